@@ -223,62 +223,68 @@ test('a command that the database does not answer says so, without a stack', asy
 
 const NOTHING_OPEN = 'Still open there: nothing\n'
 
-test('`troco bank` adds a connection, assigns it once it passed its check, and closes it', async () => {
-  const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
-  const accountId = lastLine(made.output)
-  const request = [
-    ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi', '--environment', 'production'],
-    ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
-  ]
-  expect(await troco(...request)).toEqual({
-    code: 1,
-    output: expect.stringMatching(/^credentials must be given: client_id, .*\n$/),
-  })
-  const credentials = join(installation.folder, 'credentials.json')
-  const authority = new Authority()
-  const { cert: certificate, key: private_key } = authority.issue()
-  authority.close()
-  const given = { client_id: 'shop', client_secret: 'never-shown', certificate, private_key }
-  writeFileSync(credentials, JSON.stringify(given))
-  const id = lastLine((await troco(...request, '--credentials', credentials)).output)
-  // The bank is not called.
-  await queryAsOwner('UPDATE connections SET sealed_credentials = NULL WHERE id = $1', [id])
-  const list = () => troco('bank', 'list')
-  expect((await list()).output).toBe(`${id}\tefi\tproduction\tunserved\t0\tBanco Azul\n`)
-  expect(await troco('bank', 'check', 'Banco Azul')).toEqual({
-    code: 1,
-    output: expect.stringContaining('Banco Azul was not checked: credentials must be given: '),
-  })
-  const assign = () =>
-    troco('bank', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
-  expect(await assign()).toEqual({
-    code: 1,
-    output: '--receiving must be a connection that has passed its check\n',
-  })
-  const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
-  await queryAsOwner(text, [id])
-  const assigned = 'Receives through: Banco Azul. Pays out through: Banco Azul\n'
-  expect(await assign()).toEqual({ code: 0, output: `${assigned}${accountId}\n` })
-  expect((await list()).output).toContain('\t1\tBanco Azul\n')
-  expect((await troco('bank', 'unassign', accountId, '--paying')).code).toBe(0)
-  expect(await troco('bank', 'close', 'Banco Azul')).toEqual({
-    code: 0,
-    output: `Accounts that it was taken from: 1\n${NOTHING_OPEN}${id}\n`,
-  })
-  const { rows } = await queryAsOwner(
-    `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
-    [id],
-  )
-  expect(rows.map(({ action }) => action)).toEqual([
-    ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
-    ...['account.connections_assigned', 'connection.disabled'],
-  ])
-  expect((await list()).output).toBe(`${id}\tefi\tproduction\tclosed\t0\tBanco Azul\n`)
-  expect(await troco('bank', 'close', id)).toEqual({
-    code: 0,
-    output: `Banco Azul is already closed\n${NOTHING_OPEN}${id}\n`,
-  })
-})
+/** `e2e/banks/bank-command` does much of it, in one process. */
+const testInTorture = test.runIf(pickSize(false, true))
+
+testInTorture(
+  '`troco bank` adds a connection, assigns it once it passed its check, and closes it',
+  async () => {
+    const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
+    const accountId = lastLine(made.output)
+    const request = [
+      ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi', '--environment', 'production'],
+      ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
+    ]
+    expect(await troco(...request)).toEqual({
+      code: 1,
+      output: expect.stringMatching(/^credentials must be given: client_id, .*\n$/),
+    })
+    const credentials = join(installation.folder, 'credentials.json')
+    const authority = new Authority()
+    const { cert: certificate, key: private_key } = authority.issue()
+    authority.close()
+    const given = { client_id: 'shop', client_secret: 'never-shown', certificate, private_key }
+    writeFileSync(credentials, JSON.stringify(given))
+    const id = lastLine((await troco(...request, '--credentials', credentials)).output)
+    // The bank is not called.
+    await queryAsOwner('UPDATE connections SET sealed_credentials = NULL WHERE id = $1', [id])
+    const list = () => troco('bank', 'list')
+    expect((await list()).output).toBe(`${id}\tefi\tproduction\tunserved\t0\tBanco Azul\n`)
+    expect(await troco('bank', 'check', 'Banco Azul')).toEqual({
+      code: 1,
+      output: expect.stringContaining('Banco Azul was not checked: credentials must be given: '),
+    })
+    const assign = () =>
+      troco('bank', 'assign', 'feira@x.example', '--receiving', 'Banco Azul', '--paying', id)
+    expect(await assign()).toEqual({
+      code: 1,
+      output: '--receiving must be a connection that has passed its check\n',
+    })
+    const text = `UPDATE connections SET check_code = 'ok', checked_at = now() WHERE id = $1`
+    await queryAsOwner(text, [id])
+    const assigned = 'Receives through: Banco Azul. Pays out through: Banco Azul\n'
+    expect(await assign()).toEqual({ code: 0, output: `${assigned}${accountId}\n` })
+    expect((await list()).output).toContain('\t1\tBanco Azul\n')
+    expect((await troco('bank', 'unassign', accountId, '--paying')).code).toBe(0)
+    expect(await troco('bank', 'close', 'Banco Azul')).toEqual({
+      code: 0,
+      output: `Accounts that it was taken from: 1\n${NOTHING_OPEN}${id}\n`,
+    })
+    const { rows } = await queryAsOwner(
+      `SELECT action FROM audit_log WHERE target = $1 OR action LIKE 'account.conn%' ORDER BY id`,
+      [id],
+    )
+    expect(rows.map(({ action }) => action)).toEqual([
+      ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
+      ...['account.connections_assigned', 'connection.disabled'],
+    ])
+    expect((await list()).output).toBe(`${id}\tefi\tproduction\tclosed\t0\tBanco Azul\n`)
+    expect(await troco('bank', 'close', id)).toEqual({
+      code: 0,
+      output: `Banco Azul is already closed\n${NOTHING_OPEN}${id}\n`,
+    })
+  },
+)
 
 test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {
   const made = await troco('user', 'create', '--email', 'boss@x.example', '--admin')

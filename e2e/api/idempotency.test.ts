@@ -15,6 +15,7 @@ import {
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 let api: Api
 let merchant: Account
@@ -234,12 +235,12 @@ test('the table has every POST of the API', () => {
 describe.each(POSTS)(
   '$name',
   ({ path: pathOf, body, otherBody, balanceChange, retentionHours, countEffects, message }) => {
-    test('a hundred concurrent requests with one key act once and get identical responses', async () => {
+    test('concurrent requests with one key act once and get identical responses', async () => {
       const path = await pathOf()
       const [before, balanceBefore] = [await countEffects(), await readBalance()]
       const key = newId()
       const responses = await Promise.all(
-        Array.from({ length: 100 }, () => post(path, { key, body })),
+        Array.from({ length: pickSize(25, 100) }, () => post(path, { key, body })),
       )
       expect(await countEffects()).toBe(before + 1)
       const [first] = responses

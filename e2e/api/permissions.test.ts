@@ -50,7 +50,7 @@ interface RequestVariant {
   name: string
   headers: Record<string, string>
   query: string
-  /** Only Next reads these headers. */
+  /** Only Next reads these headers and parameters. */
   isNextOnly?: boolean
 }
 
@@ -84,7 +84,12 @@ const ALL_VARIANTS: RequestVariant[] = [
     query: '',
     isNextOnly: true,
   },
-  { name: 'route parameters', headers: {}, query: '?_rsc=1&nxtPid=1&nxtPmode=admin&nxtIid=1' },
+  {
+    name: 'route parameters',
+    headers: {},
+    query: '?_rsc=1&nxtPid=1&nxtPmode=admin&nxtIid=1',
+    isNextOnly: true,
+  },
   {
     name: 'forged senders',
     headers: {

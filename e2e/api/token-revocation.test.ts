@@ -13,6 +13,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
+import { pickSize } from '#lib/testing/size.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const GUARDED_OPERATIONS = OPERATIONS.filter(({ allow }) => allow !== null)
@@ -50,7 +51,16 @@ async function countRows(): Promise<unknown> {
 const notAllowed = (address: string) =>
   `{"error":"This token may not be used from ${address}: add the address to the token or use another one"}`
 
-describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body }) => {
+/** In `npm test`, each operation is tried after a revocation and after one of these changes, in turn. */
+const CHANGES = ['expiry', 'suspension', 'addresses', 'permission'] as const
+
+const operationsInTurn = GUARDED_OPERATIONS.map((operation, index) => ({
+  ...operation,
+  tried: pickSize<readonly string[]>([CHANGES[index % CHANGES.length] ?? ''], CHANGES),
+}))
+
+describe.each(operationsInTurn)('$method $path', ({ method, path, allow, body, tried }) => {
+  const testAfter = (change: (typeof CHANGES)[number]) => test.runIf(tried.includes(change))
   let token: string
   // A second DELETE finds nothing.
   const done = method === 'DELETE' ? [200, 404] : [200, 409]
@@ -89,26 +99,32 @@ describe.each(GUARDED_OPERATIONS)('$method $path', ({ method, path, allow, body 
     await expectRefused(401, '{"error":"Unauthenticated"}')
   })
 
-  test('401 from the moment at which the token expires', async () => {
+  testAfter('expiry')('401 from the moment at which the token expires', async () => {
     await updateToken(token, 'expires_at = now()')
     await expectRefused(401, '{"error":"Unauthenticated"}')
   })
 
-  test('403 from the next request after a suspension, and 200 after its end', async () => {
-    await updateAccount(`status = 'suspended'`)
-    await expectRefused(403, '{"error":"Account not active"}')
-    await updateAccount(`status = 'active'`)
-    expect(done).toContain((await callApi()).status)
-  })
+  testAfter('suspension')(
+    '403 from the next request after a suspension, and 200 after its end',
+    async () => {
+      await updateAccount(`status = 'suspended'`)
+      await expectRefused(403, '{"error":"Account not active"}')
+      await updateAccount(`status = 'active'`)
+      expect(done).toContain((await callApi()).status)
+    },
+  )
 
-  test('403 from the next request after the token is limited to other addresses', async () => {
-    await updateToken(token, `allowed_addresses = '{203.0.113.0/24}'`)
-    await expectRefused(403, notAllowed('127.0.0.1'))
-    await updateToken(token, `allowed_addresses = '{203.0.113.0/24,127.0.0.0/8}'`)
-    expect(done).toContain((await callApi()).status)
-  })
+  testAfter('addresses')(
+    '403 from the next request after the token is limited to other addresses',
+    async () => {
+      await updateToken(token, `allowed_addresses = '{203.0.113.0/24}'`)
+      await expectRefused(403, notAllowed('127.0.0.1'))
+      await updateToken(token, `allowed_addresses = '{203.0.113.0/24,127.0.0.0/8}'`)
+      expect(done).toContain((await callApi()).status)
+    },
+  )
 
-  test('403 from the next request after the permission is removed', async () => {
+  testAfter('permission')('403 from the next request after the permission is removed', async () => {
     const required = allow ?? []
     const remaining = PERMISSIONS.filter(name => !required.includes(name))
     await updateToken(token, `permissions = '{${remaining}}'`)

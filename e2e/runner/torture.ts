@@ -27,6 +27,10 @@ const TEST_FILTERS = [
   'pool-wait.test.ts',
   'try-kills.test.ts',
   'bin/troco.test.ts',
+  'e2e/api/command-line.test.ts',
+  'e2e/api/effects.test.ts',
+  'e2e/api/idempotency.test.ts',
+  'e2e/api/token-revocation.test.ts',
   PERMISSION_TESTS,
 ]
 const SERVER_LOG = '.cache/torture-server.log'

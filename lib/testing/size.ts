@@ -2,6 +2,6 @@
 const { TORTURE_FIGURES } = process.env
 
 /** Returns `small` in `npm test`, `full` in `npm run torture`. */
-export function pickSize(small: number, full: number): number {
+export function pickSize<T = number>(small: T, full: T): T {
   return TORTURE_FIGURES ? full : small
 }
