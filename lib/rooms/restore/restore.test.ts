@@ -7,6 +7,7 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
 import { beginRestore } from '#lib/rooms/restore/begin.ts'
 import { openAlone, openMoneyOut } from '#lib/rooms/restore/open.ts'
+import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { findSentOrder } from '#lib/rooms/withdrawals/queries.ts'
@@ -63,6 +64,13 @@ const find = (id: string) => db().withdrawal.findFirst({ where: { accountId: mer
 const listItems = () => db().inboxItem.findMany({ where: { connectionId, resolvedAt: null } })
 const countSent = (id: string) =>
   bank.sentOrders.filter(order => order.id === removeHyphens(id)).length
+
+/** Has a withdrawal wait for a second member. */
+const letWait = (id: string, rest = '1 hour') => db().$executeRaw`
+  UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
+    approval_due_at = now() + ${rest}::interval WHERE id = ${id}::uuid`
+const release = (id: string) => db().$executeRaw`
+  UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
 
 /** Has the bank pay out what is due, and the books follow. */
 async function payOut(): Promise<void> {
@@ -154,12 +162,9 @@ describe('after a restore', () => {
 
   test('one that waited for a member at the restore point, and was approved since, is settled', async () => {
     const id = await withdraw()
-    await db().$executeRaw`
-      UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
-        approval_due_at = now() + interval '1 hour' WHERE id = ${id}::uuid`
+    await letWait(id)
     const point = await copyNow()
-    await db().$executeRaw`
-      UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
+    await release(id)
     await payOut()
     await restore(point)
     await readRestored()
@@ -169,12 +174,9 @@ describe('after a restore', () => {
 
   test('one that waits for a member here, and was sent since, neither expires nor opens money out', async () => {
     const id = await withdraw()
-    await db().$executeRaw`
-      UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
-        approval_due_at = now() - interval '1 second' WHERE id = ${id}::uuid`
+    await letWait(id, '-1 second')
     const point = await copyNow()
-    await db().$executeRaw`
-      UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
+    await release(id)
     await sendDueWithdrawals()
     await restore(point)
     expect(await expireWaitingWithdrawals()).toBe(0)
@@ -184,6 +186,30 @@ describe('after a restore', () => {
     await readRestored()
     expect(await isMoneyOutClosed(connectionId)).toBe(false)
     expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
+    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('one that waits for a member here, and was sent since, cannot be declined before the bank was read', async () => {
+    const [id, other] = [await withdraw(), await withdraw()]
+    for (const each of [id, other]) await letWait(each)
+    const point = await copyNow()
+    await release(id)
+    await payOut()
+    await restore(point)
+    const data = { id: newId(), email: `${newId()}@example.com`, name: 'Ana', ...VERIFIED }
+    const { id: by } = await db().user.create({ data })
+    const decision = { accountId: merchant.id, mode: 'live', by } as const
+    for (const each of [id, other])
+      await expect(declineRequest({ ...decision, id: each })).rejects.toMatchObject({
+        code: 'service_unavailable',
+      })
+    await readRestored()
+    expect(await isMoneyOutClosed(connectionId)).toBe(false)
+    await expect(declineRequest({ ...decision, id })).rejects.toMatchObject({
+      code: 'approval_ended',
+    })
+    expect(await declineRequest({ ...decision, id: other })).toMatchObject({ status: 'rejected' })
     expect(await readAvailable()).toBe(FUNDS - AMOUNT)
     await expectBalancedLedger(merchant.id)
   })

@@ -1,14 +1,18 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { approvalEnded, type Decision } from '#lib/rooms/withdrawals/approve.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { isMoneyOutClosed, isMoneyOutClosedFor } from '#lib/services/gateway/closures.ts'
+
+const RETRY_AFTER_S = 60
 
 /**
  * Rejects a waiting withdrawal and returns its amount. The requester may do it, too: nothing leaves
- * the account.
+ * the account. Not while money out is closed after a restore: the bank may have paid one that was
+ * approved since.
  */
 export async function declineRequest({
   accountId,
@@ -23,11 +27,20 @@ export async function declineRequest({
     withdrawalId: id,
     reason: { code: 'approval_declined', params: {} },
     approval: {
-      condition: Prisma.sql`w.approval_due_at > now()`,
+      condition: Prisma.sql`w.approval_due_at > now()
+        AND NOT ${isMoneyOutClosedFor(Prisma.sql`w.connection_id`)}`,
       assignments: Prisma.sql`approval_due_at = NULL, approval_by = ${by}::uuid, approval_at = now(),`,
       audit: { action: 'withdrawal.declined', by },
     },
   })
+  if (!row && (await mayHaveBeenSent(accountId, id)))
+    throw refuse('service_unavailable', { retryAfterS: RETRY_AFTER_S })
   if (!row) throw approvalEnded()
   return row
+}
+
+async function mayHaveBeenSent(accountId: string, id: string): Promise<boolean> {
+  const where = { accountId_id: { accountId, id } }
+  const { approvalDueAt, connectionId } = await db().withdrawal.findUniqueOrThrow({ where })
+  return approvalDueAt !== null && isMoneyOutClosed(connectionId)
 }
