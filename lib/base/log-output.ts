@@ -10,13 +10,13 @@ const EXIT_WAIT_MS = 1_000
 
 export interface LogOutput {
   write: (line: string) => void
-  /** Writes the line with the ones that follow within 20 ms. Only a kill -9 loses it. */
+  /** Writes the line with the ones that follow within 20 ms. Lost with a process that dies without exit handlers. */
   writeSoon: (line: string) => void
 }
 
 /**
- * Writes without waiting for the reader, who must not be able to stop the server, provided that the
- * file is open without blocking. Lines that found no room are counted in a line of their own.
+ * Writes without waiting for the reader, who must not be able to stop the server. Only a named pipe that
+ * was opened to block can. Lines that found no room are counted in a line of their own.
  */
 export function openLogOutput(fd: number): LogOutput {
   let lines: string[] = []
