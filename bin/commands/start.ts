@@ -42,11 +42,12 @@ async function serve(isDevelopment: boolean): Promise<void> {
   await requireFreePort(PORT, HOST)
   const runtime = await openRuntime({ isSupervised: true, stopRequested })
   let worker: Worker | null = null
+  let stopListening: (() => Promise<void>) | null = null
   try {
     if (!isDevelopment) redirectConsole()
     const stopMetrics = await startMetrics()
     const exportLastSpans = startSpanExport('web')
-    const stopListening = startListening()
+    stopListening = startListening()
     const demo = await openDemoIfLocal(runtime)
     const pages = next({ dev: isDevelopment, hostname: HOST, port: PORT })
     await pages.prepare()
@@ -67,11 +68,11 @@ async function serve(isDevelopment: boolean): Promise<void> {
     await Promise.all([drain(front, noticed), worker?.stop()])
     stopMetrics()
     await Promise.all([storeLastCounts(), storeLastRequests(), clock.stop(), exportLastSpans()])
-    await stopListening()
     worker = null
     await pages.close()
   } finally {
     await worker?.stop()
+    await stopListening?.()
     await runtime.close()
   }
   process.exit(0)

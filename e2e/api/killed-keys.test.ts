@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
@@ -16,6 +17,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { OPERATIONS } from '#lib/testing/route-table.ts'
 
 inOwnDatabase()
 
@@ -109,6 +111,20 @@ async function withHeldKeys(isEffectRefused: boolean, work: () => Promise<void>)
   await work()
   await runAsOwner(`DROP FUNCTION hold CASCADE; DROP FUNCTION refuse CASCADE`)
 }
+
+test('the attempts are all operations of the API that store their whole response', async () => {
+  const attempted = (await prepareAttempts()).map(({ path }) =>
+    path.replace(/[\da-f-]{36}/, '[id]'),
+  )
+  const stored: string[] = []
+  for (const { segments, handlers } of await loadRoutes()) {
+    const path = `/${segments.join('/')}`
+    const rule = handlers.get('POST')?.declared?.idempotency
+    const isOfApi = OPERATIONS.some(one => one.method === 'POST' && one.path === path)
+    if (isOfApi && rule && !rule.rebuild) stored.push(path)
+  }
+  expect([...new Set(attempted)].toSorted()).toEqual(stored.toSorted())
+})
 
 test.each([
   ['after its effect, before its response was stored', false],

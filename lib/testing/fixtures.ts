@@ -55,6 +55,7 @@ export function makeIdempotentRequest(accountId: string): IdempotentRequest {
     retentionS: 60,
     id: newRoutableId(accountId),
     isResumed: false,
+    lockedBy: null,
   }
 }
 

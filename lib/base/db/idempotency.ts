@@ -1,5 +1,5 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { isGoneSql, presence, processNumber } from '#lib/base/db/presence.ts'
+import { isGoneSql } from '#lib/base/db/presence.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
 /** End of the lock on an idempotency key. After this time, a retry resumes the work. */
@@ -17,6 +17,8 @@ export interface IdempotentRequest {
   id: string
   /** Whether the key is already stored, by a process that died before it finished the work. */
   isResumed: boolean
+  /** Number of this process in the key while it is locked; null if others do not see the process. */
+  lockedBy: number | null
 }
 
 /**
@@ -29,12 +31,14 @@ export function storeKeySql(
 ): Prisma.Sql | null {
   if (!once) return null
   if (once.isResumed) return hasFollowUp ? null : unlockKeySql(once)
-  const lockedUntil = hasFollowUp ? lockedUntilSql : Prisma.sql`NULL`
+  const lock = hasFollowUp
+    ? Prisma.sql`${lockedUntilSql}, ${once.lockedBy}::integer`
+    : Prisma.sql`NULL, NULL`
   return Prisma.sql`
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, locked_by, expires_at)
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
-      ${once.id}::uuid, ${lockedUntil}, ${hasFollowUp ? presence() : null}::integer, now() + make_interval(secs => ${once.retentionS}::float8))`
+      ${once.id}::uuid, ${lock}, now() + make_interval(secs => ${once.retentionS}::float8))`
 }
 
 /** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */
@@ -56,14 +60,18 @@ export async function claimKey(once: IdempotentRequest): Promise<void> {
 export async function completeKey(once: IdempotentRequest, answer: string): Promise<void> {
   await db().$executeRaw`
     UPDATE idempotency_keys SET status = 200, answer = ${answer}, locked_until = NULL
-    WHERE ${keyCondition(once)}`
+    WHERE ${ownCondition(once)}`
 }
 
-/** Forgets the key of a request that failed, unless another process has taken it over. */
+/** Deletes the key of a request that failed. */
 export async function releaseKey(once: IdempotentRequest): Promise<void> {
   await db().$executeRaw`
-    DELETE FROM idempotency_keys WHERE ${keyCondition(once)} AND answer IS NULL
-      AND (locked_by IS NULL OR locked_by = ${processNumber()})`
+    DELETE FROM idempotency_keys WHERE ${ownCondition(once)} AND answer IS NULL`
+}
+
+/** Condition: no other process has taken the key over. */
+function ownCondition(once: IdempotentRequest): Prisma.Sql {
+  return Prisma.sql`${keyCondition(once)} AND locked_by IS NOT DISTINCT FROM ${once.lockedBy}::integer`
 }
 
 export interface StoredKey {
@@ -91,7 +99,7 @@ export async function findStoredKey(once: IdempotentRequest): Promise<StoredKey 
 /** Claims a key whose process died. Of several concurrent retries, one claims the key. */
 export async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
   const updated = await db().$executeRaw`
-    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}, locked_by = ${presence()}::integer
+    UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}, locked_by = ${once.lockedBy}::integer
     WHERE ${keyCondition(once)} AND locked_until IS NOT NULL
       AND (locked_until <= now() OR ${IS_ORPHANED})`
   return updated === 1

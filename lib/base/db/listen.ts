@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hidePresence, showPresence } from '#lib/base/db/presence.ts'
+import { checkPresence, hidePresence, showPresence } from '#lib/base/db/presence.ts'
 import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { CHANNEL, handleNotification, TOPICS, wakeLocal } from '#lib/base/db/wake.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
-/** Shorter than others wait until they take over the keys of a process that they do not see. */
-const RECONNECT_MIN_MS = 500
+/** Shorter than RETURN_MAX_MS, after which other processes take over keys. */
+const RECONNECT_MIN_MS = 200
 const RECONNECT_MAX_MS = 5_000
+/** Time limit for a connection and for each statement on it. */
+const RESPONSE_MAX_MS = 5_000
+const PING_MS = 5_000
+const CLOSE_MAX_MS = 1_000
 
 interface SharedListener {
   listeners: number
@@ -35,7 +39,7 @@ export async function listenForWakeUps(stopSignal: AbortSignal): Promise<void> {
   await listener.closed
 }
 
-/** For a process whose keys of requests others take over when it dies. */
+/** Starts listening, so that other processes can detect this one's death. */
 export function startListening(): () => Promise<void> {
   const stopping = new AbortController()
   const listening = listenForWakeUps(stopping.signal)
@@ -73,6 +77,8 @@ async function listenOnce(stopSignal: AbortSignal, onConnected: () => void): Pro
   const client = new UtcClient({
     connectionString: DATABASE_DIRECT_URL ?? DATABASE_URL,
     keepAlive: true,
+    connectionTimeoutMillis: RESPONSE_MAX_MS,
+    query_timeout: RESPONSE_MAX_MS,
     application_name: 'troco listener',
   })
   const ended = new Promise<void>((resolve, reject) => {
@@ -89,9 +95,19 @@ async function listenOnce(stopSignal: AbortSignal, onConnected: () => void): Pro
     onConnected()
     // Notifications sent before LISTEN are lost, so every topic is woken once.
     for (const topic of TOPICS) wakeLocal(topic)
-    await ended
+    await Promise.race([ended, ping(client, stopSignal)])
   } finally {
     hidePresence()
-    await client.end().catch(() => {})
+    await Promise.race([client.end().catch(() => {}), sleep(CLOSE_MAX_MS)])
+    client.connection.stream.destroy()
+  }
+}
+
+/** Fails when the server no longer responds, which an idle connection would not notice for hours. */
+async function ping(client: UtcClient, stopSignal: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(PING_MS, undefined, { signal: stopSignal })
+    await client.query('SELECT')
+    await checkPresence()
   }
 }

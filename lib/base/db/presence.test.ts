@@ -1,7 +1,13 @@
 import { Client } from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { hidePresence, isGoneSql, presence, showPresence } from '#lib/base/db/presence.ts'
+import {
+  checkPresence,
+  hidePresence,
+  isGoneSql,
+  presence,
+  showPresence,
+} from '#lib/base/db/presence.ts'
 import { env } from '#lib/base/env.ts'
 
 async function connect(): Promise<Client> {
@@ -17,20 +23,36 @@ async function isGone(number: number | null): Promise<boolean> {
   return row?.isGone ?? false
 }
 
-test('a process is seen while one of its connections lives, and without one it is not shown', async () => {
+test('a process is seen while one of its connections lives, and never takes itself for another', async () => {
   expect(presence()).toBeNull()
-  expect(await isGone(null)).toBe(false)
-  const first = await connect()
+  const [first, second] = [await connect(), await connect()]
   await showPresence(first)
   const number = presence()
   expect(number).not.toBeNull()
-  expect([await isGone(number), await isGone(1)]).toEqual([false, true])
-  const second = await connect()
   await showPresence(second)
   await first.end()
+  await checkPresence()
   expect([presence(), await isGone(number)]).toEqual([number, false])
-  hidePresence()
-  expect(presence()).toBeNull()
   await second.end()
-  await expect.poll(() => isGone(number)).toBe(true)
+  await vi.waitFor(async () => {
+    await checkPresence()
+    expect(presence()).toBeNull()
+  })
+  expect(await isGone(number)).toBe(false)
+})
+
+test('another process is gone when its connection ends', async () => {
+  const own = await connect()
+  await showPresence(own)
+  const { rows } = await own.query(
+    `SELECT classid::integer AS class FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`,
+    [presence()],
+  )
+  const other = await connect()
+  await other.query('SELECT pg_advisory_lock_shared($1, 7)', [rows[0].class])
+  expect([await isGone(7), await isGone(8), await isGone(null)]).toEqual([false, true, false])
+  await other.end()
+  await expect.poll(() => isGone(7)).toBe(true)
+  hidePresence()
+  await own.end()
 })

@@ -9,6 +9,7 @@ import {
   releaseKey,
   type StoredKey,
 } from '#lib/base/db/idempotency.ts'
+import { presence } from '#lib/base/db/presence.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
@@ -22,7 +23,7 @@ const PATH_MAX = 500
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
 /** A process that is not seen for this long is dead: one that lives connects again sooner. */
-const RETURN_MAX_MS = 1_000
+const RETURN_MAX_MS = 1_500
 
 export interface IdempotencyRule {
   retentionS: number
@@ -74,6 +75,7 @@ export async function runOnce(
     retentionS: rule.retentionS,
     id: newRoutableId(scope.accountId),
     isResumed: false,
+    lockedBy: presence(),
   }
   const form = String(rule.replay.prefersRepresentation)
   const requestKey = [once.accountId, once.mode, once.path, once.key, form].join('\n')

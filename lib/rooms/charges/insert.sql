@@ -10,15 +10,14 @@ VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, 
 WITH kept AS (
   INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, locked_by, expires_at)
-  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, $7::integer,
-      now() + make_interval(secs => $8::float8))
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid,
       br_code, client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
       metadata, utms, items, webhook_masked, expires_at, due_at)
-  VALUES ($9::uuid, $10::uuid, $11, $12::uuid, $13, $14::bigint, $15, $16, $17, $18, $19, $20, $21,
-      $22, $23, $24, $25::json, $26::json, $27::json, $28,
-      now() + make_interval(secs => $29::float8), now() + make_interval(secs => $30::float8))
+  VALUES ($8::uuid, $9::uuid, $10, $11::uuid, $12, $13::bigint, $14, $15, $16, $17, $18, $19, $20,
+      $21, $22, $23, $24::json, $25::json, $26::json, $27,
+      now() + make_interval(secs => $28::float8), now() + make_interval(secs => $29::float8))
 )
 SELECT 'null' AS json;
 

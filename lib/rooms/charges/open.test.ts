@@ -105,6 +105,7 @@ function makeIdempotentRequest(): IdempotentRequest {
     retentionS: 3_600,
     id: newId(),
     isResumed: false,
+    lockedBy: null,
   }
 }
 

@@ -6,8 +6,7 @@ FOR NO KEY UPDATE;
 
 INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id, locked_until,
     locked_by, expires_at)
-VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, $7::integer,
-    now() + make_interval(secs => $8::float8));
+VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, NULL, now() + make_interval(secs => $7::float8));
 
 SELECT count(*) FILTER (WHERE t.replaced_by IS NULL)::int AS lasting, count(*)::int AS working
 FROM tokens t

@@ -105,50 +105,49 @@ WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_
 WITH kept AS (
   INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, locked_by, expires_at)
-  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, $7::integer,
-      now() + make_interval(secs => $8::float8))
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, NULL, now() + make_interval(secs => $7::float8))
 ), made AS (
   INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
       pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
       approval_reason, approval_due_at, approval_barred, due_at, created_at)
-  SELECT $9::uuid, $10::uuid, $11, $12::uuid, 'pending', $13::bigint, $14, $15, $16, $17, $18, $19,
-      $20, $21::uuid, $22, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
-      COALESCE($23::timestamptz, now())
+  SELECT $8::uuid, $9::uuid, $10, $11::uuid, 'pending', $12::bigint, $13, $14, $15, $16, $17, $18,
+      $19, $20::uuid, $21, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
+      COALESCE($22::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
-      WHEN r.reason IS NOT NULL THEN now() + $24 * interval '1 hour' END AS approval_due_at,
+      WHEN r.reason IS NOT NULL THEN now() + $23 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT array_agg(DISTINCT v.id)
-      FROM jsonb_to_recordset($25::jsonb) AS m (id uuid, ids uuid[],
+      FROM jsonb_to_recordset($24::jsonb) AS m (id uuid, ids uuid[],
       since timestamptz) CROSS JOIN unnest(CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END) AS v (id)),
-      '{}') FROM accounts a WHERE a.id = $26::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $27::bigint > a.approval_above
+      '{}') FROM accounts a WHERE a.id = $25::uuid) END AS approval_barred
+      FROM (SELECT (SELECT CASE WHEN $26::bigint > a.approval_above
       OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $28 AND k.dict_key = $29
+      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $27 AND k.dict_key = $28
       AND k.status = 'approved')) THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($30::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $31::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $32::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($29::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN $30::bigint > a.approval_above THEN 'amount'
+      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $31::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $33::uuid, s.account_id, 'user', $34::uuid, $35, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $36, $37
+  SELECT $32::uuid, s.account_id, 'user', $33::uuid, $34, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $35, $36
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT $38::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
+  SELECT $37::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
   FROM made w
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $39::uuid, s.account_id, 'user', $40::uuid, $41, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $42, $43
+  SELECT $38::uuid, s.account_id, 'user', $39::uuid, $40, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $41, $42
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -160,11 +159,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $44 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $43 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($45, $46)
+  WHERE l.ledger IN ($44, $45)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -177,13 +176,13 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $47, id, mode, $48, $49, amount, connection_id,
+  SELECT account_id, $46, id, mode, $47, $48, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $50, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $49, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

@@ -25,8 +25,8 @@ interface ResendState {
 }
 
 /**
- * Resends a delivery now, even before its due time, with the same body and webhook-id. `isResumed`: a
- * process died over it, which may have begun the sending that is under way.
+ * Resends a delivery now, even before its due time, with the same body and webhook-id. `isResumed`: an
+ * earlier process died during this request and may have begun the sending that is under way.
  */
 export async function resendDelivery(
   { accountId, mode, note }: Owner,

@@ -88,13 +88,12 @@ SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $1:
 WITH kept AS (
   INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id,
       locked_until, locked_by, expires_at)
-  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, $7::integer,
-      now() + make_interval(secs => $8::float8))
+  VALUES ($1::uuid, $2, $3, $4, $5, $6::uuid, NULL, NULL, now() + make_interval(secs => $7::float8))
 ), locked AS (
   SELECT c.account_id, c.id, c.status, c.paid_at,
       c.amount - c.refunded_amount - c.refund_held_amount AS unspent
   FROM charges c
-  WHERE c.account_id = $9::uuid AND c.mode = $10 AND c.id = $11::uuid AND c.status <> 'opening'
+  WHERE c.account_id = $8::uuid AND c.mode = $9 AND c.id = $10::uuid AND c.status <> 'opening'
   FOR UPDATE
 ), counted AS (
   SELECT k.*, d.disputed, d.lost, k.unspent - d.disputed - d.lost AS remaining
@@ -103,11 +102,11 @@ WITH kept AS (
 ), judged AS (
   SELECT k.account_id, k.id, CASE WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
       WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
-      WHEN k.paid_at < now() - make_interval(days => $12::int) THEN
+      WHEN k.paid_at < now() - make_interval(days => $11::int) THEN
       troco_refuse('refund_window_closed')
-      WHEN COALESCE($13::bigint, 1) > k.remaining THEN troco_refuse('above_remaining',
+      WHEN COALESCE($12::bigint, 1) > k.remaining THEN troco_refuse('above_remaining',
       json_build_object('remaining', k.remaining, 'disputed', k.disputed, 'lost', k.lost))
-      ELSE COALESCE($14::bigint, k.remaining) END AS amount
+      ELSE COALESCE($13::bigint, k.remaining) END AS amount
   FROM (SELECT) one
   LEFT JOIN counted k ON true
 ), charged AS (
@@ -119,7 +118,7 @@ WITH kept AS (
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
       trace, due_at)
-  SELECT account_id, $15::uuid, id, mode, connection_id, 'pending', amount, $16, $17, now()
+  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, $16, now()
   FROM charged
   RETURNING *
 ), source AS (
@@ -128,8 +127,8 @@ WITH kept AS (
 ), noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $18::uuid, s.account_id, 'user', $19::uuid, $20, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $21, $22
+  SELECT $17::uuid, s.account_id, 'user', $18::uuid, $19, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $20, $21
   FROM source s
 ), ledger_moves AS (
   SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
@@ -141,11 +140,11 @@ WITH kept AS (
   FROM source
   GROUP BY account_id, mode
 ), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $23 THEN t.total
+  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $22 THEN t.total
       ELSE -t.total END AS change
   FROM ledger_accounts l
   JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($24, $25)
+  WHERE l.ledger IN ($23, $24)
   ORDER BY l.account_id, l.mode, l.ledger
   FOR UPDATE OF l
 ), ledger_moved AS (
@@ -158,13 +157,13 @@ WITH kept AS (
 ), ledger_transferred AS (
   INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
       connection_id, created_at)
-  SELECT account_id, $26, id, mode, $27, $28, amount, connection_id,
+  SELECT account_id, $25, id, mode, $26, $27, amount, connection_id,
       COALESCE(booked_at, clock_timestamp())
   FROM ledger_moves
 ), ledger_entered AS (
   INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
       balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $29, m.id, b.side * m.amount,
+  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $28, m.id, b.side * m.amount,
       b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
   FROM ledger_moved b
   JOIN ledger_moves m USING (account_id, mode)

@@ -62,6 +62,7 @@ function makeIdempotentRequest(merchant: Account, key = newId()): IdempotentRequ
     retentionS: 3_600,
     id: newId(),
     isResumed: false,
+    lockedBy: null,
   }
 }
 

@@ -361,6 +361,7 @@ describe('a settlement that fails at any table writes nothing', () => {
       retentionS: 60,
       id: newId(),
       isResumed: false,
+      lockedBy: null,
     }
     const before = await rowsOf(merchant)
     const work = () => createRefund(merchant.id, 'test', chargeId, { amount: 100 }, once)
