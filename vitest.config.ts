@@ -53,8 +53,8 @@ export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
     setupFiles: ['lib/testing/sides-watch.ts'],
-    // With the browser tests beside them, three workers keep two cores busy.
-    maxWorkers: 3,
+    // Many tests wait for a time or a child process: with four workers, two cores are busy.
+    maxWorkers: 4,
     testTimeout: 180_000,
     // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },
