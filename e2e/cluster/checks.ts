@@ -3,6 +3,7 @@ import type { Acknowledged } from '#e2e/cluster/load.ts'
 import { databaseUrl } from '#e2e/cluster/settings.ts'
 import type { WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
+import { PRESENCE_LOCKS } from '#lib/base/db/presence.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 
@@ -131,7 +132,8 @@ async function listLeftBehind(): Promise<string[]> {
      FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
        AND xact_start < now() - ${OLD}
      UNION ALL SELECT format('lock %s %s of %s', l.locktype, l.mode, l.pid) FROM pg_locks l
-     WHERE NOT granted AND waitstart < now() - ${OLD} OR locktype = 'advisory' AND NOT EXISTS (
+     WHERE NOT granted AND waitstart < now() - ${OLD} OR locktype = 'advisory'
+       AND classid <> ${PRESENCE_LOCKS} AND NOT EXISTS (
        SELECT FROM pg_stat_activity a WHERE a.pid = l.pid AND a.xact_start >= now() - ${OLD})`,
   )
   return rows.map(row => String(row.left))

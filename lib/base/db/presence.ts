@@ -5,7 +5,7 @@ import { isPooled } from '#lib/base/db/pooler.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
 /** First number of the advisory locks that mark living processes; the second is the process's own. */
-const LOCK_CLASS = 1_349_677_672
+export const PRESENCE_LOCKS = 1_349_677_672
 /** PostgreSQL notices within 11 s that the machine of a process is gone; the default is two hours. */
 const KEEPALIVES = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
 
@@ -19,7 +19,7 @@ export async function showPresence(client: Client): Promise<void> {
   if (await isPooled(client)) return
   await client.query(KEEPALIVES)
   // Shared, because the connection before this one may still have it.
-  await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCK_CLASS, state.number])
+  await client.query('SELECT pg_advisory_lock_shared($1, $2)', [PRESENCE_LOCKS, state.number])
   await checkPresence()
 }
 
@@ -48,6 +48,6 @@ export function isGoneSql(column: Prisma.Sql): Prisma.Sql {
 
 function isSeenSql(number: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`EXISTS (SELECT FROM pg_locks
-    WHERE locktype = 'advisory' AND classid = ${LOCK_CLASS}::oid AND objid = ${number}::oid
+    WHERE locktype = 'advisory' AND classid = ${PRESENCE_LOCKS}::oid AND objid = ${number}::oid
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 }
