@@ -67,7 +67,7 @@ const TOKENS = bitsOf(PERMISSIONS.map(name => `token ${name}` as const))
 const SESSIONS = bitsOf(ROLES.map(role => `session ${role}` as const))
 const ADMIN = bitOf('admin')
 const EVERYTHING = bitsOf(REACHED)
-/** What only staff can hold or reach. */
+/** Items that only staff can hold, and effects that only staff can reach. */
 const STAFF = bitsOf(['admin', 'second admin', 'end proposal', 'end'])
 
 /** Returns the same list for all states with the same callers, so that what it may do is kept by it. */

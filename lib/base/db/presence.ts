@@ -6,6 +6,8 @@ import { processWide } from '#lib/base/process-wide.ts'
 
 /** First number of the advisory locks that mark living processes; the second is the process's own. */
 export const PRESENCE_LOCKS = 1_349_677_672
+/** A process that is not seen for this long is dead: one that lives connects again sooner. */
+export const RETURN_MAX_MS = 1_500
 /** PostgreSQL notices within 11 s that the machine of a process is gone; the default is two hours. */
 const KEEPALIVES = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
 

@@ -9,7 +9,7 @@ import {
   releaseKey,
   type StoredKey,
 } from '#lib/base/db/idempotency.ts'
-import { presence } from '#lib/base/db/presence.ts'
+import { presence, RETURN_MAX_MS } from '#lib/base/db/presence.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
@@ -22,8 +22,6 @@ const PATH_MAX = 500
 /** How long a repeated request waits for the first one to finish. */
 const WAIT_MAX_MS = 10_000
 const WAIT_STEP_MS = 50
-/** A process that is not seen for this long is dead: one that lives connects again sooner. */
-const RETURN_MAX_MS = 1_500
 
 export interface IdempotencyRule {
   retentionS: number

@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { listenForWakeUps } from '#lib/base/db/listen.ts'
+import { startListening } from '#lib/base/db/listen.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { onShutdown, onWake, type Topic } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
@@ -65,16 +65,14 @@ class Hub {
   }
 
   #begin(): void {
-    const stopping = new AbortController()
     const scheduleRead = () => this.#scheduleRead()
     const poll = setInterval(scheduleRead, POLL_MS)
     poll.unref()
-    listenForWakeUps(stopping.signal)
     this.#unsubscribes = [
       ...WATCHED_TOPICS.map(topic => onWake(topic, scheduleRead)),
       onShutdown(() => this.#endAll()),
       () => clearInterval(poll),
-      () => stopping.abort(),
+      startListening(),
     ]
   }
 
