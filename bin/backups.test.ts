@@ -13,6 +13,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { type Installation, makeInstallation, processesOf, runTroco } from '#lib/testing/process.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 
 const shared = { DATABASE_URL: env().DATABASE_URL ?? '', TROCO_SECRET: env().TROCO_SECRET ?? '' }
@@ -102,22 +103,25 @@ test('a backup under writes is complete, private and without the key', async () 
   expect((await examineBackups()).backups).toMatchObject({ state: 'backup_fresh' })
 })
 
-test('a restore that fails after the recovery leaves the log, and the next backup of the kept database counts', async () => {
-  const { superuserUrl = '' } = embedded ?? {}
-  await query(superuserUrl, 'ALTER TABLE restore_marks RENAME TO hidden_marks')
-  const to = (await markTime()).toISOString()
-  await query(superuserUrl, 'ALTER TABLE hidden_marks RENAME TO restore_marks')
-  await archiveNow()
-  await close()
-  const failed = await troco('restore', '--to', to, '--replace')
-  expect(failed).toMatchObject({ code: 1, output: expect.stringContaining('Reached ') })
-  expect(failed.output).toContain('relation "restore_marks" does not exist')
-  expect(readArchive(backups()).newestTimeline).toBe(1)
-  const dataFolder = join(installation.folder, 'data')
-  embedded = await open(dataFolder, openDataFolder(dataFolder).secrets.database)
-  supplyEnv({ DATABASE_URL: embedded.url })
-  expect(await troco('backup')).toMatchObject({ code: 0 })
-})
+testInTorture(
+  'a restore that fails after the recovery leaves the log, and the next backup of the kept database counts',
+  async () => {
+    const { superuserUrl = '' } = embedded ?? {}
+    await query(superuserUrl, 'ALTER TABLE restore_marks RENAME TO hidden_marks')
+    const to = (await markTime()).toISOString()
+    await query(superuserUrl, 'ALTER TABLE hidden_marks RENAME TO restore_marks')
+    await archiveNow()
+    await close()
+    const failed = await troco('restore', '--to', to, '--replace')
+    expect(failed).toMatchObject({ code: 1, output: expect.stringContaining('Reached ') })
+    expect(failed.output).toContain('relation "restore_marks" does not exist')
+    expect(readArchive(backups()).newestTimeline).toBe(1)
+    const dataFolder = join(installation.folder, 'data')
+    embedded = await open(dataFolder, openDataFolder(dataFolder).secrets.database)
+    supplyEnv({ DATABASE_URL: embedded.url })
+    expect(await troco('backup')).toMatchObject({ code: 0 })
+  },
+)
 
 test('a drill restores the newest backup with its WAL and leaves nothing behind', async () => {
   await fundMerchant(merchant, 700)

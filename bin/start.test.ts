@@ -24,6 +24,7 @@ import {
   startTroco,
   waitUntilStopped,
 } from '#lib/testing/process.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 /** An installation with a migrated database, which tests copy instead of creating their own. */
 let prepared: Installation
@@ -103,19 +104,23 @@ test('a start prints URL, credentials, token and a curl command that creates a c
   await waitUntilStopped(installation, 1_000)
 })
 
-test('a PostgreSQL that outlives its parent is adopted, then stopped, by the command line', async () => {
-  copyData(prepared, installation)
-  const started = await startServer(installation)
-  const [survivor] = listPostgresProcesses(installation)
-  for (const { pid, command } of processesOf(installation))
-    if (!/postgres/.test(command)) process.kill(pid, 'SIGKILL')
-  await started.ended
-  expect(listPostgresProcesses(installation).map(({ pid }) => pid)).toContain(survivor?.pid)
-  const listed = await runCommand(['troco', 'account', 'list'], installation.settings)
-  expect(listed.output).toMatch(/\tdemo@troco\.local\tactive\tLoja Aurora\n/)
-  expect(listed.code).toBe(0)
-  await waitUntilStopped(installation, 2_000)
-})
+/** `embedded-recovery` checks it without the command. */
+testInTorture(
+  'a PostgreSQL that outlives its parent is adopted, then stopped, by the command line',
+  async () => {
+    copyData(prepared, installation)
+    const started = await startServer(installation)
+    const [survivor] = listPostgresProcesses(installation)
+    for (const { pid, command } of processesOf(installation))
+      if (!/postgres/.test(command)) process.kill(pid, 'SIGKILL')
+    await started.ended
+    expect(listPostgresProcesses(installation).map(({ pid }) => pid)).toContain(survivor?.pid)
+    const listed = await runCommand(['troco', 'account', 'list'], installation.settings)
+    expect(listed.output).toMatch(/\tdemo@troco\.local\tactive\tLoja Aurora\n/)
+    expect(listed.code).toBe(0)
+    await waitUntilStopped(installation, 2_000)
+  },
+)
 
 test('a port in use stops the start with one line of output and leaves no process', async () => {
   const portHolder = createServer().listen(installation.port, '127.0.0.1')

@@ -9,6 +9,7 @@ import { Authority } from '#lib/testing/authority.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
 import { type Installation, makeInstallation, processesOf, runTroco } from '#lib/testing/process.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 let installation: Installation
 let embedded: Embedded | null = null
@@ -224,8 +225,6 @@ test('a command that the database does not answer says so, without a stack', asy
 const NOTHING_OPEN = 'Still open there: nothing\n'
 
 /** `e2e/banks/bank-command` does much of it, in one process. */
-const testInTorture = test.runIf(pickSize(false, true))
-
 testInTorture(
   '`troco bank` adds a connection, assigns it once it passed its check, and closes it',
   async () => {

@@ -29,6 +29,7 @@ import {
 } from '#lib/testing/member.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
 
 const operations = await readOperations()
@@ -50,7 +51,7 @@ describe('the graph of effects', () => {
   const pathTo = (wanted: Parameters<typeof findPath>[1], table = operations, rules = RULES) =>
     findPath(DEVELOPER, wanted, table, rules)
 
-  test('has the old holes without the rules that closed them', () => {
+  testInTorture('has the old holes without the rules that closed them', () => {
     expect(pathTo('withdrawal', operations, { ...RULES, newToken: false })).toEqual([
       'POST /tokens (withdrawals:write)',
       'POST /withdrawals',

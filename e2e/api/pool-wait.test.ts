@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 /** So small that the requests wait longer than the 2 s after which a stalled database is given up. */
 const POOL_MAX = 2
@@ -33,13 +34,16 @@ afterAll(async () => {
   supplyEnv({ DATABASE_POOL_MAX: poolMax })
 })
 
-test(`${TOTAL} parallel reads of three tokens wait for two connections, and none is refused`, async () => {
-  const reads = tokens.flatMap((token, account) =>
-    Array.from({ length: COUNTS[account] ?? 0 }, async () => {
-      const { status } = await call(api.url, 'GET', '/transactions?limit=100', { token })
-      return status
-    }),
-  )
-  const statuses = await Promise.all(reads)
-  expect(statuses.filter(status => status !== 200)).toEqual([])
-})
+testInTorture(
+  `${TOTAL} parallel reads of three tokens wait for two connections, and none is refused`,
+  async () => {
+    const reads = tokens.flatMap((token, account) =>
+      Array.from({ length: COUNTS[account] ?? 0 }, async () => {
+        const { status } = await call(api.url, 'GET', '/transactions?limit=100', { token })
+        return status
+      }),
+    )
+    const statuses = await Promise.all(reads)
+    expect(statuses.filter(status => status !== 200)).toEqual([])
+  },
+)

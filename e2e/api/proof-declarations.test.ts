@@ -20,6 +20,7 @@ import {
 } from '#lib/testing/member.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { giveChild, makeWorld, type World } from '#lib/testing/world.ts'
 
 /** Repeated here, so that a route that stops requiring a proof is found. */
@@ -263,14 +264,18 @@ test.each(required.filter(({ name }) => OPERATIONS.some(one => nameOf(one) === n
 /** The admin's operations come last: one suspends the account. */
 const inOrder = required.toSorted((a, b) => b.audience.localeCompare(a.audience))
 
-test.each(inOrder)('a proof of the last five minutes is enough for $name', async operation => {
-  const { secret, userId } = await openSession(operation)
-  await setProofAge(secret, 290)
-  const before = await readRows(userId)
-  const response = await send(operation, secret)
-  expect(response.headers.get('x-error-code')).not.toBe('proof_required')
-  expect([401, 403, 500], response.text).not.toContain(response.status)
-  // The comparison of rows above would find what a success changes.
-  const isChange = response.status === 200 && !WITHOUT_EFFECT.includes(operation.name)
-  if (isChange) expect(await readRows(userId)).not.toEqual(before)
-})
+/** `permissions` has a role with a fresh proof succeed at each. */
+testInTorture.each(inOrder)(
+  'a proof of the last five minutes is enough for $name',
+  async operation => {
+    const { secret, userId } = await openSession(operation)
+    await setProofAge(secret, 290)
+    const before = await readRows(userId)
+    const response = await send(operation, secret)
+    expect(response.headers.get('x-error-code')).not.toBe('proof_required')
+    expect([401, 403, 500], response.text).not.toContain(response.status)
+    // The comparison of rows above would find what a success changes.
+    const isChange = response.status === 200 && !WITHOUT_EFFECT.includes(operation.name)
+    if (isChange) expect(await readRows(userId)).not.toEqual(before)
+  },
+)

@@ -20,6 +20,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -91,7 +92,8 @@ describe('one key in two processes', () => {
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 
-  test.each([
+  /** `killed-keys` tries each operation, killed before and after its effect. */
+  testInTorture.each([
     ['/transactions', CHARGE],
     ['/withdrawals', WITHDRAWAL],
   ])('after a process is killed, %s repeated on another one exists once', async (path, body) => {

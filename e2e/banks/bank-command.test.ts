@@ -19,6 +19,8 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { runTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 inOwnDatabase()
 
@@ -123,36 +125,43 @@ test('a check prints what is wrong and what to do, and fails; a renewal solves i
   expect(renewed.code).toBe(0)
 })
 
-test('a check names a missing scope, and a foreign address without its secret', async () => {
-  const { gateway } = await openAt(bank, { name: 'Banco Verde' })
-  const address = 'https://other.example/hook/canary'
-  await gateway.registerWebhook?.(address, AbortSignal.timeout(10_000))
-  await bank.run('change', { scopes: SCOPES.filter(scope => scope !== 'pix.write') })
-  const { code, output } = await troco(['check', 'Banco Verde'])
-  expect(output).toMatch(
-    /^WRONG scope_missing: the application lacks the scope pix\.write \(.+\)\n {6}Ask the bank/m,
-  )
-  expect(output).toMatch(
-    /^NOTE {2}notices_foreign: .+ go to other\.example, not to this installation\n {6}If /m,
-  )
-  expect(output).not.toContain('canary')
-  expect(code).toBe(1)
-})
+/** `bank-check` checks it without the command. */
+testInTorture(
+  'a check names a missing scope, and a foreign address without its secret',
+  async () => {
+    const { gateway } = await openAt(bank, { name: 'Banco Verde' })
+    const address = 'https://other.example/hook/canary'
+    await gateway.registerWebhook?.(address, AbortSignal.timeout(10_000))
+    await bank.run('change', { scopes: SCOPES.filter(scope => scope !== 'pix.write') })
+    const { code, output } = await troco(['check', 'Banco Verde'])
+    expect(output).toMatch(
+      /^WRONG scope_missing: the application lacks the scope pix\.write \(.+\)\n {6}Ask the bank/m,
+    )
+    expect(output).toMatch(
+      /^NOTE {2}notices_foreign: .+ go to other\.example, not to this installation\n {6}If /m,
+    )
+    expect(output).not.toContain('canary')
+    expect(code).toBe(1)
+  },
+)
 
-test('credentials are read from a file; a P12 in RC2 is refused with the command that converts it', async () => {
-  expect((await add('Banco Cinza', join(bank.folder, 'credentials.json'), '', newId())).code).toBe(
-    0,
-  )
-  const file = join(folder, 'credentials.json')
-  writeFileSync(file, JSON.stringify(credentialsAt(bank, 'p12-legacy')))
-  const { code, output } = await add('Banco Rosa', file)
-  expect(output).toMatch(
-    /^credentials must have a p12 without RC2\. .+ Convert it with: .+openssl pkcs12 -legacy /,
-  )
-  expect(code).toBe(1)
-})
+testInTorture(
+  'credentials are read from a file; a P12 in RC2 is refused with the command that converts it',
+  async () => {
+    expect(
+      (await add('Banco Cinza', join(bank.folder, 'credentials.json'), '', newId())).code,
+    ).toBe(0)
+    const file = join(folder, 'credentials.json')
+    writeFileSync(file, JSON.stringify(credentialsAt(bank, 'p12-legacy')))
+    const { code, output } = await add('Banco Rosa', file)
+    expect(output).toMatch(
+      /^credentials must have a p12 without RC2\. .+ Convert it with: .+openssl pkcs12 -legacy /,
+    )
+    expect(code).toBe(1)
+  },
+)
 
-test.each(['efi', 'api_pix'])(
+test.each(['efi', 'api_pix'].slice(0, pickSize(1, 2)))(
   'a bank of the kind %s is not added without credentials',
   async kind => {
     const { code, output } = await troco([

@@ -18,6 +18,7 @@ import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { runTroco } from '#lib/testing/process.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 inOwnDatabase()
 
@@ -121,17 +122,21 @@ describe('troco reconcile', () => {
     return runTroco(['reconcile', ...args], settings)
   }
 
-  test.each([
+  const MISTAKES: [string[], string][] = [
+    [['--from', DAY, 'no-bank'], 'No connection found for no-bank'],
     [['--from', '2026-02-30'], '--from must be a date such as 2026-11-20'],
     [['--from', '2999-01-01'], '--from must not be after today'],
     [['--from', DAY, '--to', addDays(DAY, -1)], '--to must not be before --from'],
-    [['--from', DAY, 'no-bank'], 'No connection found for no-bank'],
-  ])('%j is refused: %s', async (args, message) => {
-    expect(await reconcile(...args)).toMatchObject({
-      code: 1,
-      output: expect.stringContaining(message),
-    })
-  })
+  ]
+  test.each(MISTAKES.slice(0, pickSize(2, MISTAKES.length)))(
+    '%j is refused: %s',
+    async (args, message) => {
+      expect(await reconcile(...args)).toMatchObject({
+        code: 1,
+        output: expect.stringContaining(message),
+      })
+    },
+  )
 
   test('prints a day with its items, and 1 until each of them is settled', async () => {
     const open = await reconcile('--from', DAY, bank.account.id)

@@ -178,7 +178,7 @@ async function takeConnection(admin: Page, label: string) {
 test.describe('on a phone', () => {
   test.use({ viewport: devices['iPhone 13'].viewport })
 
-  test('an admin finds an account and revokes its tokens', async ({ page, context }) => {
+  test('an admin finds an account and revokes its tokens @torture', async ({ page, context }) => {
     const shop = await createShop(`De bolso ${Date.now()}`)
     await addSession(context, await createSession({ isAdmin: true }))
     await page.goto(`/admin/accounts?q=${encodeURIComponent(shop.name)}`)

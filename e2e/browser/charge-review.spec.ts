@@ -24,7 +24,7 @@ async function fillCharge(page: Page, amount: string): Promise<void> {
 }
 
 for (const [size, viewport] of SIZES) {
-  test.describe(`on a ${size}`, () => {
+  test.describe(`on a ${size}`, size === 'desktop' ? { tag: '@torture' } : {}, () => {
     test.use({ viewport, locale: 'pt-BR' })
 
     test('a charge above the threshold is created once, after its amount was confirmed', async ({

@@ -353,7 +353,7 @@ test.describe('on a phone, in English', () => {
     })
   })
 
-  test('a new charge fits the window, and its code and link can be copied', async ({
+  test('a new charge fits the window, and its code and link can be copied @torture', async ({
     page,
     context,
   }) => {

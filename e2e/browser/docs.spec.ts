@@ -220,7 +220,7 @@ test.describe('the documentation without scripts', () => {
 test.describe('on a phone, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 390, height: 844 } })
 
-  test('the documentation is in the menu, fits the window, has no violation and has a menu', async ({
+  test('the documentation is in the menu, fits the window, has no violation and has a menu @torture', async ({
     page,
   }) => {
     await signInAsDemo(page)

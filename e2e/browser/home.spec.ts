@@ -168,7 +168,7 @@ test.describe('on a desktop, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('the home page shows the balance, its actions and the held amount', async ({
+  test('the home page shows the balance, its actions and the held amount @torture', async ({
     page,
     context,
   }) => {

@@ -93,8 +93,12 @@ test('a merchant works by keyboard alone, and always sees where the focus is', a
   await page.waitForURL('/login')
 })
 
-for (const key of ['ArrowDown', 'Enter', ' '])
-  test(`a menu opened by '${key}' highlights its first choice, from the first time on`, async ({
+for (const [key, tag] of [
+  ['ArrowDown', ''],
+  ['Enter', ' @torture'],
+  [' ', ' @torture'],
+] as const)
+  test(`a menu opened by '${key}'${tag} highlights its first choice, from the first time on`, async ({
     page,
     context,
   }) => {

@@ -24,7 +24,7 @@ const EXPECTED_TEXTS = {
 }
 
 for (const [locale, { rejected, brief, meaning }] of Object.entries(EXPECTED_TEXTS)) {
-  test.describe(locale, () => {
+  test.describe(locale, locale === 'en' ? { tag: '@torture' } : {}, () => {
     test.use({ locale })
 
     test('the reasons of a failed withdrawal and a failed webhook are in this language', async ({

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findBrowser } from '#e2e/runner/browser.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
@@ -6,6 +6,7 @@ import { Random } from '#lib/testing/random.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { withServer } from '#lib/testing/server.ts'
+import { TESTS } from '../../vitest.config.ts'
 
 /**
  * `npm run torture`: runs the torture tests at full size (`npm test`: at a small size), and tests
@@ -13,26 +14,12 @@ import { withServer } from '#lib/testing/server.ts'
  */
 const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
-const PERMISSION_TESTS = 'e2e/api/permissions.test.ts'
-const TEST_FILTERS = [
-  'e2e/day',
-  'e2e/fuzz',
-  'e2e/torture',
-  'model.test.ts',
-  'parallel.test.ts',
-  'lanes.test.ts',
-  'claim-statistics.test.ts',
-  'withdrawals-approval.test.ts',
-  'e2e/api/samples.test.ts',
-  'pool-wait.test.ts',
-  'try-kills.test.ts',
-  'bin/troco.test.ts',
-  'e2e/api/command-line.test.ts',
-  'e2e/api/effects.test.ts',
-  'e2e/api/idempotency.test.ts',
-  'e2e/api/token-revocation.test.ts',
-  PERMISSION_TESTS,
-]
+/** Mentioned by tests that are larger, or run only, in torture. */
+const TORTURE_PATTERN =
+  /\b(pickSize|testInTorture|FUZZ_REQUESTS|MODEL_RUNS|MODEL_COMMANDS|PARALLEL_WITHDRAWALS|MATRIX_FULL|LANES)\b/
+const tortureFiles = globSync(TESTS).filter(
+  file => file.startsWith('e2e/torture/') || TORTURE_PATTERN.test(readFileSync(file, 'utf8')),
+)
 const SERVER_LOG = '.cache/torture-server.log'
 const FUZZ_SEED_COUNT = 5
 
@@ -54,7 +41,7 @@ const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=$
 // Sequential, because each of these files can use all cores.
 const code = await runProgram(
   'vitest',
-  ['run', '--no-file-parallelism', ...reporters, ...TEST_FILTERS],
+  ['run', '--no-file-parallelism', ...reporters, ...tortureFiles],
   {
     ...settings,
     ...inheritedEnv(),

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, vi } from 'vitest'
 import { claim, claimInTurn } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -8,6 +8,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, endPlaces } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 inOwnDatabase()
 
@@ -80,7 +81,7 @@ interface Sent {
   values: unknown[]
 }
 
-test('a claim of a connection reads none of the due rows of another', async () => {
+testInTorture('a claim of a connection reads none of the due rows of another', async () => {
   const gateway = new StubBank()
   const condition = Prisma.sql`connection_id = ${id}::uuid`
   const claims: [string, string, () => Promise<unknown[]>][] = [

@@ -12,6 +12,7 @@ import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 /** Maximum duration of a request while the database does not respond, the 503 included. */
 const RESPONSE_MAX_MS = 5_000
@@ -114,30 +115,34 @@ describe('a pool with all connections busy', () => {
   })
 })
 
-test('the API needs no restart after the database hangs, dies and comes back', async () => {
-  const dataFolder = makeFolder()
-  // The second server must use the same port; findFreePort avoids the ports that the kernel gives
-  // to other sockets.
-  const port = `${await findFreePort()}`
-  const embedded = await openForTest(dataFolder, { settings: { port } })
-  await prepareDatabase(embedded)
-  const request = await startApiProcess(embedded.url, 4)
-  expect(await request()).toMatchObject(OK_RESPONSE)
+/** `bin/start` kills the database under a server, and one test above lets all connections be busy. */
+testInTorture(
+  'the API needs no restart after the database hangs, dies and comes back',
+  async () => {
+    const dataFolder = makeFolder()
+    // The second server must use the same port; findFreePort avoids the ports that the kernel gives
+    // to other sockets.
+    const port = `${await findFreePort()}`
+    const embedded = await openForTest(dataFolder, { settings: { port } })
+    await prepareDatabase(embedded)
+    const request = await startApiProcess(embedded.url, 4)
+    expect(await request()).toMatchObject(OK_RESPONSE)
 
-  const frozen = findProcessesIn(embedded.location)
-  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
-  const requests = [request(), request(), sleep(1_000).then(request)]
-  await sleep(6_000)
-  for (const pid of frozen) process.kill(pid, 'SIGCONT')
-  expectUnavailable(await Promise.all(requests))
-  expect(await request()).toMatchObject(OK_RESPONSE)
+    const frozen = findProcessesIn(embedded.location)
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+    const requests = [request(), request(), sleep(1_000).then(request)]
+    await sleep(6_000)
+    for (const pid of frozen) process.kill(pid, 'SIGCONT')
+    expectUnavailable(await Promise.all(requests))
+    expect(await request()).toMatchObject(OK_RESPONSE)
 
-  process.kill(embedded.pid, 'SIGKILL')
-  await expect.poll(() => findProcessesIn(embedded.location), { timeout: 5_000 }).toEqual([])
-  expectUnavailable(await Promise.all([request(), request(), request()]))
-  await openForTest(dataFolder, { settings: { port } })
-  expect(await request()).toMatchObject(OK_RESPONSE)
-})
+    process.kill(embedded.pid, 'SIGKILL')
+    await expect.poll(() => findProcessesIn(embedded.location), { timeout: 5_000 }).toEqual([])
+    expectUnavailable(await Promise.all([request(), request(), request()]))
+    await openForTest(dataFolder, { settings: { port } })
+    expect(await request()).toMatchObject(OK_RESPONSE)
+  },
+)
 
 describe('a lost database is recognized in raw statements, queries and transactions', () => {
   const operations = {

@@ -16,6 +16,7 @@ import {
   query,
   runModule,
 } from '#lib/testing/embedded.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import type { Embedded } from './embedded.ts'
 import { withLock } from './embedded-users.ts'
 import { readProcessIdentity } from './process.ts'
@@ -30,7 +31,8 @@ async function expectRow({ ownerUrl }: Embedded) {
 }
 
 describe('after kill -9', () => {
-  test('of all PostgreSQL processes, a committed row is still there', async () => {
+  /** `bin/start` kills the postmaster under a server. */
+  testInTorture('of all PostgreSQL processes, a committed row is still there', async () => {
     const dataFolder = makeFolder()
     const killed = await openForTest(dataFolder)
     await commitRow(killed)

@@ -9,6 +9,7 @@ import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, inOwnDatabase, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 const ACCOUNT = '0190a000-0000-7000-8000-00000000000a'
 const OTHER_ACCOUNT = '0190a000-0000-7000-8000-00000000000b'
@@ -579,8 +580,21 @@ function inlineTransferCtes(movement: Movement): string {
   return text.replace(/\$(\d+)/g, (_, position) => `'${values[Number(position) - 1]}'`)
 }
 
+/** Returns those that violate an invariant as the first ones. */
+function firstOfEachInvariant(corruptions: typeof CORRUPTIONS): typeof CORRUPTIONS {
+  const seen = new Set<string>()
+  return corruptions.filter(([, , found]) => {
+    const names = Object.keys(found)
+    const isFirst = names.some(name => !seen.has(name))
+    for (const name of names) seen.add(name)
+    return isFirst
+  })
+}
+
+const triedCorruptions = pickSize(firstOfEachInvariant(CORRUPTIONS), CORRUPTIONS)
+
 describe('each corruption of the ledger is found and its row is reported', () => {
-  test.for(CORRUPTIONS)('%s', async ([, sql, found]) => {
+  test.for(triedCorruptions)('%s', async ([, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
     const ofHouse = ['suspense', 'settlements', 'fees', 'tries']
@@ -597,7 +611,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   })
 
   test('the corruptions violate every invariant at least once', () => {
-    const tested = new Set(CORRUPTIONS.flatMap(([, , found]) => Object.keys(found)))
+    const tested = new Set(triedCorruptions.flatMap(([, , found]) => Object.keys(found)))
     expect(tested).toEqual(new Set(Object.keys(INVARIANTS)))
   })
 })

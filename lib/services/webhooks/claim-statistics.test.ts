@@ -1,9 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect } from 'vitest'
 import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const TABLES = ['deliveries', 'events', 'delivery_lanes', 'delivery_accounts']
 const LANE_COUNT = pickSize(2_000, 5_000)
@@ -28,7 +29,7 @@ const CLAIM = `SELECT * FROM troco_claim_deliveries_v2(
   gen_random_uuid(), 30000, 256, 32, 64, 16, 4)`
 const measure = () => withClient(client => measureClaim(client, CLAIM))
 
-test.each([
+testInTorture.each([
   ['one delivery', 1, 'SELECT FROM %'],
   ['deleted deliveries', 100, 'DELETE FROM %'],
 ])(

@@ -1,11 +1,12 @@
 import { Client } from 'pg'
-import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, expect, vi } from 'vitest'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 // Statistics of a table outlive its rows, so each test has a database without any.
 const sharedUrl = env().DATABASE_URL ?? ''
@@ -25,7 +26,7 @@ afterAll(async () => {
 /** Two per subject: the second one waits for the first one. */
 const SUBJECTS = 2_500
 
-test.each([
+testInTorture.each([
   ['one delivery', 1, ['ANALYZE deliveries', 'DELETE FROM deliveries']],
   ['deleted deliveries', 100, ['DELETE FROM deliveries', 'ANALYZE deliveries']],
 ])(
