@@ -5,7 +5,7 @@ import { log } from '#lib/base/log.ts'
 import { refuseAccountlessMethod } from '#lib/edge/http/accountless-endpoint.ts'
 import { refuseMethod } from '#lib/edge/http/endpoint.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
-import { compressWhenWritten } from '#lib/edge/server/compression.ts'
+import { compressResponse } from '#lib/edge/server/compression.ts'
 import { type Sender, securityHeaders } from '#lib/edge/server/headers.ts'
 import { beginStream, logContextOf, nameRoute, noteCode } from '#lib/edge/server/measure.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
@@ -38,11 +38,11 @@ export async function serveApi(
     onEnd: callback => onResponseEnd(message.socket, response, callback),
   }
   const endpoint = handlers.get(method)
-  if ((endpoint?.declared ?? endpoint?.accountlessDeclaration)?.isCompressible)
-    compressWhenWritten(message, response)
   const outgoing = endpoint
     ? await endpoint.serve(incoming)
     : await refuseUnknownMethod(incoming, handlers)
+  if ((endpoint?.declared ?? endpoint?.accountlessDeclaration)?.isCompressible)
+    compressResponse(message, response, outgoing)
   if (outgoing.chunks && method !== 'HEAD') await sendStream(response, outgoing, sender)
   else sendResponse(response, outgoing, sender)
   if (!message.complete) closeAfterDelay(message)

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, createGzip, type Gzip } from 'node:zlib'
+import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { onResponseEnd } from '#lib/edge/server/response-end.ts'
 
 export type Encoding = 'br' | 'gzip'
@@ -75,6 +76,33 @@ export function compressWhenWritten(request: IncomingMessage, response: ServerRe
   Object.assign(response, { flush: () => gzip?.writable && gzip.flush(constants.Z_SYNC_FLUSH) })
 }
 
+/**
+ * Has a response of the API compressed when it is written. A short one, or one for a client that takes no
+ * gzip, only says that others differ: the response is left as it is, because changing its methods slows all.
+ */
+export function compressResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { headers, text, bytes, chunks }: HttpResponse,
+): void {
+  const isLong = chunks !== undefined || Buffer.byteLength(bytes ?? text) >= BYTES_MIN
+  const { 'content-type': type = '', 'cache-control': caching = '', vary } = headers
+  if (isLong && takesGzip(request)) compressWhenWritten(request, response)
+  else if (isVarying(type, caching)) headers.vary = addVary(vary)
+}
+
+function isVarying(type: string, caching: string): boolean {
+  return TYPES.test(type) && !/\bno-transform\b/i.test(caching)
+}
+
+function addVary(vary = ''): string {
+  return [vary, 'Accept-Encoding'].filter(Boolean).join(', ')
+}
+
+function takesGzip({ headers }: IncomingMessage): boolean {
+  return chooseEncoding(joined(headers['accept-encoding']), ['gzip']) !== null
+}
+
 /** Returns whether the body is to be compressed, and then sets the headers of a compressed one. */
 function prepareHeaders(
   request: IncomingMessage,
@@ -82,13 +110,13 @@ function prepareHeaders(
   status: number,
 ): boolean {
   const header = (name: string) => String(response.getHeader(name) ?? '')
-  if (!TYPES.test(header('content-type')) || response.hasHeader('content-encoding')) return false
-  if (/\bno-transform\b/i.test(header('cache-control'))) return false
-  response.setHeader('vary', [header('vary'), 'Accept-Encoding'].filter(Boolean).join(', '))
+  if (response.hasHeader('content-encoding')) return false
+  if (!isVarying(header('content-type'), header('cache-control'))) return false
+  response.setHeader('vary', addVary(header('vary')))
   if (STATUSES_WITHOUT_BODY.includes(status) || isFromOtherSite(request)) return false
   const length = response.getHeader('content-length')
   if (length !== undefined && Number(length) < BYTES_MIN) return false
-  if (chooseEncoding(joined(request.headers['accept-encoding']), ['gzip']) === null) return false
+  if (!takesGzip(request)) return false
   if (compressing >= COMPRESSIONS_MAX) return false
   response.setHeader('content-encoding', 'gzip')
   response.removeHeader('content-length')

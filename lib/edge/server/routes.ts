@@ -75,12 +75,7 @@ async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
 /** Finds the route of a path. A fixed segment takes precedence over a parameter. */
 export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
-  const matching = routes.filter(
-    route =>
-      route.segments.length === parts.length &&
-      route.segments.every((segment, index) => isParameter(segment) || segment === parts[index]),
-  )
-  const [best] = matching.sort((a, b) => countParameters(a) - countParameters(b))
+  const best = findBest(routes, parts)
   if (!best) return null
   const params: Params = {}
   for (const [index, segment] of best.segments.entries()) {
@@ -91,6 +86,21 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   }
   const route = `/${best.segments.join('/').replaceAll('[', '{').replaceAll(']', '}')}`
   return { handlers: best.handlers, route, params }
+}
+
+/** Every request passes here, so nothing is built for a route that does not match. */
+function findBest<Handler>(routes: Route<Handler>[], parts: string[]): Route<Handler> | null {
+  let best: Route<Handler> | null = null
+  for (const route of routes) {
+    const { segments } = route
+    if (segments.length !== parts.length || !matches(segments, parts)) continue
+    if (best === null || countParameters(route) < countParameters(best)) best = route
+  }
+  return best
+}
+
+function matches(segments: string[], parts: string[]): boolean {
+  return segments.every((segment, index) => segment === parts[index] || isParameter(segment))
 }
 
 function isParameter(segment: string): boolean {
