@@ -188,7 +188,8 @@ test('`troco ledger verify` checks the house by its id', async () => {
   expect(code).toBe(0)
 })
 
-test('`troco ledger verify` names a wrong balance and exits with 1', async () => {
+/** `lib/services/ledger/verify` finds each corruption without the command. */
+testInTorture('`troco ledger verify` names a wrong balance and exits with 1', async () => {
   const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
   const id = lastLine(made.output)
   const changeBalance = (cents: number) =>

@@ -33,7 +33,7 @@ import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 6)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 3)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 const ACTOR = { type: 'system' } as const
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
