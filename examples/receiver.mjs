@@ -21,8 +21,9 @@ const server = createServer(async (request, response) => {
   // The same event can arrive more than once. A real receiver stores the ids in its database.
   if (!processed.has(event.id)) {
     processed.add(event.id)
-    const { id, amount } = event.refund ?? event.transaction ?? event.withdrawal
-    console.log(`${event.type} ${id}: ${amount} cents`)
+    // The test event troco.ping has no resource.
+    const resource = event.refund ?? event.transaction ?? event.withdrawal
+    console.log(resource ? `${event.type} ${resource.id}: ${resource.amount} cents` : event.type)
   }
   response.writeHead(204).end()
 })
