@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, fundMerchant, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
@@ -9,6 +10,9 @@ const paths: Record<string, string> = {}
 
 const post = async (path: string, body: object) =>
   (await call(api.url, 'POST', path, { token, body })).body.data
+
+const firstIdOf = async (path: string) =>
+  (await call(api.url, 'GET', path, { token })).body.data[0].id
 
 beforeAll(async () => {
   const started = await startApiWithMerchant()
@@ -23,6 +27,16 @@ beforeAll(async () => {
   paths.withdrawal = `/withdrawals/${(await post('/withdrawals', WITHDRAWAL)).id}`
   paths.svg = `${charge}/qr.svg`
   paths.png = `${charge}/qr.png`
+  const endpoint = await post('/webhooks/endpoints', {
+    url: 'http://127.0.0.1:9/',
+    event_types: '*',
+  })
+  paths.endpoint = `/webhooks/endpoints/${endpoint.id}`
+  const { transaction_id } = await post('/transactions', CHARGE)
+  await post(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
+  paths.delivery = `/webhooks/deliveries/${await firstIdOf('/webhooks/deliveries')}`
+  await storeRequests()
+  paths.request = `/requests/${await firstIdOf('/requests')}`
 })
 afterAll(() => api.close())
 
@@ -31,7 +45,10 @@ function read(name: string, tags?: string, method = 'GET'): Promise<Response> {
   return fetch(`${api.url}/api${paths[name]}`, { method, headers })
 }
 
-describe.each(['charge', 'refund', 'withdrawal', 'svg', 'png'])('a single %s', name => {
+describe.each([
+  ...['charge', 'refund', 'withdrawal', 'svg', 'png'],
+  ...['endpoint', 'delivery', 'request'],
+])('a single %s', name => {
   test('has a tag under which it is not sent again', async () => {
     const { status, headers } = await read(name)
     const tag = headers.get('etag') ?? ''

@@ -11,6 +11,7 @@ import { type Document, type Json, makeStrictValidator } from '#lib/testing/stri
 
 interface Operation {
   operationId: string
+  tags: string[]
   summary: string
   description: string
   parameters?: Json[]
@@ -104,6 +105,23 @@ describe('the document', () => {
     expect([...documented, ...general].toSorted()).toEqual(
       [...codes, `${INTERNAL_ERROR.status} internal_error`].toSorted(),
     )
+  })
+
+  test('says of each error code what it means and what to do', () => {
+    const { 'x-error-codes': codes } = document as unknown as {
+      'x-error-codes': { code: string; status: number; cause: string; remedy: string }[]
+    }
+    const known = [...Object.keys(API_REFUSALS), 'internal_error']
+    expect(codes.map(({ code }) => code).toSorted()).toEqual(known.toSorted())
+    for (const { code, cause, remedy } of codes) {
+      expect(cause, code).toMatch(/^[A-Z`].*\.$/s)
+      expect(remedy, code).toMatch(/^[A-Z`].*\.$/s)
+    }
+  })
+
+  test('has each operation under a declared tag', () => {
+    const names = (document.tags as { name: string }[]).map(({ name }) => name)
+    for (const { operation } of operations()) expect(names).toContain(operation.tags[0])
   })
 
   test('lists each event type with its payload', () => {

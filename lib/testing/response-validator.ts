@@ -18,7 +18,7 @@ interface SentResponse {
   body: string
 }
 
-/** Statuses of responses to undeclared paths, which the document's introduction describes. */
+/** Statuses of responses to undeclared paths, whose codes the document lists for all requests. */
 const STATUSES_WITHOUT_PATH = [400, 404]
 /** Statuses of responses to undeclared methods of a declared path. */
 const STATUSES_WITHOUT_OPERATION = [204, 401, 403, 405, 429, 503]

@@ -43,6 +43,11 @@ export const TAGS = [
       'A delivery sends one event to one URL: to an endpoint, or to the `webhook_url` of a charge or withdrawal. It keeps each attempt with its request and response.',
   },
   {
+    name: 'Tokens',
+    description:
+      'A token with `tokens:write` issues tokens with at most its own permissions, in its own mode, which end with it.',
+  },
+  {
     name: 'Requests',
     description: 'The log of the requests that your tokens sent, to find what went wrong.',
   },

@@ -1,10 +1,10 @@
-import type { ApiErrorCode, PublicErrorCode } from '#lib/base/refusals.ts'
+import { API_ERRORS, type ApiErrorCode, type PublicErrorCode } from '#lib/base/refusals.ts'
 import { API_ERROR_WORDS } from '#messages/words.ts'
 
 const ERROR_WORDS: Record<ApiErrorCode, { cause: string; remedy: string }> =
   API_ERROR_WORDS.en.apiErrors
 
-/** Codes that any request can get, whatever its path. They are listed once, not with each operation. */
+/** Codes that any request can get, whatever its path. No operation lists them, only ERROR_CODES. */
 export const GENERAL_CODES = [
   'malformed_request',
   'request_timeout',
@@ -13,6 +13,12 @@ export const GENERAL_CODES = [
   'method_not_allowed',
   'not_found',
 ] as const satisfies PublicErrorCode[]
+
+/** All codes that API clients get, for programs and generated clients: what each means and what to do. */
+export const ERROR_CODES = API_ERRORS.map(({ code, status }) => ({
+  ...{ code, status },
+  ...ERROR_WORDS[code],
+}))
 
 export function causeOf(code: PublicErrorCode): string {
   return ERROR_WORDS[code].cause

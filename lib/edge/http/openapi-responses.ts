@@ -112,8 +112,9 @@ function buildExampleError(
     case 'invalid_input':
       return findValidationError(body?.test ?? query)
     case 'already_final': {
-      const subject = errorCodes?.includes('withdrawal_not_found') ? 'Withdrawal' : 'Transaction'
-      return refuse(code, { subject, status: 'final' })
+      return errorCodes?.includes('withdrawal_not_found')
+        ? refuse(code, { subject: 'Withdrawal', status: 'approved' })
+        : refuse(code, { subject: 'Transaction', status: 'paid' })
     }
     case 'refund_window_closed':
       return refuse(code, { days: REFUND_WINDOW_DAYS })

@@ -3,6 +3,7 @@ import { pathOf, tagOf } from '#lib/edge/http/openapi-names.ts'
 import { describeOperation } from '#lib/edge/http/openapi-operations.ts'
 import { ERRORS, HEADERS, PARAMETERS, SECURITY } from '#lib/edge/http/openapi-parts.ts'
 import { introduction, TAGS } from '#lib/edge/http/openapi-prose.ts'
+import { ERROR_CODES } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SCHEMAS_PATH, Shapes } from '#lib/edge/http/openapi-schemas.ts'
 import { isForPagesOnly } from '#lib/services/people/roles.ts'
 
@@ -50,6 +51,7 @@ export function buildDocument(routes: ServedRoute[], publicUrl: string): Json {
     tags: TAGS,
     paths,
     webhooks: describeWebhooks(shapes),
+    'x-error-codes': ERROR_CODES,
     components: {
       securitySchemes: SECURITY,
       parameters: PARAMETERS,

@@ -5,6 +5,7 @@ import { DeliveryRead } from '#lib/services/webhooks/delivery-wire.ts'
 export const GET = endpoint({
   method: 'GET',
   isCompressible: true,
+  hasEtag: true,
   summary: 'Read a delivery',
   description:
     'Returns a delivery with each attempt as it was sent and answered. If a payer’s CPF or CNPJ was sent in full and the caller lacks `payers:read`, it is masked, and signatures and responses are left out.',

@@ -7,6 +7,7 @@ import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  hasEtag: true,
   summary: 'Read an endpoint',
   description: 'Returns the endpoint without its secret.',
   allow: 'webhooks:read',
