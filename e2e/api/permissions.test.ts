@@ -315,6 +315,12 @@ function isRefusedQuery(
 
 const tokens = new Map<string, Promise<string>>()
 
+function expectedType(path: string, status: number): string {
+  return path === '/statement.csv' && status === 200
+    ? 'text/csv; charset=utf-8'
+    : 'application/json; charset=utf-8'
+}
+
 /** Reuses tokens with the same permissions, because the tokens of an account are limited. */
 function findOrMakeToken(permissions: Permission[]): Promise<string> {
   const cached = tokens.get(permissions.join())
@@ -358,7 +364,7 @@ describe.each(PATHS)('%s', path => {
             [204, 405].includes(response.status) ? allowHeader(path) : null,
           )
           expect(response.headers.get('content-type'), label).toBe(
-            response.status === 204 ? null : 'application/json; charset=utf-8',
+            response.status === 204 ? null : expectedType(path, response.status),
           )
           const received = JSON.stringify([...response.headers]) + response.text
           for (const secret of [MARKER, owner.merchant.id, ...Object.values(owner.token)]) {

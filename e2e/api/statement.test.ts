@@ -51,8 +51,23 @@ function callerOf(token: string) {
     }
     return { entries, pages, period: pages[0] ?? {} }
   }
-  return { get, post, walk }
+  /** Reads the rows of the file below its names. */
+  async function readCsv(query = ''): Promise<string[][]> {
+    const { status, text } = await get(`/statement.csv?${query}`)
+    expect(status).toBe(200)
+    const [names, ...rows] = text.split('\r\n').map(line => line.split(','))
+    expect(names).toEqual([
+      ...['version', 'kind', 'amount', 'balance_after', 'created_at', 'subject_id'],
+      ...['transaction_id', 'withdrawal_id', 'external_id', 'client_name'],
+      ...['pix_key_type', 'pix_key'],
+    ])
+    expect(rows.pop()).toEqual([''])
+    return rows
+  }
+  return { get, post, walk, readCsv }
 }
+
+const toCells = (entry: Entry) => Object.values(entry).map(value => String(value ?? ''))
 
 async function makeCaller(): Promise<ReturnType<typeof callerOf> & { merchant: Account }> {
   const merchant = await makeMerchant()
@@ -97,6 +112,7 @@ describe('GET /statement', () => {
         expect([version, balance_after]).toEqual([nth + 1, balance])
       }
       expect(balance).toBe(account.balance)
+      expect(await caller.readCsv()).toEqual(entries.toReversed().map(toCells))
       await expectBalancedLedger(caller.merchant.id)
     }
   })
@@ -121,6 +137,7 @@ describe('GET /statement', () => {
       ...{ mode: 'test', time_zone: 'America/Sao_Paulo', from: times[1], to: times[2] },
       ...{ opening_balance: 1_000, closing_balance: 3_000 },
     })
+    expect(await caller.readCsv(`from=${times[1]}&to=${times[2]}`)).toEqual(entries.map(toCells))
     const { period: days } = await caller.walk('from=2026-03-01&to=2026-04-01')
     expect(days).toMatchObject({
       ...{ from: '2026-03-01T03:00:00.000000Z', to: '2026-04-01T03:00:00.000000Z' },

@@ -29,6 +29,7 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /transactions': 'transactions:write',
   'GET /transactions/[id]': 'transactions:read',
   'POST /transactions/[id]/cancel': 'transactions:write',
+  'GET /statement.csv': 'statement:read',
   'GET /transactions/[id]/qr.svg': 'transactions:read',
   'GET /transactions/[id]/qr.png': 'transactions:read',
   'GET /transactions/[id]/refunds': 'transactions:read',

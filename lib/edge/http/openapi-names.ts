@@ -6,6 +6,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   events: { tag: 'Events', singular: 'Event' },
   requests: { tag: 'Requests', singular: 'Request' },
   statement: { tag: 'Account', singular: 'Statement' },
+  'statement.csv': { tag: 'Account', singular: 'Statement' },
   history: { tag: 'Account', singular: 'Balance' },
   endpoints: { tag: 'Endpoints', singular: 'Endpoint' },
   tokens: { tag: 'Tokens', singular: 'Token' },
@@ -16,6 +17,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
 const OPERATION_IDS: Record<string, string> = {
   refunds: 'listAllRefunds',
   statement: 'listStatementEntries',
+  'statement.csv': 'downloadStatement',
   'balance/history': 'listBalanceHistory',
   'transactions/[id]/qr.svg': 'drawChargeSvg',
   'transactions/[id]/qr.png': 'drawChargePng',

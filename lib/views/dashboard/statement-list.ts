@@ -7,7 +7,11 @@ import { findStatementRange, moveEnd, type StatementRange } from '#lib/services/
 import { midnight } from '#lib/views/dashboard/period.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { describeEntries } from '#lib/views/dashboard/statement.ts'
-import { KIND_OF, type StatementQuery } from '#lib/views/dashboard/statement-wire.ts'
+import {
+  KIND_OF,
+  type StatementPeriod,
+  type StatementQuery,
+} from '#lib/views/dashboard/statement-wire.ts'
 
 /** Entries that one page looks at for those of a kind: about 50 ms. */
 const SCANNED_MAX = 250_000
@@ -30,7 +34,7 @@ export async function listEntries(
   { accountId, mode, timeZone }: { accountId: string; mode: Mode; timeZone: string },
   { limit, cursor, kind, ...period }: StatementQuery,
 ): Promise<StatementList> {
-  const [from, to] = [toInstant(period.from, timeZone), toInstant(period.to, timeZone)]
+  const { from, to } = toSpan(period, timeZone)
   const whole = await findStatementRange(accountId, mode, { from, to })
   const [end = whole.end, before = whole.end] = cursor?.split('.').map(Number) ?? []
   if (end > whole.end || before > end) {
@@ -52,6 +56,11 @@ export async function listEntries(
   const scanned = first > range.first ? cursorAt(first) : null
   const page = { rows: rows.slice(0, limit), nextCursor: last ? cursorOf(last) : scanned, cursorOf }
   return { page, range, from: from ?? null, to: to ?? null }
+}
+
+/** Returns the period as exact times, undefined where it has no limit. */
+export function toSpan({ from, to }: StatementPeriod, timeZone: string) {
+  return { from: toInstant(from, timeZone), to: toInstant(to, timeZone) }
 }
 
 /** Returns the time in UTC with microseconds. A date is its midnight in the account's time zone. */

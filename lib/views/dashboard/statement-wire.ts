@@ -27,6 +27,14 @@ const CURSOR_RULE = 'be the next_cursor of a previous page'
 const DATE_DESCRIPTION =
   'a date (midnight in the time zone of the account) or a time with a UTC offset.'
 
+export const statementPeriod = z.object({
+  from: timeFilter
+    .optional()
+    .meta(openApiMeta(`Entries at or after: ${DATE_DESCRIPTION}`, '2026-11-01')),
+  to: timeFilter.optional().meta(openApiMeta(`Entries before: ${DATE_DESCRIPTION}`, '2026-12-01')),
+})
+export type StatementPeriod = z.infer<typeof statementPeriod>
+
 export const statementQuery = z.object({
   limit: listLimit(20),
   cursor: z
@@ -34,10 +42,7 @@ export const statementQuery = z.object({
     .regex(/^\d{1,15}\.\d{1,15}$/, must(CURSOR_RULE))
     .optional()
     .meta(openApiMeta('The `next_cursor` of the previous page.', '812.792')),
-  from: timeFilter
-    .optional()
-    .meta(openApiMeta(`Entries at or after: ${DATE_DESCRIPTION}`, '2026-11-01')),
-  to: timeFilter.optional().meta(openApiMeta(`Entries before: ${DATE_DESCRIPTION}`, '2026-12-01')),
+  ...statementPeriod.shape,
   kind: z
     .enum(WIRE_KINDS, must(`be one of ${WIRE_KINDS.join(', ')}`))
     .optional()
@@ -93,6 +98,10 @@ const StatementEntry = z
       .meta(openApiMeta('Pix key of the receiver, masked, or null.', null)),
   })
   .meta({ id: 'StatementEntry' })
+
+export const ENTRY_FIELDS = Object.keys(StatementEntry.shape) as (keyof z.infer<
+  typeof StatementEntry
+>)[]
 
 const balance = {
   opening_balance: cents('Balance at the beginning of the period, in cents.', 250_000),
