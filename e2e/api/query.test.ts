@@ -55,6 +55,10 @@ test.each([
   ['/events?limit=5&limit=6', { limit: ['limit must not be sent twice'] }],
   ['/events?Limit=5', { Limit: [expect.stringMatching(/^Limit is not a parameter/)] }],
   ['/withdrawals?external_id=%ff', { external_id: ['external_id must be percent-encoded UTF-8'] }],
+  ['/transactions?external_id=50%', { external_id: ['external_id must be percent-encoded UTF-8'] }],
+  ['/transactions?q=%zz', { q: ['q must be percent-encoded UTF-8'] }],
+  ['/transactions?q=%EF%BF%BD', null],
+  ['/transactions?metadata[order]=', { 'metadata[order]': ['metadata[order] must have a value'] }],
   ['/transactions?__proto__=1', { ['__proto__']: [expect.stringMatching(/^__proto__ is not/)] }],
   [
     '/events?limit=1&?limit=5',

@@ -30,6 +30,10 @@ export const API_REFUSALS = {
     message: ({ permission }: { permission: string }) => `Permission denied: ${permission}`,
     headers: PERMISSION_HEADERS,
   },
+  session_required: {
+    status: 403,
+    message: 'This endpoint requires a dashboard session: API tokens are not accepted',
+  },
   live_mode_disabled: { status: 403, message: 'Live mode is not enabled' },
   withdrawals_disabled: { status: 403, message: 'Withdrawals are not enabled' },
   cross_origin: { status: 403, message: 'Cross-origin request refused' },

@@ -6,10 +6,6 @@ export const PAGE_REFUSALS = {
   notice_refused: { status: 403, message: 'Forbidden' },
   setup_failed: { status: 500, message: callerMessage },
   form_required: { status: 415, message: 'Unsupported media type' },
-  session_required: {
-    status: 403,
-    message: 'This endpoint requires a dashboard session: API tokens are not accepted',
-  },
   second_factor_required: {
     status: 403,
     message: 'Admins must have a second factor: set one up',

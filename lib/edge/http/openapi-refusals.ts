@@ -12,6 +12,7 @@ export const GENERAL_CODES = [
   'headers_too_large',
   'method_not_allowed',
   'not_found',
+  'session_required',
 ] as const satisfies PublicErrorCode[]
 
 /** All codes that API clients get, for programs and generated clients: what each means and what to do. */

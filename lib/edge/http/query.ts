@@ -9,10 +9,7 @@ const NAME_LENGTH_MAX = 64
 /** Validates the query string. A parameter that would have no effect is refused, not ignored. */
 export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T | undefined {
   const forms = schema ? formsOf(schema) : new Map<string, Form>()
-  const parameters = [...parametersOf(url)].map(([name, value]) => ({
-    ...{ name, value },
-    ...partsOf(name, forms),
-  }))
+  const parameters = pairsOf(url).map(pair => ({ ...pair, ...partsOf(pair.name, forms) }))
   const problems = findProblems(parameters, forms)
   if (problems.size > 0) throw refuse('invalid_input', { fields: Object.fromEntries(problems) })
   if (!schema) return undefined
@@ -23,9 +20,14 @@ export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T 
 
 type Form = ReturnType<typeof formOf>
 
-interface Parameter {
+interface Pair {
   name: string
   value: string
+  /** Whether it is percent-encoded UTF-8. */
+  isEncoded: boolean
+}
+
+interface Parameter extends Pair {
   /** Name in the schema: of `metadata[order]`, `metadata`. */
   base: string
   key: string | null
@@ -68,7 +70,7 @@ export function ignoredHeaders({ parameters = [], fields = [] }: Ignored): Recor
 
 /** Lists the names in a query string, short enough for a header. */
 export function listParameters(url: string): string[] {
-  const names = new Set([...parametersOf(url).keys()].map(shorten))
+  const names = new Set(pairsOf(url).map(({ name }) => shorten(name)))
   return [...names].slice(0, NAMES_MAX).map(encodeURIComponent)
 }
 
@@ -77,7 +79,7 @@ function findProblems(parameters: Parameter[], forms: Map<string, Form>): Map<st
   const problems = new Map<string, string[]>()
   const seen = new Set<string>()
   const known = [...forms].map(([name, form]) => (form === 'keyed' ? `${name}[key]` : name))
-  for (const { name, base, key, value } of parameters) {
+  for (const { name, base, key, value, isEncoded } of parameters) {
     const label = shorten(name)
     const form = forms.get(base)
     if (!form || (form === 'keyed' && key === null)) {
@@ -85,8 +87,10 @@ function findProblems(parameters: Parameter[], forms: Map<string, Form>): Map<st
       problems.set(label, [`${label} is not a parameter of this operation${names}`])
     } else if (seen.has(name) && form !== 'repeatable') {
       problems.set(label, [`${label} must not be sent twice`])
-    } else if (name.includes('\ufffd') || value.includes('\ufffd')) {
+    } else if (!isEncoded) {
       problems.set(label, [`${label} must be percent-encoded UTF-8`])
+    } else if (form === 'keyed' && value === '') {
+      problems.set(label, [`${label} must have a value`])
     }
     seen.add(name)
   }
@@ -98,10 +102,25 @@ export function parameterNames(schema: z.ZodType): string[] {
   return [...formsOf(schema).keys()]
 }
 
-/** Adds the question mark again, because a second one belongs to the first name. */
-function parametersOf(url: string): URLSearchParams {
+function pairsOf(url: string): Pair[] {
   const index = url.indexOf('?')
-  return new URLSearchParams(index < 0 ? '' : `?${url.slice(index + 1)}`)
+  const pairs = index < 0 ? [] : url.slice(index + 1).split('&')
+  return pairs.filter(pair => pair !== '').map(readPair)
+}
+
+/** URLSearchParams decodes anything, and removes a first question mark, so that a second one remains. */
+function readPair(pair: string): Pair {
+  const [[name, value] = ['', '']] = new URLSearchParams(`?${pair}`)
+  return { name, value, isEncoded: isDecodable(pair) }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function shorten(name: string): string {
