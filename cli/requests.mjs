@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dim, green, red } from './output.mjs'
+import { dim, formatTime, green, printRow, red, TIME_COLUMN } from './output.mjs'
 
 const POLL_INTERVAL_MS = 1_000
 /** Requests that `requests tail` prints before it ends or follows. */
@@ -8,6 +8,21 @@ const PAGE_LIMIT = 100
 /** An entry can become visible after a newer one of another process, by about the time of a batch. */
 const LATE_MS = 10_000
 const METHOD_WIDTH = 6
+/** Width of the longest path, /transactions/{id}/refunds/{refund_id}. */
+const PATH_WIDTH = 38
+/** Width of a duration of less than 100 s. */
+const DURATION_WIDTH = 8
+/** Width of the longest code, refund_exceeds_remainder. */
+const CODE_WIDTH = 24
+const COLUMNS = [
+  TIME_COLUMN,
+  'STATUS',
+  'METHOD',
+  'PATH'.padEnd(PATH_WIDTH),
+  'DURATION'.padStart(DURATION_WIDTH),
+  'CODE'.padEnd(CODE_WIDTH),
+  'TOKEN',
+]
 
 export async function tailRequests({ call }, { json, failed, follow }) {
   const filter = failed ? '&status=failed' : ''
@@ -53,14 +68,13 @@ function timeBefore(time) {
 function printRequest(request, json) {
   if (json) return void process.stdout.write(`${JSON.stringify(request)}\n`)
   const { created_at, status, code, method, path, duration_ms, token_name } = request
-  const cells = [
-    dim(created_at.slice(0, 19)),
-    (status < 400 ? green : red)(String(status)),
+  printRow(COLUMNS, [
+    formatTime(created_at),
+    (status < 400 ? green : red)(String(status).padEnd('STATUS'.length)),
     method.padEnd(METHOD_WIDTH),
-    path,
-    ...(code ? [red(code)] : []),
-    dim(`${duration_ms} ms`),
+    path.padEnd(PATH_WIDTH),
+    dim(`${duration_ms} ms`.padStart(DURATION_WIDTH)),
+    red((code ?? '').padEnd(CODE_WIDTH)),
     dim(token_name),
-  ]
-  process.stdout.write(`${cells.join('  ')}\n`)
+  ])
 }

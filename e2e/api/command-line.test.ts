@@ -47,6 +47,7 @@ afterAll(() => api.close())
 /** The package of a version that has been installed never changes: a change needs a new version. */
 const CHECKSUMS: Record<string, string> = {
   '1.0.1': '93dd73991900715fcb8fbc48692823a0a2e07b175171fe7a739fa5e748e662ee',
+  '1.0.2': '87ca3a497444fdf267e044d3fcd732aad75f20c21fbc9f026e4b2e0647e8b96f',
 }
 
 test('a version of the package always has the same content, under its own name and the latest', async () => {
@@ -56,6 +57,20 @@ test('a version of the package always has the same content, under its own name a
     const content = gunzipSync(Buffer.from(await response.arrayBuffer()))
     expect(createHash('sha256').update(content).digest('hex'), name).toBe(CHECKSUMS[version])
   }
+})
+
+test.each(['en', 'pt-BR'])(
+  'the guide in %s names the version that the server has, and no other',
+  locale => {
+    const { version } = JSON.parse(readFileSync('cli/package.json', 'utf8'))
+    const guide = readFileSync(`docs/guides/${locale}/command-line.md`, 'utf8')
+    expect(new Set(guide.match(/troco-[\d.]+\d/g))).toEqual(new Set([`troco-${version}`]))
+  },
+)
+
+test('the server has no package of another version', async () => {
+  for (const version of ['1.0.0', '1.0.1', '99.0.0'])
+    expect((await fetch(`${api.url}/docs/clients/troco-${version}.tgz`)).status, version).toBe(404)
 })
 
 interface Run {
@@ -119,7 +134,9 @@ test('each event that can be triggered happens, and the tail prints them in orde
   expect(lines.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index + 1))
   expect(lines.map(({ type }) => type)).toEqual(expect.arrayContaining(EVENTS))
   const some = await run(['events', 'tail', '--types', 'transaction.failed'], token)
-  expect(some.stdout).toMatch(/^\S+ +\d+ +transaction\.failed +R\$\s10,00 +[\w-]{36}\n$/)
+  expect(some.stdout).toMatch(
+    /^TIME \(UTC\) +SEQUENCE +EVENT +AMOUNT +ID\n\S+ +\d+ +transaction\.failed +R\$\s10,00 +[\w-]{36}\n$/,
+  )
 })
 
 test('the tail prints the latest events of a type, however many others came after them', async () => {
@@ -275,9 +292,16 @@ test('requests tail prints the latest requests, with --failed those that failed,
   await send('/account')
   await send('/transactions/none')
   const all = await run(['requests', 'tail'], token)
-  expect(all.stdout).toMatch(
-    /^\S+ +200 +GET +\/account +\S+ ms +test\n\S+ +404 +GET +\/transactions\/\{id\} +transaction_not_found +\S+ ms +test\n$/,
-  )
+  const rows = [
+    /^TIME \(UTC\) +STATUS +METHOD +PATH +DURATION +CODE +TOKEN$/,
+    /^\S+ +200 +GET +\/account +\S+ ms +test$/,
+    /^\S+ +404 +GET +\/transactions\/\{id\} +\S+ ms +transaction_not_found +test$/,
+  ]
+  const lines = all.stdout.trimEnd().split('\n')
+  expect(lines).toEqual(rows.map(row => expect.stringMatching(row)))
+  const startOf = (word: string, row: number) => lines[row]?.indexOf(word)
+  const starts = [startOf('TOKEN', 0), startOf('test', 1), startOf('test', 2)]
+  expect(new Set(starts).size, all.stdout).toBe(1)
   const args = ['requests', 'tail', '--failed', '--json', '--follow']
   const child = spawn(program, args, { env: environmentOf(token) })
   onTestFinished(() => void child.kill())
@@ -312,12 +336,27 @@ describe('troco listen', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
+  test('prints the status and the duration of each response for people', async () => {
+    const token = await makeTestToken()
+    const { url } = await startReceiver([204, 500])
+    const { lines } = await listen(['--forward-to', url], token)
+    await run(['trigger', 'transaction.paid'], token)
+    await run(['trigger', 'transaction.failed'], token)
+    await expect.poll(() => lines.length).toBe(3)
+    expect(lines).toEqual([
+      expect.stringMatching(/^TIME \(UTC\) .* RECEIVER$/),
+      expect.stringMatching(/ transaction\.paid .* {2}→ 204 in \d+ ms$/),
+      expect.stringMatching(/ transaction\.failed .* {2}→ 500 in \d+ ms$/),
+    ])
+    expect(lines[1]?.indexOf('→')).toBe(lines[0]?.indexOf('RECEIVER'))
+  })
+
   test('says that the receiver did not respond, and goes on', async () => {
     const token = await makeTestToken()
     const port = await findFreePort()
     const { lines } = await listen(['--forward-to', `127.0.0.1:${port}/`], token)
     await run(['trigger', 'transaction.paid'], token)
-    await expect.poll(() => lines[0]).toMatch(/transaction\.paid .*→ no response: ECONNREFUSED$/)
+    await expect.poll(() => lines[1]).toMatch(/transaction\.paid .*→ no response: ECONNREFUSED$/)
   })
 
   test('follows the new events after a restored backup', async () => {
