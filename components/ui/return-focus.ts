@@ -10,7 +10,7 @@ let currentOpener: Element | null = null
 export function useReturnFocus(): (event: Event) => void {
   const [opener] = useState(() => {
     // The element that opened a replaced dialog has lost the focus to it.
-    const { activeElement: active } = document
+    const active = openerOf(document.activeElement)
     if (active !== document.body && !isInDialog(active)) currentOpener = active
     return isInDialog(active) ? active : currentOpener
   })
@@ -23,6 +23,13 @@ export function useReturnFocus(): (event: Event) => void {
     const target = opener?.isConnected ? opener : document.getElementById('content')
     if (target instanceof HTMLElement) target.focus()
   }
+}
+
+/** Returns the button of a menu for its item, which is gone when the dialog closes. */
+function openerOf(element: Element | null): Element | null {
+  const menu = element?.closest('[role=menu]')
+  const buttonId = menu?.getAttribute('aria-labelledby')
+  return buttonId ? document.getElementById(buttonId) : element
 }
 
 function isInDialog(element: Element | null): boolean {

@@ -82,7 +82,15 @@ test('the period is in the URL, and an empty period offers the whole statement',
   await expect(page).toHaveURL(/period=today/)
   await chooseFebruary(page)
   await expect(page).toHaveURL(/period=2024-02$/)
-  await expect(page.getByRole('button', { name: 'Período: fevereiro de 2024' })).toBeVisible()
+  const period = page.getByRole('button', { name: 'Período: fevereiro de 2024' })
+  await expect(period).toBeVisible()
+  for (const _ of ['first', 'again']) {
+    await period.press('Enter')
+    await page.getByRole('menuitemradio', { name: 'Escolher mês' }).press('Enter')
+    await expect(page.getByRole('dialog', { name: 'Escolher mês' })).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(period).toBeFocused()
+  }
   await expect(page.getByText('Nenhuma movimentação neste período')).toBeVisible()
   await page.getByRole('button', { name: 'Limpar: Período' }).click()
   await expect(page).toHaveURL(/period=all/)

@@ -11,11 +11,16 @@ const CAUSE_PATHS = {
   banks: '/admin/banks',
   tokens: '/admin/tokens',
   audit: '/admin/audit',
+  people: '/admin/people',
+  peopleWithoutFactor: '/admin/people?status=without_factor',
   jobs: `#${JOBS_ID}`,
   workers: `#${WORKERS_ID}`,
 } as const
 
-/** Where the cause of a warning is shown. The database and the server's settings have no page. */
+/**
+ * Where the cause of a warning is shown. The database, its migrations, roles and backups, and the settings of the
+ * server have no page: what to do there is a command, which the warning names.
+ */
 const CAUSES: Partial<Record<CheckName, keyof typeof CAUSE_PATHS>> = {
   workers: 'workers',
   charges: 'jobs',
@@ -24,6 +29,7 @@ const CAUSES: Partial<Record<CheckName, keyof typeof CAUSE_PATHS>> = {
   deliveries: 'jobs',
   mails: 'jobs',
   search: 'workers',
+  clocks: 'workers',
   gateway: 'banks',
   certificates: 'banks',
   receivers: 'accounts',
@@ -32,9 +38,9 @@ const CAUSES: Partial<Record<CheckName, keyof typeof CAUSE_PATHS>> = {
   ended: 'audit',
   ledger: 'accounts',
   audit_log: 'audit',
-  staff: 'audit',
+  staff: 'peopleWithoutFactor',
   tokens: 'tokens',
-  addresses: 'accounts',
+  addresses: 'people',
 }
 
 /** Leads to where the cause of a warning is shown. */

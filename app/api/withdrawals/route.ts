@@ -47,7 +47,7 @@ export const POST = endpoint({
 })
 
 const SEARCH_DESCRIPTION =
-  'Search text: a complete Pix key or id, part of the reference, an amount (`446,54`) or at least four characters of the end of an end-to-end id.'
+  'Search text: a complete Pix key or id, part of the reference, an amount (`446,54`) or at least four characters of the end of an end-to-end ID.'
 
 function createdResponse(withdrawal: WithdrawalRow) {
   return { message: 'Withdrawal created', data: createdWithdrawalToWire(withdrawal) }

@@ -30,7 +30,7 @@ export const STATUS_DESCRIPTIONS: Record<number, string> = {
   401: 'No token was sent, or it is unknown, revoked or expired.',
   403: 'The caller is not allowed to do this.',
   404: 'The resource does not exist in this account and mode.',
-  409: 'The request conflicts with the state of the resource.',
+  409: 'The request conflicts with the status of the resource.',
   410: 'The data has been deleted.',
   413: 'The body is too large.',
   415: 'The Content-Type is not JSON.',

@@ -4,7 +4,7 @@ import { keyed, repeatable } from '#lib/base/query-parameters.ts'
 import { CHARGE_STATUSES, type ChargeStatus } from '#lib/rooms/charges/states.ts'
 
 const SEARCH_DESCRIPTION =
-  "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end id or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."
+  "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end ID or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."
 const CENTS_RULE = 'be a whole number of cents'
 
 function centsFilter(description: string, example: number) {

@@ -7,7 +7,7 @@ export const GET = endpoint({
   method: 'GET',
   isCompressible: true,
   summary: 'Read a charge',
-  description: 'Returns the current state of the charge, by `transaction_id` or `external_id`.',
+  description: 'Returns the charge with its current status, by `transaction_id` or `external_id`.',
   allow: 'transactions:read',
   ignoresQuery: true,
   hasEtag: true,

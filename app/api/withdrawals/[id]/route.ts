@@ -7,7 +7,7 @@ export const GET = endpoint({
   method: 'GET',
   isCompressible: true,
   summary: 'Read a withdrawal',
-  description: 'Returns the current state of the withdrawal, by `id` or `external_id`.',
+  description: 'Returns the withdrawal with its current status, by `id` or `external_id`.',
   allow: 'withdrawals:read',
   hasEtag: true,
   response: WithdrawalRead,

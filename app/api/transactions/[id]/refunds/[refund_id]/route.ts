@@ -7,7 +7,7 @@ import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
 export const GET = endpoint({
   method: 'GET',
   summary: 'Read a refund',
-  description: 'Returns the current state of the refund.',
+  description: 'Returns the refund with its current status.',
   allow: 'transactions:read',
   hasEtag: true,
   response: RefundRead,
