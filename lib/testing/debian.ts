@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { basename, delimiter, join, resolve } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { runProgram } from '#lib/testing/run.ts'
 
@@ -35,4 +35,43 @@ export function isExecutable(file: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Libraries that a program of a newer release finds beside it, before those of the machine. */
+const LIBRARIES = 'usr/lib/x86_64-linux-gnu'
+
+/**
+ * Unpacks packages of another Debian release into .cache, where nothing is installed, and returns a script
+ * that runs their program; null where this process may not or the release is not to be had.
+ */
+export async function findInRelease(
+  release: string,
+  packages: string[],
+  program: string,
+): Promise<string | null> {
+  if (process.getuid?.() !== 0 || process.arch !== 'x64' || !isExecutable('/usr/bin/apt-get'))
+    return null
+  const folder = resolve('.cache', `debian-${release}`)
+  const script = join(folder, basename(program))
+  if (isExecutable(script)) return script
+  for (const name of ['lists/partial', 'cache/archives/partial', 'packages'])
+    mkdirSync(join(folder, name), { recursive: true })
+  const unpack = `set -e
+    uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keys] $uri ${release} main" > sources.list
+    here=$PWD
+    at="-o Dir::Etc::sourcelist=$here/sources.list -o Dir::Etc::sourceparts=-"
+    at="$at -o Dir::State::lists=$here/lists -o Dir::Cache=$here/cache"
+    apt() { apt-get -qq $at "$@"; }
+    apt update
+    (cd packages && apt download ${packages.join(' ')})
+    for file in packages/*.deb; do dpkg -x "$file" root; done`
+  const code = await runProgram('bash', ['-c', `cd '${folder}'; ${unpack}`])
+  if (code !== 0) return null
+  const libraries = join(folder, 'root', LIBRARIES)
+  const loader = `${libraries}/ld-linux-x86-64.so.2 --library-path ${libraries}:/${LIBRARIES}`
+  writeFileSync(script, `#!/bin/sh\nexec ${loader} ${join(folder, 'root', program)} "$@"\n`)
+  chmodSync(script, 0o755)
+  return script
 }

@@ -98,11 +98,11 @@ function createOrm(pool: FairPool): Database {
 }
 
 /**
- * The limit of requests. With an owner, the application's role carries it (lib/base/db/roles.ts),
- * because poolers refuse such options.
+ * The limit of requests. With an owner or behind a pooler, the application's role carries it
+ * (lib/base/db/roles.ts), because poolers refuse such options.
  */
 function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
-  if (env().DATABASE_OWNER_URL) return undefined
+  if (env().DATABASE_OWNER_URL || env().DATABASE_DIRECT_URL) return undefined
   return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
 }
 
