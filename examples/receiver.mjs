@@ -21,9 +21,9 @@ const server = createServer(async (request, response) => {
   // The same event can arrive more than once. A real receiver stores the ids in its database.
   if (!processed.has(event.id)) {
     processed.add(event.id)
-    // The test event troco.ping has no resource.
-    const resource = event.refund ?? event.transaction ?? event.withdrawal
-    console.log(resource ? `${event.type} ${resource.id}: ${resource.amount} cents` : event.type)
+    // The type troco.ping has none of them, and later versions may add others.
+    const subject = event.refund ?? event.transaction ?? event.withdrawal
+    console.log(subject ? `${event.type} ${subject.id}: ${subject.amount} cents` : event.type)
   }
   response.writeHead(204).end()
 })

@@ -1,19 +1,20 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
-import { LANGUAGES, type Language, prepareLanguages } from '#lib/testing/sample-languages.ts'
+import {
+  LANGUAGES,
+  type Language,
+  prepareLanguages,
+  readSamples,
+} from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
-import { findFreePort } from '#lib/testing/server.ts'
 
 /** Guides whose samples run one after the other, as a reader would paste them. */
 const GUIDES = ['first-charge', 'testing', 'errors-and-retries', 'reconciling']
@@ -47,9 +48,7 @@ function samplesOf(guide: string, locale: string, language: Language): string {
 }
 
 function sourceOf(guide: string, locale: string, language: Language): string {
-  const text = readFileSync(`docs/guides/${locale}/${guide}.md`, 'utf8')
-  const fences = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
-  const source = [...fences].map(([, code = '']) => code).join('\n')
+  const source = readSamples(guide, locale, language)
   expect(source.length, `${guide} has samples in ${language}`).toBeGreaterThan(40)
   return source
 }
@@ -171,58 +170,6 @@ test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one =
     const placed = source.replace(begin, () => stored(epoch))
     const output = await run(language, placed, token)
     expect(output.match(/^1 transaction\.paid$/gm)).toHaveLength(1)
-  },
-)
-
-/** Starts a receiver of the guide to webhooks on a free port; returns its URL. */
-async function startReceiver(locale: string, language: 'python' | 'php', secret: string) {
-  const port = await findFreePort()
-  const source = sourceOf('webhooks', locale, language).replace('4000', String(port))
-  const file = join(makeScratchFolder('troco-receiver-'), 'receiver')
-  writeFileSync(file, source)
-  const args = language === 'php' ? ['-S', `127.0.0.1:${port}`, file] : [file]
-  const environment = { ...process.env, TROCO_WEBHOOK_SECRET: secret }
-  const child = spawn(LANGUAGES[language].program(), args, { env: environment, stdio: 'ignore' })
-  onTestFinished(() => void child.kill())
-  const url = `http://127.0.0.1:${port}/`
-  await expect
-    .poll(() =>
-      fetch(url, { method: 'POST' }).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    )
-    .toBe(400)
-  return url
-}
-
-test.each(
-  LOCALES.flatMap(locale => (['python', 'php'] as const).map(one => [locale, one] as const)),
-)(
-  'the receiver of the guide in %s and %s accepts what Standard Webhooks signs, and nothing else',
-  async (locale, language) => {
-    const secret = `whsec_${Buffer.from('a secret of 32 bytes for a test!').toString('base64')}`
-    const url = await startReceiver(locale, language, secret)
-    const body = JSON.stringify({ id: 'evt', type: 'transaction.paid', name: 'José' })
-    const send = async (signed: string, sentAt: Date, sentBody = body, before = '') => {
-      const signature = new Webhook(signed).sign('evt', sentAt, body)
-      const headers = {
-        'webhook-id': 'evt',
-        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
-        'webhook-signature': before + signature,
-      }
-      return (await fetch(url, { method: 'POST', headers, body: sentBody })).status
-    }
-    const now = new Date()
-    const other = `whsec_${Buffer.from('another secret of 32 bytes long!').toString('base64')}`
-    expect(await send(secret, now)).toBe(204)
-    expect(await send(secret, now, body, 'v1,AAAA ')).toBe(204)
-    expect(await send(secret, now, body, 'v1,é ')).toBe(204)
-    expect(await send(other, now)).toBe(400)
-    const strange = { 'webhook-id': 'evt', 'webhook-timestamp': '²', 'webhook-signature': 'é' }
-    expect((await fetch(url, { method: 'POST', headers: strange, body })).status).toBe(400)
-    expect(await send(secret, now, body.replace('paid', 'PAID'))).toBe(400)
-    expect(await send(secret, new Date(now.getTime() - 400_000))).toBe(400)
   },
 )
 

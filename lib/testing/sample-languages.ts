@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { findProgram, installPackages } from '#lib/testing/debian.ts'
 
 export type Language = 'sh' | 'js' | 'python' | 'php'
@@ -36,6 +37,13 @@ export const LANGUAGES: Record<Language, Runner> = {
 }
 
 const CURL_THAT_FAILS = 'curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }'
+
+/** Returns the samples of a guide in one language, in order, as one program. */
+export function readSamples(guide: string, locale: string, language: Language): string {
+  const text = readFileSync(`docs/guides/${locale}/${guide}.md`, 'utf8')
+  const fences = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
+  return [...fences].map(([, code = '']) => code).join('\n')
+}
 
 /** Finds Python with requests and PHP with curl, or installs Debian's packages of them. */
 export async function prepareLanguages(): Promise<void> {
