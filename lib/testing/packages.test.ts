@@ -54,6 +54,36 @@ test.skipIf(isNpmOld)('the documented command lists every package once, offline'
   expect(unhashed).toHaveLength(workspaces.length)
 })
 
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*'])
+
+test('no documented command runs a package that it would first download from the registry', () => {
+  const runs = PAGES.flatMap(page =>
+    [
+      ...readFileSync(page, 'utf8').matchAll(
+        /\b(?:npx|bunx|npm (?:x|exec|create|init)|\w+ dlx)\b.*/g,
+      ),
+    ].map(([command]) => `${page}: ${command}`),
+  )
+  expect(runs.length).toBeGreaterThan(2)
+  const isInstalledOnly = /: (?:npx --no-install|npm exec --no --) /
+  expect(runs.filter(run => !isInstalledOnly.test(run))).toEqual([])
+})
+
+test.each(['en', 'pt-BR'])(
+  'the guide in %s installs the versions with which the tests generate types',
+  locale => {
+    const { devDependencies } = JSON.parse(
+      readFileSync('e2e/client/package.json', 'utf8'),
+    ) as Manifest
+    const guide = readFileSync(`docs/guides/${locale}/index.md`, 'utf8')
+    const command = /^npm install --save-dev --save-exact (.*)$/m.exec(guide)?.[1]?.split(' ') ?? []
+    const expected = ['openapi-typescript', 'typescript'].map(
+      name => `${name}@${devDependencies[name]}`,
+    )
+    expect(command).toEqual(expected)
+  },
+)
+
 /** What the build of the pages and of the database client needs, though no file imports it. */
 const BUILD_TOOLS = [
   '@prisma/client',

@@ -79,6 +79,28 @@ describe('the guides', () => {
   })
 })
 
+test.each([
+  ['en', /30 days for (.*?), 24 hours/s],
+  ['pt-BR', /30 dias para (.*?), 24 horas/s],
+])(
+  'the guide to errors in %s names the operations whose keys are valid for 30 days',
+  (locale, list) => {
+    const posts = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([method]) => method === 'post')
+        .map(([, { description }]) => ({
+          name: `\`POST ${path}\``,
+          duration: /the response is stored for (24 hours|30 days)\./.exec(description ?? '')?.[1],
+        })),
+    )
+    const keptFor = (duration?: string) =>
+      posts.filter(post => post.duration === duration).map(({ name }) => name)
+    const guide = readFileSync(`docs/guides/${locale}/errors-and-retries.md`, 'utf8')
+    expect(codeIn(list.exec(guide)?.[1] ?? '')).toEqual(keptFor('30 days').toSorted())
+    expect(keptFor(undefined)).toEqual([])
+  },
+)
+
 test('every operation and every event type has a page of its own', () => {
   const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
   for (const { pages } of sites) {
