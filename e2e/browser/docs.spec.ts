@@ -96,13 +96,18 @@ test.describe('the documentation', () => {
     await expectAccessible(page)
   })
 
-  test('sends a request with a token to this server, and says what is missing', async ({
+  test('loads the form on demand, sends a request with a token to this server, and says what is missing', async ({
     page,
   }) => {
-    await page.goto('/docs/en/get-charge')
+    const requested: string[] = []
+    page.on('request', request => requested.push(new URL(request.url()).pathname))
+    await page.goto('/docs/en/get-charge', { waitUntil: 'networkidle' })
+    expect(requested).toContain('/docs/assets/reader.js')
+    expect(requested).not.toContain('/docs/assets/trial.js')
     await page.getByRole('button', { name: 'Try it' }).click()
     const send = page.getByRole('button', { name: 'Send request' })
     await send.click()
+    expect(requested).toContain('/docs/assets/trial.js')
     await expect(page.locator('.trial').getByRole('status')).toContainText('Enter an API token')
     await page.getByLabel('API token').fill(readSetting('TOKEN'))
     await send.click()

@@ -6,7 +6,7 @@ import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { EVENT_TYPES, goesToResource } from '#lib/services/webhooks/states.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { renderPage } from '#lib/views/docs/render.ts'
-import { addressOf, buildSite, type DocsSite, markdownOf } from '#lib/views/docs/site.ts'
+import { addressOf, buildSite, type DocsSite, llmsText, markdownOf } from '#lib/views/docs/site.ts'
 import { DOCUMENT_WORDS } from '#messages/words.ts'
 
 const ASSETS = { style: '/s.css', reader: '/r.js', trial: '/t.js', font: '/f.woff2' }
@@ -181,6 +181,14 @@ test('a page is Markdown as well, with addresses that lead to Markdown', () => {
   const text = site && page ? markdownOf(site, page) : ''
   expect(text).toContain('](https://pix.troco.test/docs/pt/webhooks.md)')
   expect(text).not.toContain('localhost:3000')
+})
+
+test('llms.txt lists every page of every language once, and nothing else', () => {
+  const listed = [...llmsText(sites).matchAll(/\]\((\S+)\)/g)].map(([, address]) => address)
+  const pages = sites.flatMap(site =>
+    site.pages.map(({ slug }) => `${site.origin}${site.base}/${slug || 'index'}.md`),
+  )
+  expect(listed.toSorted()).toEqual(pages.toSorted())
 })
 
 test('no page shows a value that is missing', () => {
