@@ -29,8 +29,9 @@ afterAll(() => api.close())
 /** Returns the arguments that run a receiver of the guide to webhooks. */
 function argumentsOf(locale: string, language: ReceiverLanguage, port: number): string[] {
   const file = join(makeScratchFolder('troco-receiver-'), 'receiver')
-  const source = readSamples('webhooks', locale, language).replace('4000', String(port))
-  writeFileSync(file, source)
+  // The receiver is the first sample of the guide.
+  const [source = ''] = readSamples('webhooks', locale, language)
+  writeFileSync(file, source.replace('4000', String(port)))
   return language === 'php' ? ['-S', `127.0.0.1:${port}`, file] : [file]
 }
 

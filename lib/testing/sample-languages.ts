@@ -38,11 +38,11 @@ export const LANGUAGES: Record<Language, Runner> = {
 
 const CURL_THAT_FAILS = 'curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }'
 
-/** Returns the samples of a guide in one language, in order, as one program. */
-export function readSamples(guide: string, locale: string, language: Language): string {
+/** Returns the samples of a guide in one language, in order. */
+export function readSamples(guide: string, locale: string, language: Language): string[] {
   const text = readFileSync(`docs/guides/${locale}/${guide}.md`, 'utf8')
   const fences = text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))
-  return [...fences].map(([, code = '']) => code).join('\n')
+  return [...fences].map(([, code = '']) => code)
 }
 
 /** Finds Python with requests and PHP with curl, or installs Debian's packages of them. */
