@@ -73,6 +73,16 @@ describe('the guides', () => {
     }
   })
 
+  test.each(['en', 'pt-BR'])('mention every header of responses in %s', locale => {
+    const texts = readdirSync(`docs/guides/${locale}`).map(file => read(locale, file))
+    const headers = Object.keys(document.components.headers ?? {})
+    expect(headers).toContain('X-Ignored-Parameters')
+    const changelog = read(locale, 'changelog.md')
+    const isExplained = (name: string) =>
+      texts.some(text => text !== changelog && new RegExp(`\`${name}[\`:]`).test(text))
+    expect(headers.filter(name => !isExplained(name))).toEqual([])
+  })
+
   test('are all pages of the site', () => {
     const slugs = sites[0]?.pages.map(({ slug }) => `${slug || 'index'}.md`)
     expect(slugs).toEqual(expect.arrayContaining(readdirSync('docs/guides/en')))
