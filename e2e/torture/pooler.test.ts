@@ -143,7 +143,7 @@ describe.skipIf(!isTorture).each(found)(
     })
 
     test('a server that does not know the password of the owner connects', async () => {
-      const { DATABASE_OWNER_URL } = env()
+      const { DATABASE_OWNER_URL = '' } = env()
       supplyEnv({ DATABASE_OWNER_URL: '' })
       const database = connect({ poolMax: 1, queryTimeoutMs: 1_000 })
       const rows = database.$queryRaw`SELECT current_setting('statement_timeout') AS statement`
