@@ -13,7 +13,7 @@ import {
   runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import type { LoggedRequest } from '#lib/views/dashboard/requests/schema.ts'
+import { type LoggedRequest, RequestPage } from '#lib/views/dashboard/requests/schema.ts'
 
 inOwnDatabase()
 
@@ -46,6 +46,14 @@ test('a request from an address that its token does not allow is logged, and tol
   await storeRequests()
   const stored = await db().requestLog.findMany({ where: { accountId } })
   expect(stored).toMatchObject([{ tokenId: id, status: 403, code: 'address_not_allowed' }])
+})
+
+test('the log has the declared form after a request for the id of a delivery, which has no UUID version', async () => {
+  const id = '5d2f7c1e-9a04-0b63-1f7e-6c3a0d9b4e28'
+  await call(url, 'GET', `/webhooks/deliveries/${id}`, { token })
+  await storeRequests()
+  const { body } = await call(url, 'GET', '/requests', { token })
+  expect(RequestPage.parse(body).data).toMatchObject([{ resource_id: id, status: 404 }])
 })
 
 test('a request is logged with template, id, status, duration and token, and with bodies without personal data', async () => {

@@ -53,8 +53,9 @@ const LoggedRequest = z
     path: z
       .string()
       .meta(openApiMeta('Path with names for its variable parts.', '/transactions/{id}/refunds')),
+    // Not `z.uuid()`: the id of a delivery to an endpoint has no UUID version, and any id may be requested.
     resource_id: z
-      .uuid()
+      .guid()
       .nullable()
       .meta(
         openApiMeta(
