@@ -62,6 +62,12 @@ const mailedSecret = async (email: string) => secretOf(await findMailedLink(emai
 const choosePassword = (secret: string, password = PASSWORD) =>
   postAsVisitor('signup/confirm', { secret, password })
 
+/** Repeats what waited too long for its hash, as it does on a busy machine. */
+async function chooseWhenServed(secret: string): ReturnType<typeof choosePassword> {
+  const response = await choosePassword(secret)
+  return response.status === 503 ? chooseWhenServed(secret) : response
+}
+
 /** Requests a sign-up and opens its mailed link. */
 async function signUp(body = signupRequest(), password = PASSWORD) {
   await postAsVisitor('signup', body)
@@ -163,7 +169,7 @@ describe('signing up', () => {
     const secret = await mailedSecret(body.email)
     await postAsVisitor('signup', { ...body, email: body.email.toUpperCase() })
     const other = await mailedSecret(body.email)
-    const responses = await Promise.all(Array.from({ length: 10 }, () => choosePassword(secret)))
+    const responses = await Promise.all(Array.from({ length: 10 }, () => chooseWhenServed(secret)))
     const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([200, ...Array(9).fill(410)])
     const late = await choosePassword(other)
