@@ -2,6 +2,8 @@
 
 import { DropdownMenu } from 'radix-ui'
 import { type ComponentProps, type ReactElement, useRef } from 'react'
+// Before a dialog is loaded, it must already see which menu opens it.
+import '#components/ui/return-focus.ts'
 
 export interface MenuChoices {
   value: string

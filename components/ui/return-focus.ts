@@ -1,35 +1,42 @@
 import { useState } from 'react'
 
-/** Opener of the dialog that is open, for a dialog that replaces it. */
-let currentOpener: Element | null = null
+/** The element that had the focus last outside of dialogs: it opened the dialog that is open now. */
+let lastOutside: Element | null = null
+
+if (typeof document !== 'undefined') {
+  rememberFocus()
+  document.addEventListener('focusin', rememberFocus)
+}
+
+function rememberFocus(): void {
+  const { activeElement: active, body } = document
+  if (active !== body && !isInDialog(active)) lastOutside = active
+}
 
 /**
  * Returns the Radix handler that moves the focus back to what opened a dialog: Radix returns it only
  * to its own triggers. Call it where the dialog is first rendered, before anything in it has focus.
  */
 export function useReturnFocus(): (event: Event) => void {
-  const [opener] = useState(() => {
-    // The element that opened a replaced dialog has lost the focus to it.
-    const active = openerOf(document.activeElement)
-    if (active !== document.body && !isInDialog(active)) currentOpener = active
-    return isInDialog(active) ? active : currentOpener
+  const [outerElement] = useState(() => {
+    const { activeElement: active } = document
+    return isInDialog(active) ? active : null
   })
   return event => {
     event.preventDefault()
     const { activeElement: active, body } = document
     // A dialog that replaces this one has the focus already.
     if (active !== body && isInDialog(active)) return
-    currentOpener = null
+    const opener = outerElement ?? findMenuButton(lastOutside) ?? lastOutside
     const target = opener?.isConnected ? opener : document.getElementById('content')
     if (target instanceof HTMLElement) target.focus()
   }
 }
 
-/** Returns the button of a menu for its item, which is gone when the dialog closes. */
-function openerOf(element: Element | null): Element | null {
-  const menu = element?.closest('[role=menu]')
-  const buttonId = menu?.getAttribute('aria-labelledby')
-  return buttonId ? document.getElementById(buttonId) : element
+/** Finds the button of the menu that contains an element: the menu is gone once its item was chosen. */
+function findMenuButton(element: Element | null): Element | null {
+  const buttonId = element?.closest('[role=menu]')?.getAttribute('aria-labelledby')
+  return buttonId ? document.getElementById(buttonId) : null
 }
 
 function isInDialog(element: Element | null): boolean {

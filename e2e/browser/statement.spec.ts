@@ -49,10 +49,21 @@ for (const [size, width] of [
 
 /** Chooses February 2024 with the keyboard alone. */
 async function chooseFebruary(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Período: Hoje' }).focus()
-  await page.keyboard.press('Enter')
-  await page.getByRole('menuitemradio', { name: 'Escolher mês' }).press('Enter')
+  const chip = page.getByRole('button', { name: 'Período: Hoje' })
   const dialog = page.getByRole('dialog', { name: 'Escolher mês' })
+  await chip.focus()
+  const open = async () => {
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitemradio', { name: 'Escolher mês' }).press('Enter')
+    await expect(dialog).toBeVisible()
+  }
+  // The first opening waits for the dialog's script, the second one does not.
+  for (const _ of ['first', 'second']) {
+    await open()
+    await page.keyboard.press('Escape')
+    await expect(chip).toBeFocused()
+  }
+  await open()
   const previousYear = dialog.getByRole('button', { name: 'Ano anterior' })
   while ((await dialog.getByRole('status').textContent()) !== '2024') {
     await previousYear.press('Enter')
@@ -82,15 +93,7 @@ test('the period is in the URL, and an empty period offers the whole statement',
   await expect(page).toHaveURL(/period=today/)
   await chooseFebruary(page)
   await expect(page).toHaveURL(/period=2024-02$/)
-  const period = page.getByRole('button', { name: 'Período: fevereiro de 2024' })
-  await expect(period).toBeVisible()
-  for (const _ of ['first', 'again']) {
-    await period.press('Enter')
-    await page.getByRole('menuitemradio', { name: 'Escolher mês' }).press('Enter')
-    await expect(page.getByRole('dialog', { name: 'Escolher mês' })).toBeVisible()
-    await page.keyboard.press('Escape')
-    await expect(period).toBeFocused()
-  }
+  await expect(page.getByRole('button', { name: 'Período: fevereiro de 2024' })).toBeVisible()
   await expect(page.getByText('Nenhuma movimentação neste período')).toBeVisible()
   await page.getByRole('button', { name: 'Limpar: Período' }).click()
   await expect(page).toHaveURL(/period=all/)
