@@ -34,13 +34,11 @@ const POOLERS = [
     hasStatements: true,
   },
 ]
-const found = POOLERS.filter(({ program }) => program !== null)
 const directUrl = env().DATABASE_URL ?? ''
 const urls = { url: '', ownerUrl: '' }
 
-describe.skipIf(!isTorture).each(found)(
-  'behind $name in transaction mode',
-  ({ program, hasStatements }) => {
+for (const { name, program, hasStatements } of POOLERS)
+  describe.skipIf(program === null)(`behind ${name} in transaction mode`, () => {
     let folder: string
     let pooler: ChildProcess
     beforeAll(async () => {
@@ -156,8 +154,7 @@ describe.skipIf(!isTorture).each(found)(
       await fundMerchant(merchant, 5_000)
       await expect(db().$executeRaw`DELETE FROM ledger_entries`).rejects.toThrow(/42501/)
     })
-  },
-)
+  })
 
 /** The pooler's own defaults, except for its mode. A database per role, by the name of the role. */
 function writeSettings(folder: string, port: number): string {

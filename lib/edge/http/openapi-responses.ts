@@ -45,10 +45,9 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
   return { ...responses, [INTERNAL_ERROR.status]: responseRef('InternalServerError') }
 }
 
-function listErrorCodes(
-  { allow, body, ignoresQuery, errorCodes, errorExamples, idempotency, proof, isFile }: Declared,
-  isWrite: boolean,
-): PublicErrorCode[] {
+function listErrorCodes(declared: Declared, isWrite: boolean): PublicErrorCode[] {
+  const { allow, body, ignoresQuery, errorCodes, errorExamples, idempotency, proof } = declared
+  const isFile = declared.isFile || declared.isExport
   const hasModeCheck = [allow].flat().some(needsOpenMode)
   return [
     'unauthenticated',
