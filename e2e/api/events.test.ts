@@ -190,6 +190,7 @@ describe('GET /events', () => {
         '{"error":"Events before sequence 4 have been deleted: continue with after=3"}',
       ])
       expect(headers.get('x-error-code')).toBe('events_gone')
+      expect(headers.get('troco-last-sequence')).toBe('6')
     }
     expect(sequencesOf(await listEvents('?after=3'))).toEqual([4, 5, 6])
     expect(sequencesOf(await listEvents('?after=5'))).toEqual([6])
@@ -221,6 +222,7 @@ describe('GET /events', () => {
       expect(headers.get('x-error-code')).toBe('after_beyond_feed')
       expect(headers.get('troco-feed-epoch')).toMatch(EPOCH)
       expect(headers.get('troco-continue-after')).toBe('1')
+      expect(headers.get('troco-last-sequence')).toBe('1')
     }
   })
 
@@ -243,6 +245,7 @@ describe('GET /events', () => {
       expect(headers.get('x-error-code')).toBe('feed_epoch_changed')
       expect(headers.get('troco-feed-epoch')).toBe(epoch)
       expect(headers.get('troco-continue-after')).toBe('0')
+      expect(headers.get('troco-last-sequence')).toBe('2')
     }
     // Also for a cursor beyond the end: the epoch says more than the sequence.
     for (const after of [1, 900]) await expectMoved(`?after=${after}&epoch=${other}`, own)
@@ -261,6 +264,7 @@ describe('GET /events', () => {
       expect(body.error).toContain(`after=${continueAfter}`)
       expect(headers.get('troco-continue-after')).toBe(String(continueAfter))
       expect(headers.get('troco-last-kept')).toBe('3')
+      expect(headers.get('troco-last-sequence')).toBe(String(BLOCK))
       expect(headers.get('troco-feed-epoch')).toBe(epoch)
     }
     for (const after of [4, 121, BLOCK - 1])

@@ -19,6 +19,7 @@ interface Details {
   /** Epoch of the account's event feed. */
   epoch?: string
   continueAfter?: number
+  lastSequence?: number
   lastKept?: number
   cause?: unknown
 }
@@ -33,6 +34,7 @@ export class TrocoError extends Error {
   readonly allow: string | undefined
   readonly epoch: string | undefined
   readonly continueAfter: number | undefined
+  readonly lastSequence: number | undefined
   readonly lastKept: number | undefined
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
@@ -46,6 +48,7 @@ export class TrocoError extends Error {
     this.allow = details.allow
     this.epoch = details.epoch
     this.continueAfter = details.continueAfter
+    this.lastSequence = details.lastSequence
     this.lastKept = details.lastKept
   }
 }

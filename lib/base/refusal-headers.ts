@@ -13,6 +13,8 @@ export interface HeaderValues {
   epoch?: string | undefined
   /** Sequence number after which a reader of that feed continues. */
   continueAfter?: number | undefined
+  /** Last sequence number of that feed. */
+  lastSequence?: number | undefined
   /** Last sequence number that a restore has kept. */
   lastKept?: number | undefined
 }
@@ -33,11 +35,13 @@ export const PERMISSION_HEADERS = {
 export interface FeedPosition {
   epoch: string
   continueAfter: number
+  lastSequence: number
 }
 
 export const FEED_HEADERS = {
   'troco-feed-epoch': ({ epoch }: HeaderValues) => epoch,
   'troco-continue-after': ({ continueAfter }: HeaderValues) => continueAfter?.toString(),
+  'troco-last-sequence': ({ lastSequence }: HeaderValues) => lastSequence?.toString(),
 }
 export const RESTORE_HEADERS = {
   ...FEED_HEADERS,

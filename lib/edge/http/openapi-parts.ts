@@ -121,6 +121,11 @@ export const HEADERS: Record<string, Json> = {
     schema: { type: 'integer', minimum: 0, format: 'int64' },
     example: 4710,
   },
+  'Troco-Last-Sequence': {
+    description: 'Last sequence number of this feed, as `last_sequence` of a page has it.',
+    schema: { type: 'integer', minimum: 0, format: 'int64' },
+    example: 4711,
+  },
   'Troco-Last-Kept': {
     description:
       'Sequence number of the last event that a restore has kept. What you have read after it is gone.',

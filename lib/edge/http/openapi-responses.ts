@@ -17,6 +17,8 @@ type Declared = Endpoint['declared']
 
 /** Epoch of a feed in the examples. */
 const EPOCH = 'b54f1c0e9a7d3362'
+const FEED = { epoch: EPOCH, lastSequence: 4711 }
+const RESTORED = { continueAfter: 4_294_967_296, lastSequence: 4_294_967_300, lastKept: 4710 }
 
 const COMMON_RESPONSES: Record<number, string> = {
   400: 'MalformedJson',
@@ -137,13 +139,13 @@ function buildExampleError(
     case 'method_not_allowed':
       return refuse(code, { allow: 'GET, HEAD' })
     case 'events_gone':
-      return refuse(code, { continueAfter: 4710, epoch: EPOCH })
+      return refuse(code, { ...FEED, continueAfter: 4710 })
     case 'feed_epoch_changed':
-      return refuse(code, { continueAfter: 0, epoch: EPOCH })
+      return refuse(code, { ...FEED, continueAfter: 0 })
     case 'feed_restored':
-      return refuse(code, { continueAfter: 4_294_967_296, epoch: EPOCH, lastKept: 4710 })
+      return refuse(code, { ...FEED, ...RESTORED })
     case 'after_beyond_feed':
-      return refuse(code, { continueAfter: 4711, epoch: EPOCH })
+      return refuse(code, { ...FEED, continueAfter: 4711 })
     default:
       return refuse(code)
   }
@@ -163,7 +165,7 @@ function findValidationError(schema: z.ZodType | undefined): TrocoError {
 }
 
 const OWN_HEADERS =
-  'WWW-Authenticate X-Required-Permission X-Limit X-Limit-Amount X-Limit-Frees-At Retry-After Troco-Feed-Epoch Troco-Continue-After Troco-Last-Kept'
+  'WWW-Authenticate X-Required-Permission X-Limit X-Limit-Amount X-Limit-Frees-At Retry-After Troco-Feed-Epoch Troco-Continue-After Troco-Last-Sequence Troco-Last-Kept'
 
 function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
   const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))

@@ -8,6 +8,8 @@ import { ERRORS_PATH, errorResponse } from '#lib/edge/http/response.ts'
 const RETRY = { 'retry-after': '7' }
 const ERRORS_PAGE = `${env().PUBLIC_URL}${ERRORS_PATH}`
 const EPOCH = 'b54f1c0e9a7d3362'
+const FEED = { epoch: EPOCH, lastSequence: 12 }
+const FEED_HEADERS = { 'troco-feed-epoch': EPOCH, 'troco-last-sequence': '12' }
 const CUSTOM_MESSAGE = 'worded by its caller'
 
 const RESPONSES = [
@@ -107,31 +109,31 @@ const RESPONSES = [
     { 'retry-after': '1' },
   ],
   [
-    refuse('events_gone', { continueAfter: 11, epoch: EPOCH }),
+    refuse('events_gone', { continueAfter: 11, ...FEED }),
     410,
     'Events before sequence 12 have been deleted: continue with after=11',
-    { 'troco-feed-epoch': EPOCH, 'troco-continue-after': '11' },
+    { ...FEED_HEADERS, 'troco-continue-after': '11' },
   ],
   [
-    refuse('feed_epoch_changed', { continueAfter: 11, epoch: EPOCH }),
+    refuse('feed_epoch_changed', { continueAfter: 11, ...FEED }),
     410,
     'This feed has another epoch: continue with the one in Troco-Feed-Epoch and after=11',
-    { 'troco-feed-epoch': EPOCH, 'troco-continue-after': '11' },
+    { ...FEED_HEADERS, 'troco-continue-after': '11' },
   ],
   [
-    refuse('feed_restored', { continueAfter: 4_294_967_296, epoch: EPOCH, lastKept: 11 }),
+    refuse('feed_restored', { continueAfter: 4_294_967_296, ...FEED, lastKept: 11 }),
     410,
     'A restore has removed the events after sequence 11: continue with the epoch in Troco-Feed-Epoch and after=4294967296',
     {
-      ...{ 'troco-feed-epoch': EPOCH, 'troco-continue-after': '4294967296' },
+      ...{ ...FEED_HEADERS, 'troco-continue-after': '4294967296' },
       'troco-last-kept': '11',
     },
   ],
   [
-    refuse('after_beyond_feed', { continueAfter: 12, epoch: EPOCH }),
+    refuse('after_beyond_feed', { continueAfter: 12, ...FEED }),
     422,
     'after must be at most 12, the last_sequence of this feed',
-    { 'x-error-fields': 'after', 'troco-feed-epoch': EPOCH, 'troco-continue-after': '12' },
+    { 'x-error-fields': 'after', ...FEED_HEADERS, 'troco-continue-after': '12' },
   ],
   [refuse('service_unavailable'), 503, 'Service unavailable', { 'retry-after': '2' }],
   [

@@ -54,18 +54,19 @@ export function judgePosition(
   after: number,
   known: string | undefined,
 ): TrocoError | null {
+  const feed = { epoch, lastSequence: last }
   const isOther = known !== undefined && known !== epoch
   if (restore && (isOther ? restore.epoch === known : after > restore.kept)) {
     const { kept, next } = restore
     const continueAfter = after <= kept ? after : next
-    return refuse('feed_restored', { epoch, continueAfter, lastKept: kept })
+    return refuse('feed_restored', { ...feed, continueAfter, lastKept: kept })
   }
-  if (isOther) return refuse('feed_epoch_changed', { epoch, continueAfter: oldest - 1 })
-  if (after > last) return refuse('after_beyond_feed', { epoch, continueAfter: last })
+  if (isOther) return refuse('feed_epoch_changed', { ...feed, continueAfter: oldest - 1 })
+  if (after > last) return refuse('after_beyond_feed', { ...feed, continueAfter: last })
   // The number after the last that was kept is the first of the next epoch.
   const position = restore?.kept === after ? restore.next : after
   return position + 1 < oldest && position < last
-    ? refuse('events_gone', { epoch, continueAfter: oldest - 1 })
+    ? refuse('events_gone', { ...feed, continueAfter: oldest - 1 })
     : null
 }
 
