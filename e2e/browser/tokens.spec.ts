@@ -32,6 +32,15 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await openShop(context)
   await page.goto('/test/settings/tokens')
   await page.getByRole('link', { name: 'Criar token' }).click()
+  const unticked = [
+    ...['statement:read', 'webhooks:read', 'webhooks:write', 'tokens:read', 'tokens:write'],
+  ]
+  const boxes = page.getByRole('checkbox')
+  await expect(boxes).toHaveCount(14)
+  for (const box of await boxes.all()) {
+    const permission = (await box.getAttribute('value')) ?? ''
+    await expect(box, permission).toBeChecked({ checked: !unticked.includes(permission) })
+  }
   await page.getByLabel('Nome').fill('ERP da matriz')
   await page.getByRole('button', { name: 'Só criar e ler cobranças' }).click()
   await page.getByRole('checkbox', { name: /Ver a conta/ }).check()

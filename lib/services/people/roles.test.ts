@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  DEFAULT_PERMISSIONS,
   hasPermissionNow,
   isAllowedInactive,
   isForPagesOnly,
@@ -14,6 +15,13 @@ import {
 test('in an inactive account the only allowed write is leaving it', () => {
   const all = Object.keys(ROLES_BY_PERMISSION) as (keyof typeof ROLES_BY_PERMISSION)[]
   expect(all.filter(isWriteAllowedInactive)).toEqual(['members:leave'])
+})
+
+test('a new token reads no statement and changes no webhooks or tokens unless asked', () => {
+  expect(DEFAULT_PERMISSIONS).toEqual([
+    ...['account:read', 'transactions:read', 'transactions:write', 'refunds:write'],
+    ...['withdrawals:read', 'withdrawals:write', 'events:read', 'payers:read', 'requests:read'],
+  ])
 })
 
 test('the table contains every permission and nothing else', () => {

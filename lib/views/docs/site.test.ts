@@ -5,9 +5,10 @@ import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { EVENT_TYPES, goesToResource } from '#lib/services/webhooks/states.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
+import { toPostman } from '#lib/views/docs/postman.ts'
 import { renderPage } from '#lib/views/docs/render.ts'
 import { addressOf, buildSite, type DocsSite, llmsText, markdownOf } from '#lib/views/docs/site.ts'
-import { DOCUMENT_WORDS } from '#messages/words.ts'
+import { DOCUMENT_WORDS, REFERENCE_WORDS } from '#messages/words.ts'
 
 const ASSETS = { style: '/s.css', reader: '/r.js', trial: '/t.js', font: '/f.woff2' }
 
@@ -120,6 +121,19 @@ test('every operation and every event type has a page of its own', () => {
     for (const type of Object.keys(document.webhooks))
       expect(shown).toContain(type.replaceAll(/[._]/g, '-'))
   }
+})
+
+test('every tag has a name in each language, and no name is unused', () => {
+  const tags = document.tags.map(({ name }) => name).toSorted()
+  for (const locale of LOCALES)
+    expect(Object.keys(REFERENCE_WORDS[locale].reference.tags).toSorted()).toEqual(tags)
+})
+
+test('the Postman collection has one request for each operation', () => {
+  const { item: folders } = toPostman(document) as { item: { item: { name: string }[] }[] }
+  const requests = folders.flatMap(({ item }) => item.map(({ name }) => name))
+  const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
+  expect(requests.toSorted()).toEqual(operations.map(({ summary }) => summary).toSorted())
 })
 
 test('the page of each event type names the receivers that get it', () => {
