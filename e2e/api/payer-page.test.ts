@@ -333,6 +333,7 @@ describe('the response', () => {
       404,
       'noindex, nofollow',
     ])
+    expect(response.headers.get('x-error-code')).toBe('transaction_not_found')
     expect(response.text).toContain('Link de pagamento não encontrado')
     expect(response.text).not.toMatch(/<script|http-equiv/)
   })

@@ -125,8 +125,9 @@ describe('the public page of a receipt', () => {
   test('shows nothing of a forged receipt', async () => {
     const { id, paid, path } = await payCharge(98_765)
     const forged = path.replace('.98765.', '.98766.')
-    const { status, text, outcome } = await fetchPage(forged)
+    const { status, headers, text, outcome } = await fetchPage(forged)
     expect([status, outcome]).toEqual([404, 'forged'])
+    expect(headers.get('x-error-code')).toBe('receipt_refused')
     expect(text).toContain('Comprovante inválido')
     for (const value of ['987,6', id, paid.end_to_end_id ?? '']) expect(text).not.toContain(value)
     expectNobodyNamed(text)

@@ -27,6 +27,7 @@ export const PAGE_REFUSALS = {
   },
   connection_not_found: { status: 404, message: 'Connection not found' },
   item_not_found: { status: 404, message: 'Item not found' },
+  receipt_refused: { status: 404, message: 'Receipt is not genuine' },
   job_not_found: { status: 404, message: 'Job not found, or already finished' },
   member_not_found: { status: 404, message: 'Member not found' },
   invitation_not_found: { status: 404, message: 'Invitation not found' },

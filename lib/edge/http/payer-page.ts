@@ -1,7 +1,7 @@
 import { log } from '#lib/base/log.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { PRIVATE_HEADERS, pageResponse, servePublicPage } from '#lib/edge/http/public-page.ts'
-import { json } from '#lib/edge/http/response.ts'
+import { codeHeaders, json } from '#lib/edge/http/response.ts'
 import { cookieNames } from '#lib/edge/session/cookie.ts'
 import { txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
@@ -19,9 +19,9 @@ export function servePaymentPage(incoming: HttpRequest): Promise<HttpResponse> {
     const txids = txidsOfPage(incoming.params.id ?? '')
     const charge = txids.length === 0 ? null : await readPayableCharge(txids)
     logContext.accountId = charge?.account_id
-    return charge
-      ? chargeResponse(charge, query.has('state'), incoming, texts)
-      : pageResponse(404, renderErrorPage('missing', texts, 0), texts)
+    if (charge) return chargeResponse(charge, query.has('state'), incoming, texts)
+    const headers = codeHeaders('transaction_not_found')
+    return pageResponse(404, renderErrorPage('missing', texts, 0), texts, headers)
   })
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
 import { type LogContext, logFailure, withLogContext } from '#lib/base/log.ts'
+import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import {
@@ -8,6 +9,7 @@ import {
   busyAddressHeaders,
   consumeAllowance,
 } from '#lib/edge/http/rate-limit.ts'
+import { codeHeaders } from '#lib/edge/http/response.ts'
 import {
   type ErrorReason,
   type PageContent,
@@ -53,13 +55,15 @@ export function servePublicPage(
 function errorPage(error: unknown, texts: PayerTexts, downReason: ErrorReason): HttpResponse {
   if (isTrocoError(error) && error.code === 'too_many_requests') {
     const retryAfterS = error.retryAfterS ?? 1
-    const headers = busyAddressHeaders(retryAfterS)
+    const headers = { ...busyAddressHeaders(retryAfterS), ...codeHeaders(error.code) }
     return pageResponse(429, renderErrorPage('busy', texts, retryAfterS), texts, headers)
   }
   logFailure(error, 'public page failed')
   const content = renderErrorPage(downReason, texts, RETRY_AFTER_S)
-  return pageResponse(isDatabaseUnavailable(error) ? 503 : 500, content, texts, {
+  const isUnavailable = isDatabaseUnavailable(error)
+  return pageResponse(isUnavailable ? 503 : INTERNAL_ERROR.status, content, texts, {
     'retry-after': String(RETRY_AFTER_S),
+    ...codeHeaders(isUnavailable ? 'service_unavailable' : INTERNAL_ERROR.code),
   })
 }
 

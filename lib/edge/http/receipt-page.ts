@@ -3,7 +3,7 @@ import { limitByAddress } from '#lib/edge/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { pageResponse, servePublicPage } from '#lib/edge/http/public-page.ts'
 import { respondTo } from '#lib/edge/http/respond.ts'
-import { json } from '#lib/edge/http/response.ts'
+import { codeHeaders, json } from '#lib/edge/http/response.ts'
 import { createRouteHandler } from '#lib/edge/http/route-handler.ts'
 import { listReceiptKeys, readCurrentKey } from '#lib/services/payment-receipts/keys.ts'
 import { RECEIPT_PATH, verifyReceipt } from '#lib/services/payment-receipts/sign.ts'
@@ -22,7 +22,8 @@ export function serveReceiptPage(incoming: HttpRequest): Promise<HttpResponse> {
     const [path = ''] = incoming.url.split('?')
     const verdict = await verifyReceipt(path.slice(RECEIPT_PATH.length))
     if (verdict.state !== 'signed') {
-      return pageResponse(404, renderRefusedReceipt(verdict.state, PUBLIC_URL, texts), texts)
+      const content = renderRefusedReceipt(verdict.state, PUBLIC_URL, texts)
+      return pageResponse(404, content, texts, codeHeaders('receipt_refused'))
     }
     const { facts, keyId } = verdict
     const agreement = await compareWithRecord(facts)

@@ -157,6 +157,7 @@ const RESPONSES = [
   [refuse('connection_not_found'), 404, 'Connection not found'],
   [refuse('item_not_found'), 404, 'Item not found'],
   [refuse('job_not_found'), 404, 'Job not found, or already finished'],
+  [refuse('receipt_refused'), 404, 'Receipt is not genuine'],
   [refuse('member_not_found'), 404, 'Member not found'],
   [refuse('invitation_not_found'), 404, 'Invitation not found'],
   [refuse('factor_not_found', { factor: 'Passkey' }), 404, 'Passkey not found'],

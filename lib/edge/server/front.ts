@@ -3,7 +3,7 @@ import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
-import { errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
+import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
 import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import { loadBuiltFiles } from '#lib/edge/server/built-files.ts'
@@ -140,7 +140,8 @@ async function createHandler(
     if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
     if (path === '/readyz') {
       const { status, body } = await checkReadiness(isStopping())
-      return sendResponse(response, json(status, body), sender)
+      const headers = status === 503 ? codeHeaders('service_unavailable') : {}
+      return sendResponse(response, json(status, body, headers), sender)
     }
     const isFree = serveFile !== undefined || isPublicPath(path) || isFilePath(path)
     const refusal =

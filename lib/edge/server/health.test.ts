@@ -27,14 +27,19 @@ async function useDatabase(target: string): Promise<void> {
 async function request(path: string) {
   const response = await fetch(`${api.url}${path}`)
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
-  return { status: response.status, body: await response.json() }
+  const code = response.headers.get('x-error-code')
+  return { status: response.status, code, body: await response.json() }
 }
 
-const unavailable = (reason: unknown) => ({ status: 503, body: { status: 'unavailable', reason } })
+const OK = { status: 200, code: null, body: { status: 'ok' } }
+const unavailable = (reason: unknown) => ({
+  ...{ status: 503, code: 'service_unavailable' },
+  body: { status: 'unavailable', reason },
+})
 
 describe('/readyz', () => {
   test('200 with or without a worker: no other process decides about this one', async () => {
-    expect(await request('/readyz')).toEqual({ status: 200, body: { status: 'ok' } })
+    expect(await request('/readyz')).toEqual(OK)
     expect((await request('/readyz/')).status).toBe(200)
   })
 
@@ -87,6 +92,6 @@ describe('/readyz', () => {
 describe('/healthz', () => {
   test('200 while the process responds, even without a database', async () => {
     await useDatabase('postgresql://ana:secret@127.0.0.1:1/pix')
-    expect(await request('/healthz')).toEqual({ status: 200, body: { status: 'ok' } })
+    expect(await request('/healthz')).toEqual(OK)
   })
 })

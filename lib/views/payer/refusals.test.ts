@@ -3,7 +3,13 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
 import { paymentUrl } from '#lib/rooms/charges/payment-url.ts'
-import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
+import {
+  type Api,
+  makeDatabase,
+  makeMerchant,
+  openCharge,
+  startApi,
+} from '#lib/testing/fixtures.ts'
 import { issueReceipt } from '#lib/testing/payment-receipts.ts'
 
 const { DATABASE_URL = '' } = env()
@@ -38,8 +44,8 @@ test('the page of a receipt is limited like the others, and says when it cannot 
   closeRateLimits()
   await disconnect()
   supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
-  const { status, text } = await requestPage(receipt)
-  expect(status).toBe(503)
+  const { status, headers, text } = await requestPage(receipt)
+  expect([status, headers.get('x-error-code')]).toEqual([503, 'service_unavailable'])
   expect(text).toContain('Não conseguimos conferir o comprovante agora')
   expect(text).not.toContain('data-outcome')
 })
@@ -53,6 +59,7 @@ describe('a payer page that reloads itself', () => {
     expect(refused.length).toBeGreaterThanOrEqual(2)
     for (const { headers, text } of refused) {
       expect(headers.get('retry-after')).toBe('1')
+      expect(headers.get('x-error-code')).toBe('too_many_requests')
       expect(headers.get('ratelimit-policy')).toBe('"ip";q=2;w=1')
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
       expect(text).toContain('Muitos acessos ao mesmo tempo')
@@ -65,6 +72,7 @@ describe('a payer page that reloads itself', () => {
     supplyEnv({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
     const { status, headers, text } = await requestPage()
     expect([status, headers.get('retry-after')]).toEqual([503, '5'])
+    expect(headers.get('x-error-code')).toBe('service_unavailable')
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(text).toContain('Não conseguimos mostrar a cobrança agora')
     expect(text).toContain('<meta http-equiv="refresh" content="5">')
@@ -73,6 +81,16 @@ describe('a payer page that reloads itself', () => {
     supplyEnv({ DATABASE_URL })
     expect((await requestPage()).status).toBe(200)
   })
+})
+
+test('an unexpected error has its code, on both pages', async () => {
+  const receipt = `${api.url}/receipt/${await issueReceipt()}`
+  await disconnect()
+  supplyEnv({ DATABASE_URL: await makeDatabase({ migrated: false }) })
+  for (const page of [address, receipt]) {
+    const { status, headers } = await requestPage(page)
+    expect([status, headers.get('x-error-code')]).toEqual([500, 'internal_error'])
+  }
 })
 
 test('two hundred payers behind one IP address may poll every three seconds', async () => {
