@@ -292,7 +292,7 @@ describe.each(POSTS)(
       const path = await pathOf()
       const key = newId()
       const refusal = message(
-        'Idempotency-Key was already used with a different body: send a new key',
+        'Idempotency-Key was already used with a different body or by another caller: send a new key',
       )
       const first = await post(path, { key, body })
       const before = await countEffects()

@@ -169,7 +169,9 @@ describe('no operation returns a full document', () => {
 
   describe('a repeated Idempotency-Key', () => {
     const conflict = {
-      'Idempotency-Key': ['was already used with a different body: send a new key'],
+      'Idempotency-Key': [
+        'was already used with a different body or by another caller: send a new key',
+      ],
     }
     const create = (key: string, caller: object, client_doc = CANARY.formattedDocument) =>
       call(api.url, 'POST', '/transactions', { key, body: { ...CHARGE, client_doc }, ...caller })

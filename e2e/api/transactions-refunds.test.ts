@@ -364,7 +364,7 @@ describe('an Idempotency-Key', () => {
     const { status, text } = await refund(charge, { amount: 101 }, { key })
     expect(status).toBe(422)
     expect(text).toBe(
-      '{"errors":{"Idempotency-Key":["Idempotency-Key was already used with a different body: send a new key"]}}',
+      '{"errors":{"Idempotency-Key":["Idempotency-Key was already used with a different body or by another caller: send a new key"]}}',
     )
   })
 

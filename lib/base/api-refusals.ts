@@ -72,7 +72,8 @@ export const API_REFUSALS = {
   },
   idempotency_key_reused: {
     status: 422,
-    message: 'Idempotency-Key was already used with a different body: send a new key',
+    message:
+      'Idempotency-Key was already used with a different body or by another caller: send a new key',
     field: 'Idempotency-Key',
   },
   placeholder_document: {

@@ -218,7 +218,7 @@ const RESPONSES = [
   [
     refuse('idempotency_key_reused'),
     422,
-    'Idempotency-Key was already used with a different body: send a new key',
+    'Idempotency-Key was already used with a different body or by another caller: send a new key',
   ],
   [
     refuse('placeholder_document'),
