@@ -112,7 +112,12 @@ describe('GET /statement', () => {
         expect([version, balance_after]).toEqual([nth + 1, balance])
       }
       expect(balance).toBe(account.balance)
-      expect(await caller.readCsv()).toEqual(entries.toReversed().map(toCells))
+      const oldestFirst = entries.toReversed()
+      expect(await caller.readCsv()).toEqual(oldestFirst.map(toCells))
+      for (const kind of ['transaction_paid', 'withdrawal_held'])
+        expect(await caller.readCsv(`kind=${kind}`)).toEqual(
+          oldestFirst.filter(entry => entry.kind === kind).map(toCells),
+        )
       await expectBalancedLedger(caller.merchant.id)
     }
   })
@@ -201,6 +206,15 @@ describe('GET /statement', () => {
     const { status, body } = await get(`/statement?${name}=${value}`)
     expect([status, Object.keys(body.errors)]).toEqual([422, [name]])
   })
+
+  test.each(['kind=charge_paid', 'from=01.03.2026', 'format=csv', 'limit=1', 'cursor=1.1'])(
+    'the file is refused with 422 for %s',
+    async query => {
+      const { get } = await makeCaller()
+      const { status, text } = await get(`/statement.csv?${query}`)
+      expect([status, Object.keys(JSON.parse(text).errors)]).toEqual([422, query.split('=', 1)])
+    },
+  )
 })
 
 describe('GET /balance/history', () => {

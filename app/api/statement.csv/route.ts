@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { CSV_TYPE, writeStatement } from '#lib/views/dashboard/statement-csv.ts'
-import { statementPeriod } from '#lib/views/dashboard/statement-wire.ts'
+import { statementFilter } from '#lib/views/dashboard/statement-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -9,7 +9,7 @@ export const GET = endpoint({
   description:
     'Returns every movement of the period, oldest first, in columns named as the fields of `GET /statement`. Amounts are in cents. Text that a spreadsheet would evaluate as a formula has an apostrophe in front.',
   allow: 'statement:read',
-  query: statementPeriod,
+  query: statementFilter,
   isExport: true,
   fileType: CSV_TYPE,
   response: z.string(),

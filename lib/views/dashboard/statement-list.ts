@@ -9,7 +9,7 @@ import type { StatementRow } from '#lib/views/dashboard/schema.ts'
 import { describeEntries } from '#lib/views/dashboard/statement.ts'
 import {
   KIND_OF,
-  type StatementPeriod,
+  type StatementFilter,
   type StatementQuery,
 } from '#lib/views/dashboard/statement-wire.ts'
 
@@ -59,7 +59,7 @@ export async function listEntries(
 }
 
 /** Returns the period as exact times, undefined where it has no limit. */
-export function toSpan({ from, to }: StatementPeriod, timeZone: string) {
+export function toSpan({ from, to }: Pick<StatementFilter, 'from' | 'to'>, timeZone: string) {
   return { from: toInstant(from, timeZone), to: toInstant(to, timeZone) }
 }
 

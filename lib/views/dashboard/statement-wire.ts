@@ -27,13 +27,17 @@ const CURSOR_RULE = 'be the next_cursor of a previous page'
 const DATE_DESCRIPTION =
   'a date (midnight in the time zone of the account) or a time with a UTC offset.'
 
-export const statementPeriod = z.object({
+export const statementFilter = z.object({
   from: timeFilter
     .optional()
     .meta(openApiMeta(`Entries at or after: ${DATE_DESCRIPTION}`, '2026-11-01')),
   to: timeFilter.optional().meta(openApiMeta(`Entries before: ${DATE_DESCRIPTION}`, '2026-12-01')),
+  kind: z
+    .enum(WIRE_KINDS, must(`be one of ${WIRE_KINDS.join(', ')}`))
+    .optional()
+    .meta(openApiMeta('Only entries of this kind.', 'transaction_paid')),
 })
-export type StatementPeriod = z.infer<typeof statementPeriod>
+export type StatementFilter = z.infer<typeof statementFilter>
 
 export const statementQuery = z.object({
   limit: listLimit(20),
@@ -42,11 +46,7 @@ export const statementQuery = z.object({
     .regex(/^\d{1,15}\.\d{1,15}$/, must(CURSOR_RULE))
     .optional()
     .meta(openApiMeta('The `next_cursor` of the previous page.', '812.792')),
-  ...statementPeriod.shape,
-  kind: z
-    .enum(WIRE_KINDS, must(`be one of ${WIRE_KINDS.join(', ')}`))
-    .optional()
-    .meta(openApiMeta('Only entries of this kind.', 'transaction_paid')),
+  ...statementFilter.shape,
 })
 export type StatementQuery = z.infer<typeof statementQuery>
 
