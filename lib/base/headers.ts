@@ -9,5 +9,5 @@ export const ROUTE_HEADER = 'x-troco-route'
 /** Amount in cents that a member confirmed in the review of a charge. */
 export const REVIEWED_AMOUNT_HEADER = 'troco-reviewed-amount'
 
-/** Path of the request. The front sets it because Next does not pass it to pages. */
+/** Path and query as they were sent. The front sets it: Next passes none to pages, and another to handlers. */
 export const PATH_HEADER = 'x-troco-path'

@@ -1,16 +1,17 @@
-import { ADDRESS_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/base/headers.ts'
+import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/base/headers.ts'
 import { isWriteMethod } from '#lib/edge/http/caller.ts'
 import { type HttpRequest, type HttpResponse, hasBody } from '#lib/edge/http/exchange.ts'
 import { requireSameOrigin } from '#lib/edge/http/origin.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
 
-/** The front has set the client's address and the request id as headers. */
+/** The front has set the client's address, the request id and the path as it was sent as headers. */
 export function fromRequest(request: Request, params: Record<string, string>): HttpRequest {
   const { headers, method, url } = request
   const { pathname, search } = new URL(url)
   return {
     method,
-    url: pathname + search,
+    // Next re-encodes a query that is not valid, so that it could not be refused.
+    url: headers.get(PATH_HEADER) ?? pathname + search,
     ip: headers.get(ADDRESS_HEADER) ?? '',
     requestId: headers.get(REQUEST_ID_HEADER) ?? undefined,
     route: headers.get(ROUTE_HEADER) ?? '',
