@@ -38,9 +38,9 @@ const REPEATS = [
 /** They start the product with its pages, which `npm test` builds while other files run. */
 const BUILT = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
-/** Matches code that changes state of the process, of which modules keep what they derive, or that measures it. */
+/** Matches code that changes the process as `lib/testing/restore-process.ts` cannot undo, or measures it. */
 const PROCESS_CHANGE_PATTERN =
-  /supplyEnv|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|Object\.assign\(process\.env|\bvi\.(?!waitFor)|--expose-gc|memoryUsage|process\.(on|emit)\(/
+  /supplyEnv\([^)]*(DATABASE_|PG_NAMED|LOG_LEVEL|METRICS_|OTEL_)|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|\bvi\.(mock|useFakeTimers)|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const SHARED_FOLDERS =
   /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|cluster|psp|runner))\//
 
@@ -52,7 +52,7 @@ const sharedFiles = globSync(TESTS).filter(
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
-    setupFiles: ['lib/testing/sides-watch.ts'],
+    setupFiles: ['lib/testing/sides-watch.ts', 'lib/testing/restore-process.ts'],
     // Many tests wait for a time or a child process: with four workers, two cores are busy.
     maxWorkers: 4,
     testTimeout: 180_000,
