@@ -14,6 +14,7 @@ import {
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
 import { ACCOUNTLESS_OPERATIONS, type AccountlessOperation } from '#lib/testing/route-table.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UNAUTHENTICATED = [401, '{"error":"Unauthenticated"}']
@@ -81,7 +82,7 @@ test('every admin operation that changes data requires a proof of identity', () 
   expect(unproved.filter(name => !exceptions.includes(name))).toEqual([])
 })
 
-describe.each(guardedOperations)('$method $path', operation => {
+describe.each(pickInTurn(guardedOperations))('$method $path', operation => {
   test('refuses a missing or invalid session and an API token with 401', async () => {
     expect(await fetchResult(operation)).toEqual(UNAUTHENTICATED)
     expect(await fetchResult(operation, { authorization: `Bearer ${token}` })).toEqual(
@@ -106,7 +107,7 @@ describe.each(guardedOperations)('$method $path', operation => {
   })
 })
 
-describe.each(writeOperations)('$method $path from another origin', operation => {
+describe.each(pickInTurn(writeOperations))('$method $path from another origin', operation => {
   test('is refused for a missing or foreign Origin and for a foreign Sec-Fetch-Site', async () => {
     const { cookie, origin } = personHeaders(operation.audience === 'admin' ? admin : person)
     const foreign: Record<string, string>[] = [

@@ -5,6 +5,7 @@ import { type Api, expectBalancedLedger, startApi } from '#lib/testing/fixtures.
 import { Random } from '#lib/testing/random.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const random = new Random(chooseSeed(), 0)
@@ -50,7 +51,7 @@ async function sendRequest(bytes: Uint8Array) {
 const WITHOUT_FIELDS = /\/(cancel|disable|enable|revoke|rotate|test|\[id\]\/resend)$/
 const POSTS_WITH_FIELDS = POSTS.filter(({ path }) => !WITHOUT_FIELDS.test(path))
 
-describe.each(POSTS_WITH_FIELDS)('POST $path', ({ path }) => {
+describe.each(pickInTurn(POSTS_WITH_FIELDS))('POST $path', ({ path }) => {
   const line = () => `POST /api${resolvePath(world, path)}`
   const post = (body: string | Uint8Array, headers = '') => {
     const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`

@@ -16,6 +16,7 @@ import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 
 let api: Api
 let merchant: Account
@@ -232,7 +233,12 @@ test('the table has every POST of the API', () => {
   expect(POSTS.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
 })
 
-describe.each(POSTS)(
+const isOfMoney = ({ name }: { name: string }) => !/^POST \/(webhooks|tokens)/.test(name)
+
+describe.each([
+  ...POSTS.filter(isOfMoney),
+  ...pickInTurn(POSTS.filter(operation => !isOfMoney(operation))),
+])(
   '$name',
   ({ path: pathOf, body, otherBody, balanceChange, retentionHours, countEffects, message }) => {
     test('concurrent requests with one key act once and get identical responses', async () => {

@@ -21,6 +21,7 @@ import {
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, type World } from '#lib/testing/world.ts'
 
 /** Repeated here, so that a route that stops requiring a proof is found. */
@@ -229,7 +230,7 @@ test('a write without such a statement does not compile, and one declared as a r
 })
 
 describe('a session whose proof is older than five minutes', () => {
-  test.each(required)('is refused $name, and nothing changes', async operation => {
+  test.each(pickInTurn(required))('is refused $name, and nothing changes', async operation => {
     const { secret, userId } = await openSession(operation)
     await setProofAge(secret, 301)
     const before = await readRows(userId)
@@ -237,7 +238,7 @@ describe('a session whose proof is older than five minutes', () => {
     expect(await readRows(userId)).toEqual(before)
   })
 
-  test.each(exempt)('may call $name: $reason', async operation => {
+  test.each(pickInTurn(exempt))('may call $name: $reason', async operation => {
     const { secret } = await openSession(operation)
     await setProofAge(secret, 301)
     // An empty body is enough: the proof is checked before the fields.
@@ -250,7 +251,7 @@ describe('a session whose proof is older than five minutes', () => {
   })
 })
 
-test.each(required.filter(({ name }) => OPERATIONS.some(one => nameOf(one) === name)))(
+test.each(pickInTurn(required.filter(({ name }) => OPERATIONS.some(one => nameOf(one) === name))))(
   'an API token needs no proof for $name',
   async operation => {
     const { method, body } = operation

@@ -14,6 +14,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const GUARDED_OPERATIONS = OPERATIONS.filter(({ allow }) => allow !== null)
@@ -54,10 +55,12 @@ const notAllowed = (address: string) =>
 /** In `npm test`, each operation is tried after a revocation and after one of these changes, in turn. */
 const CHANGES = ['expiry', 'suspension', 'addresses', 'permission'] as const
 
-const operationsInTurn = GUARDED_OPERATIONS.map((operation, index) => ({
-  ...operation,
-  tried: pickSize<readonly string[]>([CHANGES[index % CHANGES.length] ?? ''], CHANGES),
-}))
+const operationsInTurn = pickInTurn(
+  GUARDED_OPERATIONS.map((operation, index) => ({
+    ...operation,
+    tried: pickSize<readonly string[]>([CHANGES[index % CHANGES.length] ?? ''], CHANGES),
+  })),
+)
 
 describe.each(operationsInTurn)('$method $path', ({ method, path, allow, body, tried }) => {
   const testAfter = (change: (typeof CHANGES)[number]) => test.runIf(tried.includes(change))

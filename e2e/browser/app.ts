@@ -127,14 +127,14 @@ const THEMES: readonly Theme[] = ['light', 'dark']
 const checkCounts = new WeakMap<Page, number>()
 
 /**
- * Chooses every second check of a page, in one theme and then in the other; the seed decides where it
+ * Chooses every third check of a page, in one theme and then in the other; the seed decides where it
  * begins. `npm run torture` makes each check in both.
  */
 function chooseThemes(page: Page): readonly Theme[] {
   if (process.env.ALL_STORIES) return THEMES
   const count = checkCounts.get(page) ?? test.info().title.length + Number(process.env.TEST_SEED)
   checkCounts.set(page, count + 1)
-  return ([['light'], [], ['dark'], []] as const)[count % 4] ?? THEMES
+  return ([['light'], [], [], ['dark'], [], []] as const)[count % 6] ?? THEMES
 }
 
 /** Expects no violation in the first theme, and in the others, which differ in colors, none of contrast. */

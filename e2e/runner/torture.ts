@@ -16,7 +16,7 @@ const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
 /** Mentioned by tests that are larger, or run only, in torture. */
 const TORTURE_PATTERN =
-  /\b(pickSize|testInTorture|FUZZ_REQUESTS|MODEL_RUNS|MODEL_COMMANDS|PARALLEL_WITHDRAWALS|MATRIX_FULL|LANES)\b/
+  /\b(pickSize|pickInTurn|testInTorture|FUZZ_REQUESTS|MODEL_RUNS|MODEL_COMMANDS|PARALLEL_WITHDRAWALS|MATRIX_FULL|LANES)\b/
 const tortureFiles = globSync(TESTS).filter(
   file => file.startsWith('e2e/torture/') || TORTURE_PATTERN.test(readFileSync(file, 'utf8')),
 )
