@@ -15,6 +15,7 @@ import {
   readSamples,
 } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 
 /** Guides whose samples run one after the other, as a reader would paste them. */
 const GUIDES = [
@@ -73,27 +74,30 @@ test.each(GUIDES)(
 )
 
 describe.each(LOCALES)('the samples of the guides in %s', locale => {
-  test.each(Object.keys(LANGUAGES) as Language[])('run in order in %s', async language => {
-    const { id } = await makeMerchant()
-    const token = await makeToken(id)
-    // The first guide defines the function that the others use.
-    const [first = '', ...others] = GUIDES.map(guide => samplesOf(guide, locale, language))
-    const source = LANGUAGES[language].join([first, ...others])
-    const output = await run(language, source.replaceAll('http://localhost:3000', api.url), token)
-    expect(output).toContain('transaction.paid')
-    const read = async (path: string) => (await call(api.url, 'GET', path, { token })).body.data
-    expect(await read('/transactions/order-4711')).toMatchObject({ status: 'paid', amount: 4990 })
-    expect(await read('/transactions/order-4711/refunds')).toMatchObject([{ amount: 990 }])
-    expect(await read('/withdrawals/payout-88')).toMatchObject({ amount: 1000 })
-    expect(await read('/transactions/order-5001')).toMatchObject({ status: 'paid' })
-    expect(await read('/withdrawals/payout-5001')).toMatchObject({ status: 'rejected' })
-    expect(await read('/transactions/order-6001')).toMatchObject({ status: 'pending' })
-    expect(await read('/transactions/order-4712')).toMatchObject({ status: 'paid' })
-    const [endpoint] = await read('/webhooks/endpoints')
-    expect(endpoint).toMatchObject({ url: 'https://shop.example/hooks/pix' })
-    const names = (await read('/tokens')).map(({ name }: { name: string }) => name)
-    expect(names).toContain('Worker')
-  })
+  test.each(pickInTurn(Object.keys(LANGUAGES) as Language[]))(
+    'run in order in %s',
+    async language => {
+      const { id } = await makeMerchant()
+      const token = await makeToken(id)
+      // The first guide defines the function that the others use.
+      const [first = '', ...others] = GUIDES.map(guide => samplesOf(guide, locale, language))
+      const source = LANGUAGES[language].join([first, ...others])
+      const output = await run(language, source.replaceAll('http://localhost:3000', api.url), token)
+      expect(output).toContain('transaction.paid')
+      const read = async (path: string) => (await call(api.url, 'GET', path, { token })).body.data
+      expect(await read('/transactions/order-4711')).toMatchObject({ status: 'paid', amount: 4990 })
+      expect(await read('/transactions/order-4711/refunds')).toMatchObject([{ amount: 990 }])
+      expect(await read('/withdrawals/payout-88')).toMatchObject({ amount: 1000 })
+      expect(await read('/transactions/order-5001')).toMatchObject({ status: 'paid' })
+      expect(await read('/withdrawals/payout-5001')).toMatchObject({ status: 'rejected' })
+      expect(await read('/transactions/order-6001')).toMatchObject({ status: 'pending' })
+      expect(await read('/transactions/order-4712')).toMatchObject({ status: 'paid' })
+      const [endpoint] = await read('/webhooks/endpoints')
+      expect(endpoint).toMatchObject({ url: 'https://shop.example/hooks/pix' })
+      const names = (await read('/tokens')).map(({ name }: { name: string }) => name)
+      expect(names).toContain('Worker')
+    },
+  )
 })
 
 /** Starts a proxy that fails in another way each time that a request has this key, until the fourth. */
@@ -135,10 +139,13 @@ async function startBadProxy(key: string) {
   return { statuses, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one => [locale, one])))(
+const PROGRAMS = LOCALES.flatMap(locale =>
+  (['js', 'python', 'php'] as const).map(language => [locale, language] as const),
+)
+
+test.each(pickInTurn(PROGRAMS))(
   'the loop of the guide in %s and %s creates one charge whatever happens to the response',
-  async (locale, name) => {
-    const language = name as Language
+  async (locale, language) => {
     const { id } = await makeMerchant()
     const token = await makeToken(id)
     const { statuses, url } = await startBadProxy('order-6001')
@@ -162,10 +169,9 @@ const FEED_BEGINS: Partial<Record<Language, [begin: RegExp, stored: (epoch: stri
   php: [/\$after = 0;.*\n\$epoch = null/, epoch => `$after = 7;\n$epoch = '${epoch}'`],
 }
 
-test.each(LOCALES.flatMap(locale => (['js', 'python', 'php'] as const).map(one => [locale, one])))(
+test.each(pickInTurn(PROGRAMS))(
   'the loop of the guide in %s and %s goes on in the new feed after 410, and loses no event',
-  async (locale, name) => {
-    const language = name as Language
+  async (locale, language) => {
     const { id } = await makeMerchant()
     const token = await makeToken(id)
     await makePaidCharge(token)

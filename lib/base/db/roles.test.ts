@@ -12,6 +12,7 @@ import { newId } from '#lib/base/ids.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { inOwnDatabase, makeDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 
 inOwnDatabase()
 
@@ -39,7 +40,7 @@ async function attempt(sql: string): Promise<string> {
   return code
 }
 
-describe.each(APPEND_ONLY)('the application', table => {
+describe.each(pickInTurn(APPEND_ONLY))('the application', table => {
   test.each([
     ['update', `UPDATE ${table} SET created_at = now()`],
     ['lock rows for an update of', `SELECT FROM ${table} FOR UPDATE`],
