@@ -18,7 +18,7 @@ const WARM_UP_REQUESTS_MIN = 1_000
 const WARM_UP_REQUESTS_MAX = 5_000
 const MEMORY_GROWTH_MAX = 0.1
 /** With fewer requests, route coverage and memory growth are not significant. */
-const REQUESTS_FOR_COVERAGE = 2_000
+const REQUESTS_FOR_COVERAGE = 50_000
 
 const requestCount = Number(FUZZ_REQUESTS)
 const plan: FuzzPlan = {

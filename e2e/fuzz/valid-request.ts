@@ -40,6 +40,7 @@ const ID_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   tokens: ({ random, world }) => [random.pick(world.spareTokens)],
   endpoints: ({ random, world }) => [random.pick(world.endpoints)],
   deliveries: ({ random, world }) => [random.pick(world.deliveries)],
+  requests: ({ random, world }) => [random.pick(world.requests)],
   // The suspended account: activating it does not affect the merchants of the other requests.
   accounts: ({ world }) => [world.accounts[2] ?? ''],
 }
@@ -50,6 +51,9 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'GET /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds/[refund_id]': context => ID_PICKERS.refunds?.(context) ?? [],
   'POST /sandbox/transactions/[id]': ({ random, world }) => [random.pick(world.pending)],
+  // A charge that is paid or cancelled has no image.
+  'GET /transactions/[id]/qr.svg': ({ random, world }) => [random.pick(world.unpaid)],
+  'GET /transactions/[id]/qr.png': ({ random, world }) => [random.pick(world.unpaid)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
@@ -25,11 +26,15 @@ export interface World {
   /** Callers without access: no token, or a token that is invalid, expired or of others. */
   others: HeaderLines[]
   pending: string[]
+  /** Pending, too: no other request pays or cancels them. */
+  unpaid: string[]
   paid: string[]
   withdrawals: string[]
   refunds: [charge: string, refund: string][]
   endpoints: string[]
   deliveries: string[]
+  /** In the log of requests. */
+  requests: string[]
   /** Tokens that no request uses, so that requests can revoke them. */
   spareTokens: string[]
   spareMembers: string[]
@@ -73,6 +78,7 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
   )
   const charges = openCharges.map(charge => charge.transaction_id as string)
   const paid = charges.splice(0, RESOURCE_COUNT / 3)
+  const unpaid = charges.splice(0, ENDPOINT_COUNT)
   for (const id of paid) await post(`sandbox/transactions/${id}`, { outcome: 'paid' })
   const withdrawals = await Promise.all(slots.map(() => post('withdrawals', WITHDRAWAL)))
   const refund = await post(`transactions/${paid[0]}/refunds`, { amount: 100 })
@@ -90,6 +96,7 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     spareAccount: (await makeMerchant('Loja à parte')).id,
     others: [[], bearerHeader('none'), ...tokens.map(bearerHeader)],
     pending: charges,
+    unpaid,
     paid,
     withdrawals: withdrawals.map(withdrawal => withdrawal.id as string),
     since: past.toISOString(),
@@ -98,7 +105,17 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     spareMembers: await makeSpareMembers(merchant.id),
     invitations: await makeInvitations(merchant.id),
     deliveries: (await deliveriesOf(merchant)).map(({ id }) => id),
+    requests: await listLogged(merchant.id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
+  }
+}
+
+/** The server stores a request a moment after its response. */
+async function listLogged(accountId: string): Promise<string[]> {
+  for (;;) {
+    const stored = await db().requestLog.findMany({ where: { accountId }, select: { id: true } })
+    if (stored.length > 0) return stored.map(({ id }) => id)
+    await sleep(100)
   }
 }
 
