@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
 import { findMessageUses } from '#lib/testing/message-uses.ts'
 
+const API_DOCUMENT = 'messages/document.pt-BR.json'
+
 type MessageTree = { [key: string]: string | MessageTree }
 
 const ptBR = readMessages('pt-BR')
@@ -77,6 +79,38 @@ test.each(TERMS)('no message in $locale says $not instead of $use', ({ locale, n
   )
   expect(wrong).toEqual([])
 })
+
+test.each(TERMS)(
+  'no guide and no description of the API in $locale says $not',
+  ({ locale, not }) => {
+    const texts = prosePages(locale)
+    expect(texts.length).toBeGreaterThan(100)
+    const wrong = texts.flatMap(({ name, text }) =>
+      text
+        .split(/\n{2,}/)
+        .map(paragraph => paragraph.replaceAll(/\s+/g, ' '))
+        .filter(paragraph => not.test(paragraph.replaceAll(SHOP_ORDER, '')))
+        .map(paragraph => `${name}: ${paragraph}`),
+    )
+    expect(wrong).toEqual([])
+  },
+)
+
+/** In Portuguese, the order of a shop, which callers use as their key. */
+const SHOP_ORDER = /\bo número do pedido\b/g
+
+/** README.md, the guides and the descriptions of the API document with their translations, without code. */
+function prosePages(locale: string): { name: string; text: string }[] {
+  const folder = `docs/guides/${locale}`
+  const paths = readdirSync(folder).map(file => `${folder}/${file}`)
+  if (locale === 'en') paths.push('README.md')
+  const translations: Record<string, string> = JSON.parse(readFileSync(API_DOCUMENT, 'utf8'))
+  const document = locale === 'en' ? Object.keys(translations) : Object.values(translations)
+  return [
+    ...paths.map(name => ({ name, text: readFileSync(name, 'utf8') })),
+    ...document.map(text => ({ name: API_DOCUMENT, text })),
+  ].map(({ name, text }) => ({ name, text: text.replaceAll(/^```.*?^```|`[^`]*`/gms, '') }))
+}
 
 // The compiler checks that every used message exists: see lib/edge/session/intl.ts.
 test('every message is used', () => {
