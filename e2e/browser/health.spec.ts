@@ -175,6 +175,13 @@ test('a changed audit log and what a bank blocks are named in Portuguese', async
   ).toContainText(
     'Banco do Bloqueio bloqueia novos envios há 60 minutos: falta uma permissão às credenciais.',
   )
+  const causes = { audit_log: '/admin/audit', gateway: '/admin/banks' }
+  for (const [name, path] of Object.entries(causes)) {
+    await page.goto('/admin/health')
+    const line = page.getByTestId(`check-${name}`).filter({ hasText: /foi alterado|do Bloqueio/ })
+    await line.getByRole('link', { name: /^Ver / }).click()
+    await expect(page).toHaveURL(path)
+  }
 })
 
 test.describe('in English, on a phone', () => {

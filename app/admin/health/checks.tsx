@@ -73,7 +73,7 @@ function CheckLine({ check }: { check: Check }) {
         {check.level === 'ok' ? null : (
           <span className="mt-1 block text-ink">
             <span className="font-semibold">{t('whatToDo')}: </span>
-            <Advice text={t(`advice.${check.state}`)} /> <CauseLink name={check.name} />
+            <Advice text={t(`advice.${check.state}`)} /> <CauseLink check={check} />
           </span>
         )}
       </span>
