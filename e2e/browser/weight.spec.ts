@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, readSetting, signInAsDemo, test } from '#e2e/browser/app.ts'
+import { watchRequests } from '#e2e/browser/request-watch.ts'
 
 test.use({ locale: 'pt-BR' })
 
@@ -34,8 +35,9 @@ async function visitCharges(page: Page): Promise<Received[]> {
     const response = received.get(requestId)
     if (response) response.bytes = encodedDataLength
   })
+  const waitForQuiet = await watchRequests(page)
   await page.goto('/test/charges')
-  await page.waitForLoadState('networkidle')
+  await waitForQuiet()
   await expect(page.getByRole('link', { name: 'Mais antigas' })).toBeVisible()
   await expect(page.locator('tbody tr')).toHaveCount(25)
   await session.detach()

@@ -1,0 +1,36 @@
+import type { Page } from 'playwright/test'
+import { expect } from '#e2e/browser/app.ts'
+
+const QUIET_MS = 500
+const TIMEOUT_MS = 60_000
+
+/**
+ * Watches the requests of a page from now on. Returns a function that waits until none was open for
+ * 500 ms, except live streams, and that names those that are.
+ */
+export async function watchRequests(page: Page): Promise<() => Promise<void>> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  const open = new Map<string, string>()
+  let changedAt = performance.now()
+  const close = ({ requestId }: { requestId: string }) => {
+    open.delete(requestId)
+    changedAt = performance.now()
+  }
+  session.on('Network.requestWillBeSent', ({ requestId, loaderId, type, request }) => {
+    // A navigation ends the requests of the page before, not all of which are reported.
+    if (type === 'Document' && requestId === loaderId) open.clear()
+    open.set(requestId, request.url)
+    changedAt = performance.now()
+  })
+  session.on('Network.responseReceived', ({ requestId, response }) => {
+    if (response.mimeType === 'text/event-stream') close({ requestId })
+  })
+  session.on('Network.loadingFinished', close)
+  session.on('Network.loadingFailed', close)
+  return () =>
+    expect(() => {
+      expect([...open.values()], 'unfinished requests').toEqual([])
+      expect(performance.now() - changedAt).toBeGreaterThan(QUIET_MS)
+    }).toPass({ intervals: [100], timeout: TIMEOUT_MS })
+}
