@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
@@ -159,6 +160,7 @@ test.describe('on a desktop', () => {
       page,
       context,
     }) => {
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       const shop = await openShop(context)
       const unavailable = { status: 503, json: { error: 'Service unavailable' } }
       await page.route('**/description', route => route.fulfill(unavailable), { times: 1 })
@@ -192,6 +194,8 @@ test.describe('on a desktop', () => {
       const shared = whatsApp.searchParams.get('text') ?? ''
       expect(shared).toMatch(/^Hi! Test: no money is moved\.\n.* R\$ 100\.00\./)
       expect((await hrefOf('E-mail')).pathname).toBe(PAYER.client_email)
+      await sharing.getByRole('button', { name: 'Copiar' }).click()
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(shared)
       await page.keyboard.press('Escape')
 
       const payer = await context.newPage()
@@ -295,6 +299,13 @@ test.describe('on a phone, in English', () => {
     await expectStatus(page, 'Refunded')
     await expectAccessible(page)
     await page.goto('/test/charges')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export refunds' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^refunds-\d{4}-\d\d-\d\d\.csv$/)
+    const [, ...lines] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    expect(lines).toEqual([expect.stringContaining(id), expect.stringContaining(id), ''])
     const rows = page.locator('main a[href*="/charges/0"]').filter({ visible: true })
     await expect(rows).toHaveCount(2)
     await page.getByRole('button', { name: 'Refunded', exact: true }).click()

@@ -47,7 +47,7 @@ const OWN_LISTS: [path: string, parameter: string][] = [
   ['/test/charges?status=paid', 'q'],
   ['/test/webhooks?status=failed', 'reference'],
 ]
-const STAFF_LISTS = ['/admin/tokens?status=active']
+const STAFF_LISTS = ['/admin/tokens?status=active', '/admin/people?status=without_factor']
 if (process.env.ALL_STORIES) {
   OWN_LISTS.push(
     ['/test/withdrawals?status=approved', 'q'],
@@ -55,6 +55,7 @@ if (process.env.ALL_STORIES) {
   )
   STAFF_LISTS.push(
     '/admin/accounts/:id/charges?status=paid',
+    '/admin/accounts/:id/withdrawals?status=approved',
     '/admin/accounts?status=active',
     '/admin/disputes?status=open',
     '/admin/audit?period=7d',

@@ -40,6 +40,11 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.goto(HOME_PATH)
     await expectBalance(page, 'R$ 1.000,00')
     await expect(progress(page)).toHaveText('1 de 3 feitos')
+    await expect(firstSteps(page).getByRole('listitem')).toHaveText([
+      /Pague uma cobrança de teste/,
+      /Crie um token de API/,
+      /Receba um webhook/,
+    ])
     await expect(firstSteps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
     const row = page.getByRole('row').filter({ hasText: 'Rita Lima' })
     await expect(row).toContainText('Pendente')

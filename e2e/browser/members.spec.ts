@@ -33,6 +33,9 @@ test.describe('an invitation', () => {
     await dialog.getByRole('radio', { name: /^Desenvolvedor/ }).check()
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Enviar convite' }).click()
+    // The application under test has no mail server.
+    await expect(dialog.getByText(`Nenhum e-mail foi enviado para ${email}`)).toBeVisible()
+    await expect(dialog.getByText('Estamos enviando')).toHaveCount(0)
     const link = (await dialog.getByTestId('invitation-link').textContent()) ?? ''
     await dialog.getByRole('button', { name: 'Fechar' }).last().click()
     await expect(page.getByTestId('invitation-row')).toContainText(email)
@@ -82,6 +85,22 @@ test.describe('an invitation', () => {
     const where = { accountId: shop.id, user: { email } }
     expect(await db().membership.findFirst({ where })).toMatchObject({ role: 'viewer' })
   })
+})
+
+test('an invitation is called sent if the server mailed it', async ({ page, context }) => {
+  await openShop(context)
+  await page.route('**/api/dashboard/invitations', route =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ json: { data: { id: newId(), link: null, is_mailed: true } } })
+      : route.fallback(),
+  )
+  await page.goto('/test/settings/members')
+  await page.getByRole('button', { name: 'Convidar' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('E-mail').fill('ana@troco.example')
+  await dialog.getByRole('button', { name: 'Enviar convite' }).click()
+  await expect(dialog.getByText('Estamos enviando o convite para ana@troco.example')).toBeVisible()
+  await expect(dialog.getByText('Nenhum e-mail foi enviado')).toHaveCount(0)
 })
 
 test('a member is removed after a decision about each token', async ({ page, context }) => {

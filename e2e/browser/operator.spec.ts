@@ -52,6 +52,8 @@ test('an admin suspends and activates several accounts for a reason, and reads o
   const admin = await openAdmin(page)
   await admin.goto('/admin')
   await expectAccessible(admin)
+  for (const title of ['Volume paid', 'Conversion', 'API errors', 'API response time'])
+    await expect(admin.getByRole('heading', { name: title })).toBeVisible()
   await admin.getByRole('link', { name: 'Test' }).click()
   await expect(admin).toHaveURL('/admin?span=24h&mode=test')
   await admin.getByRole('link', { name: '7 days' }).click()

@@ -57,6 +57,13 @@ test('the keyboard opens every page and command, by words of both languages', as
   const again = await openPalette(page)
   await again.fill('estorno')
   await expect(page.getByRole('option', { name: 'Cobranças' })).toBeVisible()
+  for (const [word, names] of [
+    ['reembolso', ['Cobranças']],
+    ['exportar', ['Extrato', 'Saques', 'Cobranças']],
+  ] as const) {
+    await again.fill(word)
+    for (const name of names) await expect(page.getByRole('option', { name })).toBeVisible()
+  }
   await again.fill('2fa')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/test/settings/security')
@@ -72,6 +79,20 @@ test('the keyboard opens every page and command, by words of both languages', as
   await (await openPalette(page)).fill('documentação')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/docs/pt')
+})
+
+test('the scripts of the palette are loaded before it is opened', async ({ page, context }) => {
+  const scripts: Promise<string>[] = []
+  page.on('response', response => {
+    if (response.request().resourceType() === 'script')
+      scripts.push(response.text().catch(() => ''))
+  })
+  await openShop(context)
+  await page.goto('/test/settings')
+  // A word that only the palette finds.
+  await expect
+    .poll(async () => (await Promise.all(scripts)).some(text => text.includes('reembolso')))
+    .toBe(true)
 })
 
 test('Enter opens the charge of a pasted code, id, reference or document', async ({

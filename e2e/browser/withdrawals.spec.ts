@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
@@ -181,6 +182,13 @@ test.describe('withdrawals', () => {
       .fill('52998224725')
     await expect(page).toHaveURL(/q=52998224725/)
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Exportar CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^saques-\d{4}-\d\d-\d\d\.csv$/)
+    const [, row, end] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    expect([row, end]).toEqual([expect.stringContaining(withdrawal.id), ''])
     const otherContext = await browser.newContext({ locale: 'pt-BR' })
     await openShop(otherContext, 'Outra loja')
     const otherPage = await otherContext.newPage()
