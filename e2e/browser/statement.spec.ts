@@ -88,7 +88,14 @@ test('the period is in the URL, and an empty period offers the whole statement',
   await expect(
     page.getByRole('link', { name: 'Cobrança paga' }).filter({ visible: true }),
   ).toBeVisible()
-  await page.getByRole('button', { name: /Período/ }).click()
+  await page.getByRole('button', { name: /^Período/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Este mês' }).click()
+  await expect(page).toHaveURL(/period=this_month/)
+  await expect(page.getByRole('button', { name: 'Período: Este mês' })).toBeVisible()
+  await expect(
+    page.getByRole('link', { name: 'Cobrança paga' }).filter({ visible: true }),
+  ).toBeVisible()
+  await page.getByRole('button', { name: /^Período/ }).click()
   await page.getByRole('menuitemradio', { name: 'Hoje' }).click()
   await expect(page).toHaveURL(/period=today/)
   await chooseFebruary(page)
