@@ -18,7 +18,11 @@ export function PageHead(props: PageHeadProps) {
       <div className="min-w-0 lg:grow">
         {parent ? (
           <nav className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2 text-muted text-small">
-            <Link href={parent.href} prefetch={false} className="hover:text-ink">
+            <Link
+              href={parent.href}
+              prefetch={false}
+              className="min-w-0 break-words hover:text-ink"
+            >
               {parent.label}
             </Link>
             {beside ? <ChevronRight size={14} aria-hidden /> : null}
