@@ -36,8 +36,6 @@ test('a failed test is listed with its file and the first line of its error', ()
   }
   const report = {
     numPassedTests: 1,
-    numFailedTests: 1,
-    numFailedTestSuites: 1,
     testResults: [
       { name: resolve('sum.test.ts'), status: 'failed', assertionResults: [passed, failed] },
     ],
@@ -49,11 +47,10 @@ test('a failed test is listed with its file and the first line of its error', ()
   })
 })
 
-test('a file that could not be loaded counts as failed', () => {
+test('a file that could not be loaded counts as failed, beside failed tests of others', () => {
+  const failed = { status: 'failed', fullName: 'divides', failureMessages: ['by zero'] }
   const report = {
     numPassedTests: 3,
-    numFailedTests: 0,
-    numFailedTestSuites: 1,
     testResults: [
       {
         name: resolve('sum.test.ts'),
@@ -61,12 +58,16 @@ test('a file that could not be loaded counts as failed', () => {
         message: 'Cannot find module',
         assertionResults: [],
       },
+      { name: resolve('ratio.test.ts'), status: 'failed', assertionResults: [failed] },
     ],
   }
   expect(countVitest(JSON.stringify(report))).toEqual({
     passed: 3,
-    failed: 1,
-    failures: ['failed: sum.test.ts: Cannot find module'],
+    failed: 2,
+    failures: [
+      'failed: sum.test.ts: Cannot find module',
+      'failed: ratio.test.ts › divides: by zero',
+    ],
   })
 })
 

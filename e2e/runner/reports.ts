@@ -19,8 +19,6 @@ export function readReport(reportFile: string, count: (report: string) => Tally)
 
 interface VitestReport {
   numPassedTests: number
-  numFailedTests: number
-  numFailedTestSuites: number
   testResults: {
     name: string
     status: string
@@ -30,24 +28,19 @@ interface VitestReport {
 }
 
 export function countVitest(report: string): Tally {
-  const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(
-    report,
-  ) as VitestReport
-  return {
-    passed: numPassedTests,
-    failed: numFailedTests || numFailedTestSuites,
-    failures: testResults
-      .filter(({ status }) => status === 'failed')
-      .flatMap(({ name, message, assertionResults }) => {
-        const file = relative(process.cwd(), name)
-        const failedTests = assertionResults.filter(({ status }) => status === 'failed')
-        if (failedTests.length === 0) return [`failed: ${file}: ${firstLine(message)}`]
-        return failedTests.map(
-          ({ fullName, failureMessages: [reason = ''] }) =>
-            `failed: ${file} › ${fullName}: ${firstLine(reason)}`,
-        )
-      }),
-  }
+  const { numPassedTests, testResults } = JSON.parse(report) as VitestReport
+  const failures = testResults
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name, message, assertionResults }) => {
+      const file = relative(process.cwd(), name)
+      const failedTests = assertionResults.filter(({ status }) => status === 'failed')
+      if (failedTests.length === 0) return [`failed: ${file}: ${firstLine(message)}`]
+      return failedTests.map(
+        ({ fullName, failureMessages: [reason = ''] }) =>
+          `failed: ${file} › ${fullName}: ${firstLine(reason)}`,
+      )
+    })
+  return { passed: numPassedTests, failed: failures.length, failures }
 }
 
 const firstLine = (text: string) => text.split('\n', 1)[0]

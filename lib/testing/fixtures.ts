@@ -6,6 +6,7 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId, newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { storeRequests } from '#lib/edge/http/request-log.ts'
 import { createFront } from '#lib/edge/server/front.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
@@ -110,6 +111,8 @@ export async function startApi(): Promise<Api> {
   const close = async () => {
     front.closeAllConnections()
     front.close()
+    // The next file of the process finds every place for its own requests.
+    await storeRequests()
     await disconnect()
     expect(listProblems(), 'what was answered, held to /api/openapi.json').toEqual([])
   }
