@@ -9,7 +9,7 @@ import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { LOGGED_BODY_MAX, maskRequest, maskResponse } from '#lib/edge/http/mask-body.ts'
 
 /** A crash loses the requests of at most this long; a stop stores them. */
-const STORE_INTERVAL_MS = 250
+const STORE_INTERVAL_MS = 500
 /** Requests per interval. More are dropped and counted, so that the log never slows requests. */
 const BUFFER_MAX = 200
 /** Requests of one account per interval, so that a busy account leaves room for others. */
@@ -40,7 +40,6 @@ interface Exchange {
 }
 interface Entry extends Exchange {
   caller: Caller
-  id: string
   createdAt: Date
 }
 
@@ -60,7 +59,7 @@ export function noteRequest(exchange: Exchange): void {
   const noted = state.perAccount.get(accountId) ?? 0
   if (noted >= ACCOUNT_MAX || state.entries.length >= BUFFER_MAX) return void state.dropped++
   state.perAccount.set(accountId, noted + 1)
-  state.entries.push({ ...exchange, caller, id: newId(), createdAt: new Date() })
+  state.entries.push({ ...exchange, caller, createdAt: new Date() })
 }
 
 /** Stores the noted requests in one statement, one batch at a time. A batch that keeps failing is dropped. */
@@ -102,7 +101,7 @@ async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
   }
 }
 
-function toRow({ id, incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
+function toRow({ incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
   const { text, status, headers } = response
   const isStored =
     declared !== null &&
@@ -110,7 +109,7 @@ function toRow({ id, incoming, response, caller, declared, content, tookMs, crea
     !declared.idempotency?.showsSecret
   const resource = Object.values(incoming.params).findLast(isUuid)
   return {
-    ...{ account_id: caller.account.id, id, mode: caller.mode, token_id: caller.tokenId },
+    ...{ account_id: caller.account.id, id: newId(), mode: caller.mode, token_id: caller.tokenId },
     ...{ method: incoming.method, path: incoming.route, resource_id: resource ?? null },
     ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
     request_id: incoming.requestId ?? '',
