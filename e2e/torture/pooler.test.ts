@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pickSize } from '#e2e/torture/figures.ts'
 import { connect, db, disconnect } from '#lib/base/db/client.ts'
@@ -20,8 +19,6 @@ import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
-/** Connections to PostgreSQL that PgBouncer opens per user and database by default. */
-const POOL_SIZE = 20
 /** Installed only by `npm run torture`, and only as root on Debian. */
 const isTorture = pickSize(false, true)
 const NEWER = ['pgbouncer', 'libevent-2.1-7t64', 'libssl3t64', 'libc6']
@@ -127,19 +124,6 @@ for (const { name, program, hasStatements } of POOLERS)
         withSnapshot(database, tx => tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(3)`)
       expect(await read()).toEqual([{ one: 1 }])
       await database.$disconnect()
-    }, 20_000)
-
-    test('a statement that had to queue ends when its caller has given up', async () => {
-      const holders = Array.from({ length: POOL_SIZE }, () => new Client(urls.url))
-      for (const holder of holders) await holder.connect().then(() => holder.query('BEGIN'))
-      const given = expect(db().$queryRaw`SELECT 'late', pg_sleep(30)::text`).rejects.toThrow()
-      // It begins just before its caller gives up, and may run as long as any statement.
-      await sleep(2_300)
-      for (const holder of holders) await holder.end()
-      await given
-      await sleep(1_000)
-      const late = `SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT ''late''%' AND state = 'active'`
-      expect(await query(directUrl, late)).toEqual([])
     }, 20_000)
 
     test('`doctor` names what the pooler breaks, and what to set', async () => {

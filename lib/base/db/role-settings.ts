@@ -11,8 +11,6 @@ const APPLICATION_SETTINGS = {
   TimeZone: 'UTC',
   statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
   idle_in_transaction_session_timeout: '60000',
-  // A statement that queued in a pooler begins late: it ends when its caller has given up.
-  client_connection_check_interval: '500',
 }
 /** Migrations and backups take longer than requests; pg_dump sets its own limits. */
 const OWNER_SETTINGS = { ...APPLICATION_SETTINGS, statement_timeout: '3600000' }
