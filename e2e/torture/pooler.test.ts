@@ -1,74 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pickSize } from '#e2e/torture/figures.ts'
-import { connect, db, disconnect } from '#lib/base/db/client.ts'
+import { openPooler, POOLERS, type PoolerOfTest } from '#e2e/torture/pooler.ts'
+import { connect, db } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
 import { inspectPooler } from '#lib/base/db/pooler.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { withSnapshot } from '#lib/services/ledger/verify.ts'
-import { ownerUrlOf, runAsOwner } from '#lib/testing/database.ts'
-import { findInRelease, findProgram } from '#lib/testing/debian.ts'
+import { runAsOwner } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
-import { makeScratchFolder } from '#lib/testing/scratch.ts'
-import { findFreePort } from '#lib/testing/server.ts'
-
-/** Installed only by `npm run torture`, and only as root on Debian. */
-const isTorture = pickSize(false, true)
-const NEWER = ['pgbouncer', 'libevent-2.1-7t64', 'libssl3t64', 'libc6']
-const POOLERS = [
-  {
-    name: 'PgBouncer of Debian 12',
-    program: isTorture ? await findProgram('pgbouncer', ['pgbouncer']) : null,
-    hasStatements: false,
-  },
-  {
-    name: 'PgBouncer of Debian 13, which keeps named statements,',
-    program: isTorture ? await findInRelease('trixie', NEWER, 'usr/sbin/pgbouncer') : null,
-    hasStatements: true,
-  },
-]
-const directUrl = env().DATABASE_URL ?? ''
-const urls = { url: '', ownerUrl: '' }
 
 for (const { name, program, hasStatements } of POOLERS)
   describe.skipIf(program === null)(`behind ${name} in transaction mode`, () => {
-    let folder: string
-    let pooler: ChildProcess
+    let pooler: PoolerOfTest
+    let directUrl: string
     beforeAll(async () => {
-      folder = makeScratchFolder('troco-pooler-')
-      const port = await findFreePort()
-      pooler = spawn(program ?? '', [writeSettings(folder, port)], {
-        stdio: 'ignore',
-        // PgBouncer refuses to run as root.
-        ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
-      })
-      const pooledUrls = [directUrl, ownerUrlOf()].map(direct => {
-        const url = new URL(direct)
-        return Object.assign(url, { port: `${port}`, pathname: `/${url.username}` }).href
-      })
-      ;[urls.url = '', urls.ownerUrl = ''] = pooledUrls
-      await vi.waitFor(() => query(urls.url, 'SELECT 1'), { timeout: 10_000 })
-      await disconnect()
-      supplyEnv({
-        ...{ DATABASE_URL: urls.url, PG_NAMED_STATEMENTS: String(hasStatements) },
-        ...{ DATABASE_DIRECT_URL: directUrl },
-      })
+      pooler = await openPooler(program ?? '', hasStatements)
+      directUrl = pooler.directUrl
     })
-    afterAll(async () => {
-      await disconnect()
-      supplyEnv({ DATABASE_URL: directUrl, PG_NAMED_STATEMENTS: 'true', DATABASE_DIRECT_URL: '' })
-      const ended = once(pooler, 'exit')
-      pooler.kill('SIGKILL')
-      await ended
-      rmSync(folder, { recursive: true, force: true })
-    })
+    afterAll(() => pooler.stop())
 
     /** Sessions of both roles, which the pooler gives to one transaction after the other. */
     const readLimits = () => db().$queryRaw`SELECT current_setting('timezone') AS zone,
@@ -92,7 +45,10 @@ for (const { name, program, hasStatements } of POOLERS)
       for (let start = 0; start < pickSize(5, 50); start++) {
         // Something is left to do at every second start.
         if (start % 2 === 1) await runAsOwner('REVOKE SELECT ON charges FROM troco_app', directUrl)
-        const applied = await Promise.all([prepareDatabase(urls), prepareDatabase(urls)])
+        const applied = await Promise.all([
+          prepareDatabase(pooler.urls),
+          prepareDatabase(pooler.urls),
+        ])
         expect(applied).toEqual([[], []])
         expect(await readLimits()).toEqual(LIMITS)
       }
@@ -155,26 +111,3 @@ for (const { name, program, hasStatements } of POOLERS)
       await expect(db().$executeRaw`DELETE FROM ledger_entries`).rejects.toThrow(/42501/)
     })
   })
-
-/** The pooler's own defaults, except for its mode. A database per role, by the name of the role. */
-function writeSettings(folder: string, port: number): string {
-  const databases = [directUrl, ownerUrlOf()].map(url => {
-    const { hostname, port: serverPort, username, password, pathname } = new URL(url)
-    return `${username} = host=${hostname} port=${serverPort} dbname=${pathname.slice(1)} user=${username} password=${password}`
-  })
-  const file = join(folder, 'pgbouncer.ini')
-  writeFileSync(
-    file,
-    `[databases]
-${databases.join('\n')}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-`,
-  )
-  chmodSync(file, 0o644)
-  return file
-}
