@@ -26,8 +26,9 @@ for (const { name, program, hasStatements } of POOLERS)
     /** Sessions of both roles, which the pooler gives to one transaction after the other. */
     const readLimits = () => db().$queryRaw`SELECT current_setting('timezone') AS zone,
     current_setting('statement_timeout') AS statement,
-    current_setting('idle_in_transaction_session_timeout') AS idle`
-    const LIMITS = [{ zone: 'UTC', statement: '2600ms', idle: '1min' }]
+    current_setting('idle_in_transaction_session_timeout') AS idle,
+    current_setting('client_connection_check_interval') AS client`
+    const LIMITS = [{ zone: 'UTC', statement: '2600ms', idle: '1min', client: '500ms' }]
 
     test(`${pickSize(5, 50)} starts beside requests are ready, change no limit and leave no lock`, async () => {
       let isOver = false

@@ -7,26 +7,35 @@ import { parseDatabaseError } from '#lib/base/errors.ts'
  * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets
  * its own limit (`withSnapshot`).
  */
-const APPLICATION_SETTINGS = {
+const LIMITS = {
   TimeZone: 'UTC',
   statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
   idle_in_transaction_session_timeout: '60000',
 }
 /** Migrations and backups take longer than requests; pg_dump sets its own limits. */
-const OWNER_SETTINGS = { ...APPLICATION_SETTINGS, statement_timeout: '3600000' }
+const OWNER_SETTINGS = { ...LIMITS, statement_timeout: '3600000' }
+
+/**
+ * A pooler closes the session of a client that gave up: the server notices it within 500 ms and cancels the
+ * statement. One that waited in the pooler begins late, so its own limit ends after the request.
+ */
+const CLIENT_CHECK = 'client_connection_check_interval'
+const APPLICATION_SETTINGS = { ...LIMITS, [CLIENT_CHECK]: '500' }
 
 const APPLICATION_LINES = Object.entries(APPLICATION_SETTINGS).map(pair => pair.join('='))
 const IN_DATABASE = ' in this database'
 
 /**
  * SQL for the settings of the current role as `name=value`. Only those that a role may give itself:
- * RESET ALL would not remove those that only a superuser may set.
+ * RESET ALL would not remove those that only a superuser may set. On Windows, which cannot check the
+ * client and refuses the setting, it counts as stored.
  */
 export const STORED_SETTINGS = `SELECT line || CASE setdatabase WHEN 0 THEN '' ELSE '${IN_DATABASE}' END AS line
   FROM pg_db_role_setting, unnest(setconfig) AS line
     JOIN pg_settings s ON lower(s.name) = lower(split_part(line, '=', 1)) AND s.context = 'user'
   WHERE setrole = current_user::regrole
-    AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))`
+    AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+  UNION ALL SELECT '${CLIENT_CHECK}=${APPLICATION_SETTINGS[CLIENT_CHECK]}' WHERE version() ~* 'windows|mingw|visual c'`
 
 export interface SettingsDifference {
   /** Settings that the application should have and does not, as `name=value`. */
@@ -53,8 +62,10 @@ export async function storeApplicationSettings(client: Client): Promise<void> {
     // A pooler may know the database by another name.
     const { rows } = await client.query('SELECT quote_ident(current_database()) AS database')
     await client.query(`ALTER ROLE CURRENT_USER IN DATABASE ${rows[0].database} RESET ALL`)
-    for (const [name, value] of Object.entries(APPLICATION_SETTINGS))
+    for (const line of compareSettings(await readStored(client)).missing) {
+      const [name, value] = line.split('=')
       await client.query(`ALTER ROLE CURRENT_USER SET ${name} TO '${value}'`)
+    }
   })
 }
 

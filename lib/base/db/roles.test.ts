@@ -163,8 +163,9 @@ describe('the application may not', () => {
 describe('the limits of the application', () => {
   const SETTINGS = `SELECT current_setting('timezone') AS zone,
     current_setting('statement_timeout') AS statement,
-    current_setting('idle_in_transaction_session_timeout') AS idle`
-  const LIMITS = { zone: 'UTC', statement: '2600ms', idle: '1min' }
+    current_setting('idle_in_transaction_session_timeout') AS idle,
+    current_setting('client_connection_check_interval') AS client`
+  const LIMITS = { zone: 'UTC', statement: '2600ms', idle: '1min', client: '500ms' }
 
   test('are those of its role, and hold behind a pooler that resets sessions', async () => {
     expect((await client.query(SETTINGS)).rows).toEqual([LIMITS])
@@ -325,7 +326,9 @@ describe('the limits of the application', () => {
   })
 
   test('give the owner an hour for a statement', async () => {
-    expect(await query(ownerUrlOf(), SETTINGS)).toEqual([{ ...LIMITS, statement: '1h' }])
+    expect(await query(ownerUrlOf(), SETTINGS)).toEqual([
+      { ...LIMITS, statement: '1h', client: '0' },
+    ])
   })
 })
 
