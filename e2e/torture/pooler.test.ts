@@ -56,7 +56,8 @@ for (const { name, program, hasStatements } of POOLERS)
       isOver = true
       await requests
       expect(failures).toEqual([])
-      const locks = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`
+      const locks = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
       expect(await query(directUrl, locks)).toEqual([])
       await db().charge.count()
     })
