@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { listFaults } from '#e2e/cluster/faults.ts'
 import {
   etcdArgs,
   haproxySettings,
@@ -57,4 +58,15 @@ test('docs/operating.md shows the settings that are run', () => {
   const args = etcdArgs('etcd1', '')
   for (const name of ['heartbeat-interval', 'election-timeout'])
     expect(page).toContain(`\`${name}: ${args[args.indexOf(`--${name}`) + 1]}\``)
+})
+
+test('docs/operating.md names a runbook for each fault', () => {
+  const [, rows = ''] = readFileSync('docs/operating.md', 'utf8').split(
+    '| What fails | Runbook |\n',
+  )
+  const [table = ''] = rows.split('\n\n')
+  const parts = [...table.matchAll(/^\| ([\w ]+) \| \[/gm)].map(([, part = '']) => part)
+  const partOf = (fault: string) => parts.find(part => fault.includes(part)) ?? fault
+  const met = new Set(listFaults(1).map(({ name }) => partOf(name)))
+  expect([...met].toSorted()).toEqual(parts.toSorted())
 })

@@ -33,15 +33,24 @@ test('rules and dashboard name only metrics and labels that a process has', () =
   expect(findUnknown(queries.join('\n'))).toEqual([])
 })
 
-test('every alert has a runbook of its own with three things to look at, and no runbook is left over', () => {
+test('every alert and fault has a runbook with three things to look at, and none is left over', () => {
   const alerts = [...rules.matchAll(/- alert: Troco(\w+)/g)].map(([, name = '']) => name)
   const runbooks = [...rules.matchAll(/runbook: docs\/runbooks\/(\S+)$/gm)].map(([, file]) => file)
   const expected = alerts.map(name => `${name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()}.md`)
   expect(runbooks).toEqual(expected)
-  expect(readdirSync('docs/runbooks').toSorted()).toEqual(expected.toSorted())
-  for (const file of expected) {
+  const page = readFileSync('docs/operating.md', 'utf8')
+  const ofFaults = [...page.matchAll(/\]\(runbooks\/(\S+)\)/g)].map(([, file = '']) => file)
+  const all = [...new Set([...expected, ...ofFaults])].toSorted()
+  expect(readdirSync('docs/runbooks').toSorted()).toEqual(all)
+  for (const file of all) {
     const text = readFileSync(`docs/runbooks/${file}`, 'utf8')
     expect(text, file).toMatch(/^# .+\n\n.+?\n\n1\. .+\n2\. .+\n3\. .+\n\n\*\*Healing\.\*\* .+\n$/s)
+    expect(findUnknown(text), file).toEqual([])
+    const links = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, link = '']) => link)
+    expect(
+      links.filter(link => !all.includes(link)),
+      file,
+    ).toEqual([])
   }
 })
 
