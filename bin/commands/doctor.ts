@@ -4,7 +4,7 @@ import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { describeOffset, levelOf, measureOffset } from '#lib/base/db/clock.ts'
-import { inspectPooler } from '#lib/base/db/pooler.ts'
+import { findRefusal, inspectPooler } from '#lib/base/db/pooler.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { env } from '#lib/base/env.ts'
 import { checkCollector } from '#lib/base/otlp.ts'
@@ -24,6 +24,8 @@ export async function checkInstallation(): Promise<void> {
     if (folder) report(true, `data folder ${folder}`)
     if (location) report(true, `embedded PostgreSQL data in ${location}`)
     if (folder) reportFreeSpace(location ?? folder)
+    const refusal = await findRefusal()
+    if (refusal) return report(false, refusal)
     const database = connect({ poolMax: 2 })
     try {
       const [server] = await database.$queryRaw<{ version: string; size: string }[]>`

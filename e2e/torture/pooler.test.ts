@@ -4,7 +4,7 @@ import { pickSize } from '#e2e/torture/figures.ts'
 import { openPooler, POOLERS, type PoolerOfTest } from '#e2e/torture/pooler.ts'
 import { connect, db } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
-import { inspectPooler } from '#lib/base/db/pooler.ts'
+import { findRefusal, inspectPooler } from '#lib/base/db/pooler.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
@@ -12,6 +12,8 @@ import { withSnapshot } from '#lib/services/ledger/verify.ts'
 import { runAsOwner } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+
+const { DATABASE_OWNER_URL: ownerUrl = '' } = env()
 
 for (const { name, program, hasStatements } of POOLERS)
   describe.skipIf(program === null)(`behind ${name} in transaction mode`, () => {
@@ -90,21 +92,24 @@ for (const { name, program, hasStatements } of POOLERS)
         return (await inspectPooler()).faults.map(fault => /set (\w+)/.exec(fault)?.[1])
       }
       expect(await inspectPooler()).toEqual({ isPooled: true, faults: [] })
+      expect(await findRefusal()).toBeNull()
       expect(await faults({ PG_NAMED_STATEMENTS: 'true' })).toEqual(
         hasStatements ? [] : ['PG_NAMED_STATEMENTS'],
       )
       supplyEnv({ PG_NAMED_STATEMENTS: String(hasStatements) })
       expect(await faults({ DATABASE_DIRECT_URL: '' })).toEqual(['DATABASE_DIRECT_URL'])
+      supplyEnv({ DATABASE_OWNER_URL: '', PG_NAMED_STATEMENTS: 'true' })
+      expect(await findRefusal()).toMatch(/unsupported startup.* options.*set DATABASE_OWNER_URL/)
+      supplyEnv({ DATABASE_OWNER_URL: ownerUrl, PG_NAMED_STATEMENTS: String(hasStatements) })
       supplyEnv({ DATABASE_DIRECT_URL: directUrl })
     })
 
     test('a server that does not know the password of the owner connects', async () => {
-      const { DATABASE_OWNER_URL = '' } = env()
       supplyEnv({ DATABASE_OWNER_URL: '' })
       const database = connect({ poolMax: 1, queryTimeoutMs: 1_000 })
       const rows = database.$queryRaw`SELECT current_setting('statement_timeout') AS statement`
       expect(await rows.finally(() => database.$disconnect())).toEqual([{ statement: '2600ms' }])
-      supplyEnv({ DATABASE_OWNER_URL })
+      supplyEnv({ DATABASE_OWNER_URL: ownerUrl })
     })
 
     test('money moves', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
+import type { ClientConfig } from 'pg'
 import { FairPool } from '#lib/base/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/base/db/generated/client.ts'
 import { UtcClient } from '#lib/base/db/utc-client.ts'
@@ -64,17 +65,26 @@ export function connect(options: ConnectionOptions = {}): Database {
   return createOrm(makePool(options))
 }
 
-function makePool(options: ConnectionOptions): FairPool {
-  const { DATABASE_URL, DATABASE_POOL_MAX, PG_NAMED_STATEMENTS } = env()
-  const made = new FairPool({
-    Client: UtcClient,
+/** Returns what each connection of a pool is opened with; poolers refuse some parameters. */
+export function connectionSettings(
+  options: ConnectionOptions = {},
+): ClientConfig & { connectionTimeoutMillis: number } {
+  const { DATABASE_URL, PG_NAMED_STATEMENTS } = env()
+  return {
     connectionString: options.url ?? DATABASE_URL,
-    max: options.poolMax ?? DATABASE_POOL_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
     // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses options.
     options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
+  }
+}
+
+function makePool(options: ConnectionOptions): FairPool {
+  const made = new FairPool({
+    ...connectionSettings(options),
+    Client: UtcClient,
+    max: options.poolMax ?? env().DATABASE_POOL_MAX,
   })
   // The ORM adds its own listener when it is first used; without one, the event ends the process.
   made.on('error', () => {})

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { connectionSettings } from '#lib/base/db/client.ts'
+import { UtcClient } from '#lib/base/db/utc-client.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 
@@ -13,6 +15,25 @@ export interface PoolerReport {
   isPooled: boolean
   /** Sentences for the operator: what does not work, and the setting that mends it. */
   faults: string[]
+}
+
+/** SQLSTATE `protocol_violation`, with which poolers refuse start-up parameters. */
+const REFUSED = '08P01'
+
+/** Connects as the server's pool does. Returns why a pooler refuses that, or null. */
+export async function findRefusal(): Promise<string | null> {
+  const client = new UtcClient(connectionSettings())
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return null
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string }
+    if (code !== REFUSED) throw error
+    return `the pooler refuses connections of a server (${message}), so none starts: set DATABASE_OWNER_URL to the role that owns the tables, which stores these settings with the role of DATABASE_URL, and DATABASE_DIRECT_URL`
+  } finally {
+    await client.end().catch(() => {})
+  }
 }
 
 /** Tries what poolers break: notifications, and named statements if they are used. */
