@@ -14,6 +14,7 @@ export interface Fault {
 
 const PAUSE_MS = 30_000
 const CUT_MS = 10_000
+const NO_WORKER_MS = 300_000
 const NEW_PRIMARY_MAX_MS = 90_000
 /** Requests that were in progress, and the balancer's next check. */
 const FRONT_SECONDS = 0.5
@@ -43,8 +44,13 @@ export function listFaults(rounds: number): Fault[] {
     cut('a web server', 'web1', CHECKED_SECONDS),
     cut('a worker', 'worker1', FRONT_SECONDS),
     cut('the pooler', 'pooler', null),
+    cut('the balancer', 'balancer', null),
+    cut('one etcd', 'etcd1', 0),
+    cut('Redis', 'redis', 0),
     cut('the name server', 'dns', null, PAUSE_MS),
     { name: 'partition of the primary', targetSeconds: DEATH_SECONDS, play: cutPrimary },
+    { name: 'partition of the replica for 10 s', targetSeconds: 10, play: cutReplica },
+    { name: 'no worker for 5 minutes', targetSeconds: 0, play: stopWorkers },
     { name: 'etcd gone for 30 s', targetSeconds: 0, play: loseEtcd },
     { name: 'disk of the primary full', targetSeconds: null, play: fillDisk },
     { name: 'planned switchover', targetSeconds: SWITCHOVER_SECONDS, play: switchOver },
@@ -139,6 +145,20 @@ async function cutPrimary(cluster: Cluster): Promise<void> {
   setCable(primary, false)
   await untilPromoted(cluster, primary)
   setCable(primary, true)
+}
+
+async function cutReplica(cluster: Cluster): Promise<void> {
+  const { replica } = await cluster.roles()
+  setCable(replica, false)
+  await sleep(CUT_MS)
+  setCable(replica, true)
+}
+
+async function stopWorkers(cluster: Cluster): Promise<void> {
+  const workers = ['worker1', 'worker2'].map(name => cluster.service(name))
+  await Promise.all(workers.map(worker => worker.down()))
+  await sleep(NO_WORKER_MS)
+  for (const worker of workers) worker.start()
 }
 
 async function loseEtcd(cluster: Cluster): Promise<void> {
