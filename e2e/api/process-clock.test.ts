@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -14,8 +17,10 @@ import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
 import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
 import { addEndpoint, createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
 import { inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { followLog } from '#lib/testing/log-tail.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
@@ -29,16 +34,26 @@ beforeEach(async () => {
 })
 afterEach(() => receiver.close())
 
-/** Works as a process whose clock is ten minutes slow, which is more than receivers tolerate. */
-async function runTenMinutesSlow<T>(work: () => Promise<T>): Promise<T> {
+/** Works as a process whose clock is slow. */
+async function runSlow<T>(byMs: number, work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ['Date'] })
   const realNow = performance.timeOrigin + performance.now()
-  vi.setSystemTime(realNow - 600_000)
+  vi.setSystemTime(realNow - byMs)
   try {
     return await work()
   } finally {
     vi.useRealTimers()
   }
+}
+
+/** Ten minutes are more than receivers tolerate. */
+const runTenMinutesSlow = <T>(work: () => Promise<T>) => runSlow(600_000, work)
+
+/** Watches the clock of this process until it is measured. */
+async function measure() {
+  const watching = watchClock({ serves: true })
+  await expect.poll(() => db().processClock.count({ where: { pid: process.pid } })).toBe(1)
+  return watching
 }
 
 function verifyCall(secret: string): void {
@@ -70,13 +85,44 @@ test('a server with a slow clock accepts the code that an authenticator app show
   expect(await runTenMinutesSlow(consume)).toBe(true)
 })
 
-test('a process whose clock is more than a minute wrong does not start', async () => {
+function shiftClock(shiftMs: number): Record<string, string> {
   const preload = new URL('../torture/shifted-clock.ts', import.meta.url).href
-  const settings = { CLOCK_SHIFT_MS: '-600000', NODE_OPTIONS: `--import=${preload}` }
-  await expect(startWorkerProcess(settings)).rejects.toThrow(
+  return { CLOCK_SHIFT_MS: `${shiftMs}`, NODE_OPTIONS: `--import=${preload}` }
+}
+
+test('a process whose clock is more than a minute wrong does not start', async () => {
+  await expect(startWorkerProcess(shiftClock(-600_000))).rejects.toThrow(
     /^The worker ended and said: The clock of this machine is (599|600) s behind the database's: synchronize both [^\n]+\n$/,
   )
 })
+
+test('a clock that is off by seconds is warned about in the log, a right one is not', async () => {
+  const readLog = followLog()
+  const findLines = () => readLog().match(/^.*"msg":"clock differs from the database".*$/gm) ?? []
+  await (await measure()).stop()
+  expect(findLines()).toEqual([])
+  await (await runSlow(30_000, measure)).stop()
+  const [line = '{}', ...others] = findLines()
+  const { level, offsetMs } = JSON.parse(line)
+  expect({ level, others }).toEqual({ level: 'warn', others: [] })
+  expect(offsetMs / 1_000).toBeCloseTo(-30, -1)
+})
+
+testInTorture(
+  'each line in the log of a worker names its role and host, also the warning of its clock',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'troco-log-'))
+    const LOG_FILE = join(folder, 'worker.log')
+    const worker = await startWorkerProcess({ ...shiftClock(-30_000), LOG_FILE })
+    const readLines = () => readFileSync(LOG_FILE, 'utf8').split('\n').slice(0, -1)
+    const message = '"msg":"clock differs from the database"'
+    await expect.poll(() => readLines().some(line => line.includes(message))).toBe(true)
+    await worker.stop()
+    const lines = readLines().map(line => JSON.parse(line))
+    for (const line of lines) expect(line).toMatchObject({ role: 'worker', host: hostname() })
+    rmSync(folder, { recursive: true })
+  },
+)
 
 test('a running process with a wrong clock is unready only if it alone is wrong', async () => {
   const api = await startApi()
@@ -86,11 +132,6 @@ test('a running process with a wrong clock is unready only if it alone is wrong'
     VALUES (${merchant.id}::uuid, 'another', 1, 'another machine', ${serves}, ${offsetMs})
     ON CONFLICT (id) DO UPDATE
     SET offset_ms = EXCLUDED.offset_ms, serves = EXCLUDED.serves, measured_at = now()`
-  const measure = async () => {
-    const watching = watchClock({ serves: true })
-    await expect.poll(() => db().processClock.count({ where: { pid: process.pid } })).toBe(1)
-    return watching
-  }
   const watching = await runTenMinutesSlow(measure)
   const [stored] = await db().processClock.findMany()
   expect(stored).toMatchObject({ serves: true, machine: expect.stringMatching(/./) })

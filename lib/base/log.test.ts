@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -25,7 +25,7 @@ function readLogLines(mark: string): Record<string, unknown>[] {
     .map(line => JSON.parse(line))
 }
 
-test('each line has the request id and, once known, the account id', async () => {
+test('each line has role, host, the request id and, once known, the account id', async () => {
   const mark = newId()
   await withLogContext({ requestId: 'r-1' }, async context => {
     log().info(`before ${mark}`)
@@ -36,6 +36,8 @@ test('each line has the request id and, once known, the account id', async () =>
   log().info(`outside ${mark}`)
   const [before, after, outside] = readLogLines(mark)
   expect(before).toMatchObject({ requestId: 'r-1', level: 'info' })
+  for (const line of [before, after, outside])
+    expect(line).toMatchObject({ role: 'command', host: hostname() })
   expect(before).not.toHaveProperty('accountId')
   expect(after).toMatchObject({ requestId: 'r-1', accountId: 'a-1' })
   expect(outside).not.toHaveProperty('requestId')
