@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { watchClock } from '#lib/base/db/clock-watch.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -114,13 +114,16 @@ testInTorture(
     const folder = mkdtempSync(join(tmpdir(), 'troco-log-'))
     const LOG_FILE = join(folder, 'worker.log')
     const worker = await startWorkerProcess({ ...shiftClock(-30_000), LOG_FILE })
+    onTestFinished(async () => {
+      await worker.kill()
+      rmSync(folder, { recursive: true })
+    })
     const readLines = () => readFileSync(LOG_FILE, 'utf8').split('\n').slice(0, -1)
     const message = '"msg":"clock differs from the database"'
     await expect.poll(() => readLines().some(line => line.includes(message))).toBe(true)
     await worker.stop()
     const lines = readLines().map(line => JSON.parse(line))
     for (const line of lines) expect(line).toMatchObject({ role: 'worker', host: hostname() })
-    rmSync(folder, { recursive: true })
   },
 )
 
