@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { writePrivate } from '#bin/data-folder.ts'
+import { withoutLimits } from '#lib/base/db/role-settings.ts'
+import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
@@ -20,27 +21,23 @@ export interface Demo {
 
 /** Creates the demo data once and stores its credentials in demo.json of the data folder. */
 export async function openDemo(folder: string): Promise<Demo> {
-  const { DATABASE_URL, DEMO_PASSWORD = '', PUBLIC_URL } = env()
-  // Waits until another process has created the demo data, longer than a request may take.
-  const options = '-c statement_timeout=0'
-  const lock = new Client({ connectionString: DATABASE_URL, options })
-  lock.on('error', () => {})
-  await lock.connect()
-  try {
-    await lock.query('SELECT pg_advisory_lock($1)', [LOCK_ID])
-    const account = await createDemoData(DEMO_PASSWORD)
-    const file = join(folder, 'demo.json')
-    const demo: Demo = {
-      base_url: `${PUBLIC_URL}/api`,
-      merchant: { email: DEMO_MERCHANT, password: DEMO_PASSWORD },
-      admin: { email: DEMO_ADMIN, password: DEMO_PASSWORD },
-      token: (await findWorkingToken(file, account.id)) ?? (await issueDemoToken(account.id)),
-    }
-    writePrivate(file, demo)
-    return demo
-  } finally {
-    await lock.end()
-  }
+  const { DATABASE_URL = '', DEMO_PASSWORD = '', PUBLIC_URL } = env()
+  // A transaction, so that the lock ends with it behind a pooler. Another process may hold it for long.
+  return withClient(DATABASE_URL, 'DATABASE_URL', lock =>
+    withoutLimits(lock, async () => {
+      await lock.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID])
+      const account = await createDemoData(DEMO_PASSWORD)
+      const file = join(folder, 'demo.json')
+      const demo: Demo = {
+        base_url: `${PUBLIC_URL}/api`,
+        merchant: { email: DEMO_MERCHANT, password: DEMO_PASSWORD },
+        admin: { email: DEMO_ADMIN, password: DEMO_PASSWORD },
+        token: (await findWorkingToken(file, account.id)) ?? (await issueDemoToken(account.id)),
+      }
+      writePrivate(file, demo)
+      return demo
+    }),
+  )
 }
 
 async function findWorkingToken(file: string, accountId: string): Promise<string | null> {
