@@ -44,7 +44,7 @@ const PROCESS_CHANGE_PATTERN =
 const SHARED_FOLDERS =
   /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|cluster|psp|runner))\//
 
-/** Files that share one module cache: a process of its own takes 0.3 s of a file, with the API 1 s. */
+/** Files that share one module cache: a process of its own takes 1 to 2 CPU seconds of a file. */
 const sharedFiles = globSync(TESTS).filter(
   file => SHARED_FOLDERS.test(file) && !PROCESS_CHANGE_PATTERN.test(readFileSync(file, 'utf8')),
 )

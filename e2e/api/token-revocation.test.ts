@@ -52,15 +52,13 @@ async function countRows(): Promise<unknown> {
 const notAllowed = (address: string) =>
   `{"error":"This token may not be used from ${address}: add the address to the token or use another one"}`
 
-/** In `npm test`, each operation is tried after a revocation and after one of these changes, in turn. */
+/** In `npm test`, each operation whose turn it is is tried after a revocation and after one of these changes. */
 const CHANGES = ['expiry', 'suspension', 'addresses', 'permission'] as const
 
-const operationsInTurn = pickInTurn(
-  GUARDED_OPERATIONS.map((operation, index) => ({
-    ...operation,
-    tried: pickSize<readonly string[]>([CHANGES[index % CHANGES.length] ?? ''], CHANGES),
-  })),
-)
+const operationsInTurn = pickInTurn(GUARDED_OPERATIONS).map((operation, index) => ({
+  ...operation,
+  tried: pickSize<readonly string[]>([CHANGES[index % CHANGES.length] ?? ''], CHANGES),
+}))
 
 describe.each(operationsInTurn)('$method $path', ({ method, path, allow, body, tried }) => {
   const testAfter = (change: (typeof CHANGES)[number]) => test.runIf(tried.includes(change))

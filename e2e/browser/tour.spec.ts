@@ -11,6 +11,7 @@ import {
 } from '#e2e/browser/app.ts'
 import { findShopAccount, signOut } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
 
 /** Pages that need no session. */
 const PUBLIC_PAGES = [
@@ -95,7 +96,7 @@ for (const { locale, themes, details } of TOURS) {
       // 39 pages: generous, because a busy machine is slow.
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })
-      let turn = Number(process.env.TEST_SEED)
+      let turn = Math.abs(chooseSeed())
       const visitPage = async (name: string, address: string) => {
         turn += 1
         const checkedSize = CHECKED_SIZES[turn % CHECKED_SIZES.length]
