@@ -7,7 +7,7 @@ export const GET = endpoint({
   method: 'GET',
   summary: 'Download the statement as CSV',
   description:
-    'Returns every movement of the period, oldest first, in columns named as the fields of `GET /statement`. Amounts are in cents. Text that a spreadsheet would evaluate as a formula has an apostrophe in front.',
+    'Returns the movements of the period, oldest first, in columns named as the fields of `GET /statement`. Amounts are in cents. Text that a spreadsheet would evaluate as a formula has an apostrophe in front.',
   allow: 'statement:read',
   query: statementFilter,
   isExport: true,

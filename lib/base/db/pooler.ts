@@ -17,8 +17,8 @@ export interface PoolerReport {
   faults: string[]
 }
 
-/** SQLSTATE `protocol_violation`, with which poolers refuse start-up parameters. */
-const REFUSED = '08P01'
+/** How PgBouncer refuses start-up parameters; it reports other problems with the same SQLSTATE. */
+const REFUSED = /startup parameter/
 
 /** Connects as the server's pool does. Returns why a pooler refuses that, or null. */
 export async function findRefusal(): Promise<string | null> {
@@ -28,8 +28,8 @@ export async function findRefusal(): Promise<string | null> {
     await client.connect()
     return null
   } catch (error) {
-    const { code, message } = error as Error & { code?: string }
-    if (code !== REFUSED) throw error
+    const { message } = error as Error
+    if (!REFUSED.test(message)) throw error
     return `the pooler refuses connections of a server (${message}), so none starts: set DATABASE_OWNER_URL to the role that owns the tables, which stores these settings with the role of DATABASE_URL, and DATABASE_DIRECT_URL`
   } finally {
     await client.end().catch(() => {})

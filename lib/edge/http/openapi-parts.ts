@@ -122,7 +122,7 @@ export const HEADERS: Record<string, Json> = {
     example: 4710,
   },
   'Troco-Last-Sequence': {
-    description: 'Last sequence number of this feed, as `last_sequence` of a page has it.',
+    description: 'Last sequence number of this feed, the same as `last_sequence` of a page.',
     schema: { type: 'integer', minimum: 0, format: 'int64' },
     example: 4711,
   },

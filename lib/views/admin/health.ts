@@ -48,7 +48,7 @@ const STUCK_MAX = 25
 const CHECKS_TIMEOUT_MS = 6_000
 
 /** Contradicted withdrawals that are named. */
-const CONTRADICTED_NAMED_MAX = 5
+const CONTRADICTED_NAMED_MAX = 25
 /** Afterwards somebody has looked, or nobody will; the audit log keeps the record. */
 const CONTRADICTED_SHOWN_DAYS = 30
 
