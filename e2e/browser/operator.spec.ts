@@ -91,6 +91,7 @@ test('an admin suspends and activates several accounts for a reason, and reads o
   await expect(admin.getByRole('table')).toContainText('***.982.247-**')
   expect(await admin.content()).not.toContain(CANARY.document)
   await admin.getByRole('link', { name: 'Charges' }).click()
+  await expect(admin.getByRole('heading', { level: 1 })).toHaveText('Charges')
   await expect(admin.getByRole('table').getByRole('row')).toHaveCount(2)
   await expectAccessible(admin)
   await admin.getByRole('button', { name: 'Live' }).click()

@@ -11,17 +11,21 @@ const TIMEOUT_MS = 60_000
 export async function watchRequests(page: Page): Promise<() => Promise<void>> {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
-  const open = new Map<string, string>()
+  await session.send('Page.enable')
+  const open = new Map<string, { url: string; loaderId: string }>()
   let changedAt = performance.now()
   const close = ({ requestId }: { requestId: string }) => {
     open.delete(requestId)
     changedAt = performance.now()
   }
-  session.on('Network.requestWillBeSent', ({ requestId, loaderId, type, request }) => {
-    // A navigation ends the requests of the page before, not all of which are reported.
-    if (type === 'Document' && requestId === loaderId) open.clear()
-    open.set(requestId, request.url)
+  session.on('Network.requestWillBeSent', ({ requestId, loaderId, request }) => {
+    open.set(requestId, { url: request.url, loaderId })
     changedAt = performance.now()
+  })
+  // A navigation ends the requests of the page before, not all of which are reported.
+  session.on('Page.frameNavigated', ({ frame }) => {
+    for (const [requestId, { loaderId }] of open)
+      if (!frame.parentId && loaderId !== frame.loaderId) open.delete(requestId)
   })
   session.on('Network.responseReceived', ({ requestId, response }) => {
     if (response.mimeType === 'text/event-stream') close({ requestId })
@@ -30,7 +34,10 @@ export async function watchRequests(page: Page): Promise<() => Promise<void>> {
   session.on('Network.loadingFailed', close)
   return () =>
     expect(() => {
-      expect([...open.values()], 'unfinished requests').toEqual([])
+      expect(
+        [...open.values()].map(({ url }) => url),
+        'unfinished requests',
+      ).toEqual([])
       expect(performance.now() - changedAt).toBeGreaterThan(QUIET_MS)
     }).toPass({ intervals: [100], timeout: TIMEOUT_MS })
 }
