@@ -96,7 +96,7 @@ for (const { locale, themes, details } of TOURS) {
       // 39 pages: generous, because a busy machine is slow.
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })
-      let turn = Math.abs(chooseSeed())
+      let turn = chooseSeed()
       const visitPage = async (name: string, address: string) => {
         turn += 1
         const checkedSize = CHECKED_SIZES[turn % CHECKED_SIZES.length]

@@ -32,7 +32,7 @@ test('a seed is chosen once and inherited by child processes', () => {
   expect([chooseSeed(), process.env.TEST_SEED]).toEqual([seed, String(seed)])
 })
 
-test('a seed that is not a whole number is refused', () => {
-  process.env.TEST_SEED = 'seven'
+test.each(['seven', '0.5', '-1'])('the seed %s, which is not a whole number, is refused', seed => {
+  process.env.TEST_SEED = seed
   expect(chooseSeed).toThrow('TEST_SEED must be a whole number')
 })

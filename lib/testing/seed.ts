@@ -4,6 +4,6 @@ import { randomInt } from 'node:crypto'
 export function chooseSeed(): number {
   process.env.TEST_SEED ||= String(randomInt(2 ** 31))
   const seed = Number(process.env.TEST_SEED)
-  if (Number.isInteger(seed)) return seed
-  throw new Error('TEST_SEED must be a whole number')
+  if (Number.isInteger(seed) && seed >= 0) return seed
+  throw new Error('TEST_SEED must be a whole number, 0 or greater')
 }
