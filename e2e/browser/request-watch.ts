@@ -22,7 +22,7 @@ export async function watchRequests(page: Page): Promise<() => Promise<void>> {
     open.set(requestId, { url: request.url, loaderId })
     changedAt = performance.now()
   })
-  // A navigation ends the requests of the page before, not all of which are reported.
+  // Chromium does not report the end of every request of a page that was left.
   session.on('Page.frameNavigated', ({ frame }) => {
     for (const [requestId, { loaderId }] of open)
       if (!frame.parentId && loaderId !== frame.loaderId) open.delete(requestId)
