@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 

@@ -1,7 +1,7 @@
 /** Sends due withdrawals to a bank that never responds, and reports the first. Ends with its parent. */
 
 import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
-import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 
 const bank = Object.assign(new StubBank(), { payoutsInFlight: 1 })

@@ -9,7 +9,7 @@ import { createCharge } from '#lib/rooms/charges/create.ts'
 import { insertCharge, type NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
 import { findCharge, listCharges } from '#lib/rooms/charges/queries.ts'
-import { registerAdapter } from '#lib/services/gateway/choose.ts'
+import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import type {
   ChargeOrder,
   Gateway,

@@ -5,8 +5,8 @@ import { invalidInput } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
+import { tryToOpen } from '#lib/services/gateway/adapters.ts'
 import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
-import { tryToOpen } from '#lib/services/gateway/choose.ts'
 import { NewConnection } from '#lib/services/gateway/schema.ts'
 
 /** Informs others of a new connection. */

@@ -2,12 +2,12 @@ import { beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
+import { registerAdapter, restoreAdapters } from '#lib/services/gateway/adapters.ts'
 import {
   findFlaw,
   gatewayOfConnection,
   listBanks,
   listServed,
-  registerAdapter,
   SIMULATOR_CONNECTION_ID,
 } from '#lib/services/gateway/choose.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
@@ -137,4 +137,13 @@ test('credentials of another row cannot be read', async () => {
   await expect(gatewayOfConnection(id)).rejects.toMatchObject(REFUSED)
   expect(opened.filter(connection => connection.id === id)).toEqual([])
   expect(await findFlaw(id)).toContain('another TROCO_SECRET: set TROCO_SECRET_BEFORE')
+})
+
+test('registered adapters serve until they are undone, also rows that were read', async () => {
+  const id = await addConnection(new StubBank())
+  openWith(() => new StubBank())
+  expect(await isServed(id)).toBe(true)
+  restoreAdapters()
+  // The built-in one finds no credentials.
+  expect(await isServed(id)).toBe(false)
 })

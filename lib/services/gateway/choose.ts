@@ -4,20 +4,17 @@ import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
-import { openApiPix } from '#lib/services/gateway/api-pix/adapter.ts'
-import { findPrivateAddress, lookupBank } from '#lib/services/gateway/bank-hosts.ts'
+import { adapterOf, ownAdapters, tryToOpen } from '#lib/services/gateway/adapters.ts'
+import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
 import {
-  type Adapter,
   CONNECTION_COLUMNS,
   type Connection,
   type NoticeRules,
   payoutsInFlightOf,
   rememberName,
 } from '#lib/services/gateway/connection.ts'
-import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { ConnectionKind, Environment } from '#lib/services/gateway/schema.ts'
-import { simulator } from '#lib/services/gateway/simulator.ts'
+import type { Environment } from '#lib/services/gateway/schema.ts'
 
 /** Id of the simulator's row, which a migration inserts. Columns that name a connection default to it. */
 export const SIMULATOR_CONNECTION_ID = '00000000-0000-7000-8000-000000000001'
@@ -57,32 +54,17 @@ interface Bank {
 }
 
 const choice = processWide('connections', () => ({
-  adapters: new Map<string, Adapter>([
-    ['simulator', () => simulator],
-    ['api_pix', openApiPix],
-    ['efi', openEfi],
-  ]),
   /** Connections to banks by id, as last read. */
   banks: new Map<string, Bank>(),
   readAt: Number.NEGATIVE_INFINITY,
+  /** What opened their gateways beside the adapters of this version. */
+  adapters: ownAdapters(),
   reading: null as Promise<void> | null,
 }))
-
-/** Sets the adapter of a kind of connection in this process. */
-export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
-  choice.adapters.set(kind, adapter)
-  choice.banks.clear()
-  expireBanks()
-}
 
 /** The next look in this process reads the table: a page shows what its request changed. */
 export function expireBanks(): void {
   choice.readAt = Number.NEGATIVE_INFINITY
-}
-
-/** Opens a connection beside those of the table. Throws why the adapter of its kind cannot; null: there is none. */
-export function tryToOpen(connection: Connection): Gateway | null {
-  return choice.adapters.get(connection.kind)?.(connection, lookupBank) ?? null
 }
 
 /** Returns the connection that a new charge or withdrawal begins with; null if live mode has none. */
@@ -131,13 +113,12 @@ function toServed({ id, name, settings }: Bank['connection'], gateway: Gateway):
 
 /** Test mode reads no table. */
 function simulatorGateway(): Gateway | null {
-  return choice.adapters.get('simulator')?.(SIMULATOR, lookupBank) ?? null
+  return tryToOpen(SIMULATOR)
 }
 
 /** Returns null without an adapter that can serve it. An unknown id is read at once. */
 export async function findBank(id: string): Promise<Gateway | null> {
-  const isOld = performance.now() - choice.readAt > READ_AGAIN_MS
-  if (isOld || !choice.banks.has(id)) await readBanks()
+  if (isOlderThan(READ_AGAIN_MS) || !choice.banks.has(id)) await readBanks()
   return choice.banks.get(id)?.gateway ?? null
 }
 
@@ -146,14 +127,18 @@ export async function findBankOfNotice(
   id: string,
 ): Promise<Pick<Bank, 'gateway' | 'notices'> | null> {
   const maxAgeMs = choice.banks.has(id) ? READ_AGAIN_MS : READ_FOR_NOTICE_MS
-  if (performance.now() - choice.readAt > maxAgeMs) await readBanks()
+  if (isOlderThan(maxAgeMs)) await readBanks()
   return choice.banks.get(id) ?? null
 }
 
 /** Lists the connections to banks, with or without a gateway. */
 export async function listBanks(): Promise<Bank[]> {
-  if (performance.now() - choice.readAt > READ_AGAIN_MS) await readBanks()
+  if (isOlderThan(READ_AGAIN_MS)) await readBanks()
   return [...choice.banks.values()]
+}
+
+function isOlderThan(ageMs: number): boolean {
+  return choice.adapters !== ownAdapters() || performance.now() - choice.readAt > ageMs
 }
 
 function readBanks(): Promise<void> {
@@ -169,6 +154,7 @@ function readBanks(): Promise<void> {
  */
 async function readAgain(): Promise<void> {
   const began = performance.now()
+  const adapters = ownAdapters()
   const columns = { id: true, ...CONNECTION_COLUMNS, isAssignable: true, disabledAt: true } as const
   const rules = {
     ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
@@ -187,7 +173,7 @@ async function readAgain(): Promise<void> {
     const connection = rememberName(row as Bank['connection'])
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
-    const isKnown = known?.version === version
+    const isKnown = known?.version === version && choice.adapters === adapters
     const isOpen = isKnown && known.gateway !== null
     const opened = isOpen ? known : openGateway(connection, sealed, !isKnown)
     const { gateway, flaw } = opened
@@ -195,6 +181,7 @@ async function readAgain(): Promise<void> {
     return { connection, isAssignable, isClosed, notices, version, gateway, flaw }
   })
   choice.banks = new Map(banks.map(bank => [bank.connection.id, bank]))
+  choice.adapters = adapters
   choice.readAt = began
 }
 
@@ -209,8 +196,8 @@ function openGateway(
     if (address !== null)
       throw setupError(`Its settings lead to ${address}: BANK_ALLOW_CIDRS does not contain it`)
     const credentials = sealed && unseal(sealed, connection.id, 'bank-credentials')
-    const adapter = choice.adapters.get(connection.kind)
-    const gateway = adapter?.({ ...connection, credentials }, lookupBank) ?? null
+    const adapter = adapterOf(connection.kind)
+    const gateway = tryToOpen({ ...connection, credentials })
     return { gateway, flaw: gateway ? null : adapter ? INCOMPLETE : NO_ADAPTER }
   } catch (error) {
     const fields = { err: error, connectionId: connection.id }

@@ -3,12 +3,13 @@ import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { seal } from '#lib/base/keys.ts'
+import { tryToOpen } from '#lib/services/gateway/adapters.ts'
 import {
   type CheckResult,
   codeOf,
   examineConnection,
 } from '#lib/services/gateway/check-connection.ts'
-import { expireBanks, tryToOpen } from '#lib/services/gateway/choose.ts'
+import { expireBanks } from '#lib/services/gateway/choose.ts'
 import { CONNECTION_COLUMNS, type Connection } from '#lib/services/gateway/connection.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 
