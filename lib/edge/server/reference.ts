@@ -47,11 +47,21 @@ const ASSETS = {
   font: ['hanken.woff2', 'font/woff2', new URL(import.meta.resolve(FONT))],
 } as const
 
+type Files = Map<string, FileHandler>
+
+/** By public URL, so that further servers of a process build nothing. */
+const references = new Map<string, Promise<Files>>()
+
 /** Serves the documentation: pages for people, and the document for programs in several formats. */
-export async function serveReference(
-  routes: ServedRoute[],
-  publicUrl: string,
-): Promise<Map<string, FileHandler>> {
+export function serveReference(routes: ServedRoute[], publicUrl: string): Promise<Files> {
+  const known = references.get(publicUrl)
+  if (known) return known
+  const built = buildReference(routes, publicUrl)
+  references.set(publicUrl, built)
+  return built
+}
+
+async function buildReference(routes: ServedRoute[], publicUrl: string): Promise<Files> {
   const document = buildDocument(routes, publicUrl)
   const sites = LOCALES.map(locale => buildSite(document as unknown as ApiDocument, locale))
   const assets = await loadAssets()
