@@ -22,7 +22,7 @@ describe('responses that differ from the OpenAPI document are reported', () => {
       response.setHeaders(new Map(Object.entries(headers)))
       response.writeHead(status).end(body)
     })
-    const listProblems = validateResponses(server, document)
+    const listProblems = validateResponses(server, JSON.stringify(document))
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     await (await fetch(`http://127.0.0.1:${port}/api/account`)).text()

@@ -30,11 +30,17 @@ const REQUIRED_HEADERS: Record<number, string[]> = {
 }
 const PROBLEMS_MAX = 20
 
+type Validator = (sent: SentResponse) => string[]
+/** By the text of the document: compiling its schemas costs more than the checks of most servers. */
+const validators = new Map<string, Validator>()
+
 /**
- * Compares all responses of a server with the document. Returns a function that lists the problems.
+ * Compares all responses of a server with the document, given as its text. Returns a function that
+ * lists the problems.
  */
-export function validateResponses(server: Server, document: Document): () => string[] {
-  const findProblems = makeResponseValidator(document)
+export function validateResponses(server: Server, document: string): () => string[] {
+  const findProblems = validators.get(document) ?? makeResponseValidator(JSON.parse(document))
+  validators.set(document, findProblems)
   const problems = new Set<string>()
   server.prependListener('request', (request, response) => {
     captureResponse(request, response, sent => {
@@ -79,7 +85,7 @@ function captureResponse(
   })
 }
 
-function makeResponseValidator(document: Document): (sent: SentResponse) => string[] {
+function makeResponseValidator(document: Document): Validator {
   const validatorOf = makeStrictValidator(document)
   return sent => {
     const { method, status, body } = sent

@@ -34,6 +34,9 @@ export const CLIENT = {
   client_secret: 'canary-secret-of-the-shop',
 }
 
+/** Of every such bank in this process, because openssl takes longer than most of their tests. */
+const CERTIFICATES = issueCertificates()
+
 /** A small bank that speaks API Pix over mTLS, in this process. Its behavior is that of the standard. */
 export class StandardBank {
   readonly requests: BankRequest[] = []
@@ -50,13 +53,12 @@ export class StandardBank {
   /** How far the clock of its responses is ahead of this machine's. */
   clockMs = 0
   isHanging = false
-  private readonly authority = new Authority()
-  private readonly client = this.authority.issue('shop')
   private readonly server: Server
   private readonly revoked = new Set<string>()
 
   constructor() {
-    const options = { ...this.authority.issue(), ca: this.authority.cert, requestCert: true }
+    const { bank, authority } = CERTIFICATES
+    const options = { ...bank, ca: authority, requestCert: true }
     this.server = createServer(
       { ...options, rejectUnauthorized: true },
       async (request, response) => {
@@ -77,7 +79,6 @@ export class StandardBank {
   async close(): Promise<void> {
     this.server.closeAllConnections()
     await new Promise(resolve => this.server.close(resolve))
-    this.authority.close()
   }
 
   get url(): string {
@@ -86,10 +87,10 @@ export class StandardBank {
 
   /** Connection of an adapter to this bank. */
   connection(changes: Json = {}) {
-    const { cert: certificate, key: private_key } = this.client
+    const { cert: certificate, key: private_key } = CERTIFICATES.client
     const settings = {
       ...{ api_url: `${this.url}/v2`, token_url: `${this.url}/oauth/token` },
-      trusted_certificates: this.authority.cert,
+      trusted_certificates: CERTIFICATES.authority,
     }
     return {
       ...{ id: newId(), name: 'Banco Azul', kind: 'api_pix' as const },
@@ -110,8 +111,8 @@ export class StandardBank {
     return {
       profile: { ...standard, requestsPerSecond: 1_000, ...profile },
       ...{ apiUrl: `${this.url}/v2/`, tokenUrl: `${this.url}/oauth/token` },
-      credentials: { clientId, clientSecret, identity: this.client, ...credentials },
-      trusted: this.authority.cert,
+      credentials: { clientId, clientSecret, identity: CERTIFICATES.client, ...credentials },
+      trusted: CERTIFICATES.authority,
     }
   }
 
@@ -236,4 +237,15 @@ function parse(text: string): Json {
   } catch {
     return {}
   }
+}
+
+function issueCertificates() {
+  const authority = new Authority()
+  const issued = {
+    authority: authority.cert,
+    bank: authority.issue(),
+    client: authority.issue('shop'),
+  }
+  authority.close()
+  return issued
 }
