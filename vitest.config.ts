@@ -53,6 +53,11 @@ export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
     setupFiles: ['lib/testing/sides-watch.ts', 'lib/testing/restore-process.ts'],
+    // In torture, a file follows others in each run.
+    sequence: {
+      shuffle: { files: Boolean(process.env.TORTURE_FIGURES), tests: false },
+      seed: Number(process.env.TEST_SEED ?? 0),
+    },
     // Many tests wait for a time or a child process: with four workers, two cores are busy.
     maxWorkers: 4,
     testTimeout: 180_000,
