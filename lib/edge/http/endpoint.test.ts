@@ -1,13 +1,28 @@
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { db } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { type Endpoint, endpoint } from '#lib/edge/http/endpoint.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 let token: string
 beforeAll(async () => {
   token = await makeToken((await makeMerchant()).id)
 })
+
+const read = ({ serve }: Endpoint) =>
+  serve({
+    method: 'GET',
+    url: '/api/anything',
+    ip: '198.51.100.7',
+    requestId: undefined,
+    route: '',
+    params: {},
+    header: name => (name === 'authorization' ? `Bearer ${token}` : null),
+    isBodyComplete: () => true,
+    readBody: async () => new Uint8Array(),
+    onEnd() {},
+  })
 
 test.each([
   ['service_unavailable', 503],
@@ -16,7 +31,7 @@ test.each([
   'work that ends with %s is not run again for a remembered caller',
   async (code, status) => {
     let runs = 0
-    const { serve } = endpoint({
+    const refusing = endpoint({
       method: 'GET',
       summary: 'A refusal',
       allow: 'transactions:read',
@@ -28,20 +43,31 @@ test.each([
       },
     })
     for (const requests of [1, 2, 3]) {
-      const response = await serve({
-        method: 'GET',
-        url: '/api/anything',
-        ip: '198.51.100.7',
-        requestId: undefined,
-        route: '',
-        params: {},
-        header: name => (name === 'authorization' ? `Bearer ${token}` : null),
-        isBodyComplete: () => true,
-        readBody: async () => new Uint8Array(),
-        onEnd() {},
-      })
+      const response = await read(refusing)
       expect(response.status).toBe(status)
       expect(runs).toBe(requests)
     }
   },
 )
+
+test.each([
+  [2, 200, 3],
+  [3, 503, 3],
+])('a caller who changes %i times between check and work: %i after %i runs', async (...row) => {
+  const [changes, status, expectedRuns] = row
+  let runs = 0
+  const changing = endpoint({
+    method: 'GET',
+    summary: 'A caller who changes',
+    allow: 'transactions:read',
+    response: z.null(),
+    async handle() {
+      runs++
+      if (runs <= changes) await db().$queryRaw`SELECT troco_refuse_caller()`
+      return null
+    },
+  })
+  const response = await read(changing)
+  expect([response.status, runs]).toEqual([status, expectedRuns])
+  if (status === 503) expect(response.headers['retry-after']).toMatch(/^\d$/)
+})

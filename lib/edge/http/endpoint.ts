@@ -23,6 +23,9 @@ import { prefersRepresentation, resultResponse } from '#lib/edge/http/response.t
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { awaitThroughput, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
+/** Further runs follow only if the caller's data changes between the check and the work. */
+const RUNS_MAX = 3
+
 export interface Endpoint extends RouteHandler {
   accountlessDeclaration?: undefined
   declared: Declaration<unknown, unknown>
@@ -68,14 +71,16 @@ async function serveEndpoint(
     return caller
   })
   await limitByCaller(state, await check.read())
-  try {
-    return await runEndpoint(state, declared, check)
-  } catch (error) {
-    if (!isCallerRefused(error)) throw error
-    // The member's role has changed since the check: the new one may still suffice.
-    check.expire()
-    return runEndpoint(state, declared, check)
+  for (let run = 1; run <= RUNS_MAX; run++) {
+    try {
+      return await runEndpoint(state, declared, check)
+    } catch (error) {
+      if (!isCallerRefused(error)) throw error
+      // The caller, such as a member's role, has changed since the check: it may still suffice.
+      check.expire()
+    }
   }
+  throw refuse('service_unavailable')
 }
 
 function isCallerRefused(error: unknown): boolean {
