@@ -84,7 +84,10 @@ async function exchange(socket: Socket, request: FuzzRequest): Promise<Outcome> 
   const began = performance.now()
   const finished = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => finished.resolve(true), HUNG_AFTER_MS)
-  const close = () => finished.resolve(false)
+  const close = () => {
+    parser.close()
+    finished.resolve(false)
+  }
   const onData = (bytes: Buffer) => {
     parser.feed(bytes)
     if (parser.responses.length === 0 || parser.unparsed !== '') return

@@ -9,6 +9,7 @@ export class ResponseParser {
   readonly responses: ParsedResponse[] = []
   unparsed = ''
   #isHead: boolean
+  #isClosed = false
 
   constructor(isHead: boolean) {
     this.#isHead = isHead
@@ -16,6 +17,16 @@ export class ResponseParser {
 
   feed(bytes: Buffer): void {
     this.unparsed += bytes.toString('latin1')
+    this.#parse()
+  }
+
+  /** The server has closed the connection. */
+  close(): void {
+    this.#isClosed = true
+    this.#parse()
+  }
+
+  #parse(): void {
     for (;;) {
       const end = this.unparsed.indexOf('\r\n\r\n')
       if (end < 0) return
@@ -26,7 +37,7 @@ export class ResponseParser {
       const parsedBody =
         isHead || status < 200
           ? { text: '', length: 0 }
-          : readBody(headers, this.unparsed.slice(end + 4))
+          : readBody(headers, this.unparsed.slice(end + 4), this.#isClosed)
       if (!parsedBody) return
       this.unparsed = this.unparsed.slice(end + 4 + parsedBody.length)
       if (status < 200) continue
@@ -50,8 +61,11 @@ function readHeaders(head: string): Map<string, string> {
 }
 
 /** Returns the body at the start of a text, and its length; null if the body is incomplete. */
-function readBody(headers: Map<string, string>, text: string) {
+function readBody(headers: Map<string, string>, text: string, isClosed: boolean) {
   if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
+  // To HTTP/1.0, a file that is written in parts ends with the connection.
+  const endsByClose = !headers.has('content-length') && headers.get('connection') === 'close'
+  if (endsByClose) return isClosed ? { text, length: text.length } : null
   const length = Number(headers.get('content-length') ?? 0)
   return text.length < length ? null : { text: text.slice(0, length), length }
 }
