@@ -153,13 +153,60 @@ describe('the PDF of a receipt', () => {
   })
 })
 
+describe('with a token', () => {
+  const get = (path: string, token: string) =>
+    call(api.url, 'GET', `/${path}/receipt.pdf`, { token })
+  const withoutTime = (text: string) => text.replaceAll(/\d\d:\d\d:\d\d/g, '')
+
+  test('a receipt is the one of the dashboard, in Portuguese, and is in no audit log', async () => {
+    const token = await makeToken(merchant.id)
+    const [{ id, external_id }, { id: payoutId }] = [await payCharge(), await payOut()]
+    for (const [path, page] of [
+      [`transactions/${id}`, `charges/${id}`],
+      [`transactions/${external_id}`, `charges/${id}`],
+      [`withdrawals/${payoutId}`, `withdrawals/${payoutId}`],
+    ] as const) {
+      const { status, headers, text } = await get(path, token)
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
+      const [own, shown] = [await readPdf(text), await readPdf((await download(page)).text)]
+      expect(withoutTime(own.text)).toBe(withoutTime(shown.text))
+      expect(own.codes).toEqual(shown.codes)
+    }
+    const records = await db().auditRecord.findMany({
+      where: { accountId: merchant.id, target: { in: [id, payoutId] } },
+    })
+    const exports = records.filter(({ action }) => action === 'receipt.exported')
+    expect(exports.map(({ actorType }) => actorType)).toEqual(['user', 'user', 'user'])
+  })
+
+  test('it is in English if asked for, and absent before the money has moved', async () => {
+    const token = await makeToken(merchant.id)
+    const { id } = await payCharge()
+    const { text } = await call(api.url, 'GET', `/transactions/${id}/receipt.pdf?locale=en`, {
+      token,
+    })
+    expect((await readPdf(text)).text).toContain('Pix received')
+    const { id: pending } = await openCharge(merchant)
+    expect(refusal(await get(`transactions/${pending}`, token))).toEqual([
+      ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
+    ])
+  })
+
+  test('it needs the permission to read what it is of', async () => {
+    const token = await makeToken(merchant.id, { permissions: ['withdrawals:read'] })
+    const { id } = await payCharge()
+    const { status, body } = await get(`transactions/${id}`, token)
+    expect([status, body]).toEqual([403, { error: 'Permission denied: transactions:read' }])
+  })
+})
+
 describe('no receipt', () => {
   const notFound = (error: string, code: string) => [404, JSON.stringify({ error }), code]
 
   test('exists of a charge that is not paid', async () => {
     const { id } = await openCharge(merchant)
     const response = await download(`charges/${id}`)
-    expect(refusal(response)).toEqual(notFound('Not found', 'not_found'))
+    expect(refusal(response)).toEqual(notFound('Receipt not found', 'receipt_not_found'))
     expect(await db().auditRecord.count({ where: { target: id } })).toBe(0)
   })
 

@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
-import { makePayout, makeWorld, type World } from '#lib/testing/world.ts'
+import { makeWorld, type World } from '#lib/testing/world.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 let api: Api
@@ -30,7 +30,7 @@ async function readExport(subject: string, query: string, as = headers): Promise
 }
 
 test('withdrawals are exported with masked keys, local times and filters, newest first', async () => {
-  const paid = await makePayout(api, world.token)
+  const { payout: paid } = world
   const createdAt = new Date('2026-03-10T01:30:05Z')
   const data = { externalId: '=1+1', payeeName: 'Ana; "Bia"', createdAt }
   await db().withdrawal.updateMany({ where: { id: paid }, data })

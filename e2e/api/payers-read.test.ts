@@ -26,7 +26,7 @@ import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
-import { makePayout, makeWorld, type World } from '#lib/testing/world.ts'
+import { makeWorld, type World } from '#lib/testing/world.ts'
 
 inOwnDatabase()
 
@@ -81,7 +81,7 @@ describe('no operation returns a full document', () => {
     const where = { accountId: merchant.id }
     const owner = await db().membership.findFirst({ where: { ...where, role: 'owner' } })
     ids = {
-      ...{ charges: paid, transactions: paid, withdrawals: await makePayout(api, world.token) },
+      ...{ charges: paid, transactions: paid, withdrawals: world.payout },
       refund_id: world.refund,
       requests: world.request,
       endpoints: (await db().webhookEndpoint.findFirstOrThrow({ where })).id,

@@ -30,7 +30,7 @@ import {
   PAGE_PATHS,
   PATHS,
 } from '#lib/testing/route-table.ts'
-import { giveChild, makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
@@ -157,12 +157,9 @@ let deliveryId: string
 let tokenId: string
 let memberId: string
 let invitationId: string
-/** Id of an approved withdrawal. */
-let payoutId: string
 beforeAll(async () => {
   api = await startApi()
   owner = await makeWorld(api, MARKER)
-  payoutId = await makePayout(api, owner.token, MARKER)
   const suspended = await makeWorld(api, 'suspended')
   await suspendAccount(suspended.merchant.id, 'test', ACTOR)
   const tokenOptions = { accountId: owner.merchant.id, mode: 'test' as const, name: 'revoked' }
@@ -318,9 +315,10 @@ function isRefusedQuery(
 const tokens = new Map<string, Promise<string>>()
 
 function expectedType(path: string, status: number): string {
-  return path === '/statement.csv' && status === 200
-    ? 'text/csv; charset=utf-8'
-    : 'application/json; charset=utf-8'
+  const json = 'application/json; charset=utf-8'
+  if (status !== 200) return json
+  if (path.endsWith('.pdf')) return 'application/pdf'
+  return path.endsWith('.csv') ? 'text/csv; charset=utf-8' : json
 }
 
 /** Reuses tokens with the same permissions, because the tokens of an account are limited. */
@@ -491,7 +489,7 @@ describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
     if (path.includes('/deliveries/')) return deliveryId
     const isReceipt = path.endsWith('/receipt')
     if (path.includes('/charges/')) return isReceipt ? owner.paid : owner.charge
-    if (path.includes('/withdrawals/')) return isReceipt ? payoutId : owner.withdrawal
+    if (path.includes('/withdrawals/')) return isReceipt ? owner.payout : owner.withdrawal
     if (path.includes('/members/')) return memberId
     if (path.includes('/invitations/')) return invitationId
     return tokenId

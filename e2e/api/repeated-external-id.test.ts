@@ -48,12 +48,13 @@ const readAll = async () =>
   Promise.all(ids.map(async id => (await send('GET', `/transactions/${id}`)).body.data))
 
 test.each([
-  ['cancel', '/transactions/$id/cancel', undefined],
-  ['refund', '/transactions/$id/refunds', { amount: 100 }],
-  ['sandbox verb', '/sandbox/transactions/$id', { outcome: 'paid' }],
-])('a %s by a repeated external_id is 409 and has no effect', async (_name, path, body) => {
+  ['cancel', 'POST', '/transactions/$id/cancel', undefined],
+  ['refund', 'POST', '/transactions/$id/refunds', { amount: 100 }],
+  ['description', 'PUT', '/transactions/$id/description', { description: 'November' }],
+  ['sandbox verb', 'POST', '/sandbox/transactions/$id', { outcome: 'paid' }],
+])('a %s by a repeated external_id is 409 and has no effect', async (_, method, path, body) => {
   const before = await readAll()
-  const refused = await send('POST', path.replace('$id', 'repeated'), body)
+  const refused = await send(method, path.replace('$id', 'repeated'), body)
   expect(refusal(refused)).toEqual([
     409,
     '{"error":"Several transactions have this external_id: use the transaction_id"}',

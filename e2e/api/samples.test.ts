@@ -203,6 +203,9 @@ interface Operation {
 const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, string>>> = {
   getCharge: makeCharge,
   cancelCharge: makeCharge,
+  describeCharge: makeCharge,
+  downloadChargeReceipt: makePaidCharge,
+  downloadWithdrawalReceipt: makePayout,
   drawChargeSvg: makeCharge,
   drawChargePng: makeCharge,
   createRefund: makePaidCharge,
@@ -295,6 +298,13 @@ async function makeWithdrawal(token: string): Promise<Record<string, string>> {
   const body = { amount: 1_000, pix_key: 'hold@example.com' }
   const response = await call(api.url, 'POST', '/withdrawals', { token, body })
   return { 'order-1048': response.body.data.id }
+}
+
+async function makePayout(token: string): Promise<Record<string, string>> {
+  const ids = await makeWithdrawal(token)
+  const path = `/sandbox/withdrawals/${ids['order-1048']}`
+  await call(api.url, 'POST', path, { token, body: { outcome: 'approved' } })
+  return ids
 }
 
 test('the samples of every operation succeed in every language', async () => {

@@ -203,6 +203,42 @@ describe('POST /transactions', () => {
     expect([late.status, late.body]).toEqual([409, { error: 'Transaction is already paid' }])
   })
 
+  test('the description of a pending charge is changed and removed', async () => {
+    const { body } = await create({ external_id: 'to describe' })
+    const id = body.data.transaction_id
+    const change = (path: string, description: unknown) =>
+      callApi('PUT', `/transactions/${path}/description`, { description })
+    const changed = await change('to%20describe', 'Mensalidade de novembro')
+    expect([changed.status, changed.body.data.id, changed.body.data.description]).toEqual([
+      ...[200, id, 'Mensalidade de novembro'],
+    ])
+    const page = await fetch(api.url + new URL(changed.body.data.payment_url).pathname)
+    expect(await page.text()).toContain('Mensalidade de novembro')
+    for (const none of [null, '', undefined]) {
+      await change(id, 'To remove')
+      expect((await change(id, none)).body.data).not.toHaveProperty('description')
+    }
+    await change(id, 'Paid for this')
+    await callApi('POST', `/sandbox/transactions/${id}`, { outcome: 'paid' })
+    const late = await change(id, 'Something else')
+    expect([late.status, late.body]).toEqual([409, { error: 'Transaction is already paid' }])
+    const { body: read } = await callApi('GET', `/transactions/${id}`)
+    expect(read.data.description).toBe('Paid for this')
+  })
+
+  test.each([
+    ['a long text', { description: 'x'.repeat(256) }, 'description must'],
+    ['a number', { description: 7 }, 'description must'],
+  ])('a description of %s is refused and changes nothing', async (_, change, message) => {
+    const { body } = await create()
+    const path = `/transactions/${body.data.transaction_id}`
+    const { status, body: refused } = await callApi('PUT', `${path}/description`, change)
+    expect([status, refused.errors.description[0]]).toEqual([
+      ...[422, expect.stringContaining(message)],
+    ])
+    expect((await callApi('GET', path)).body.data).not.toHaveProperty('description')
+  })
+
   test.each(['amount', 'client_name', 'client_email', 'client_doc'])(
     '422 when %s is missing',
     async field => {

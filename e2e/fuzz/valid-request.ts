@@ -54,6 +54,8 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   // A charge that is paid or cancelled has no image.
   'GET /transactions/[id]/qr.svg': ({ random, world }) => [random.pick(world.unpaid)],
   'GET /transactions/[id]/qr.png': ({ random, world }) => [random.pick(world.unpaid)],
+  'PUT /transactions/[id]/description': ({ random, world }) => [random.pick(world.unpaid)],
+  'GET /transactions/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.paid)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],

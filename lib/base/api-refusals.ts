@@ -113,6 +113,7 @@ export const API_REFUSALS = {
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   request_not_found: { status: 404, message: 'Request not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
+  receipt_not_found: { status: 404, message: 'Receipt not found' },
   endpoint_not_found: { status: 404, message: 'Endpoint not found' },
   delivery_not_found: { status: 404, message: 'Delivery not found' },
   test_mode_only: { status: 404, message: 'Not found' },

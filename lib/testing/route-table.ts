@@ -29,9 +29,14 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /transactions': 'transactions:write',
   'GET /transactions/[id]': 'transactions:read',
   'POST /transactions/[id]/cancel': 'transactions:write',
+  'PUT /transactions/[id]/description': {
+    allow: 'transactions:write',
+    body: { description: 'a' },
+  },
   'GET /statement.csv': 'statement:read',
   'GET /transactions/[id]/qr.svg': 'transactions:read',
   'GET /transactions/[id]/qr.png': 'transactions:read',
+  'GET /transactions/[id]/receipt.pdf': 'transactions:read',
   'GET /transactions/[id]/refunds': 'transactions:read',
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',
@@ -43,6 +48,7 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'GET /withdrawals': 'withdrawals:read',
   'POST /withdrawals': 'withdrawals:write',
   'GET /withdrawals/[id]': 'withdrawals:read',
+  'GET /withdrawals/[id]/receipt.pdf': 'withdrawals:read',
   'GET /tokens': 'tokens:read',
   'POST /tokens': {
     allow: 'tokens:write',

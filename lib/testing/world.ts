@@ -20,6 +20,8 @@ export interface World {
   charge: string
   paid: string
   withdrawal: string
+  /** A withdrawal that the simulated bank has paid. */
+  payout: string
   refund: string
   request: string
   /** Receives no event: of `withdrawal.returned` only, which no test world has. */
@@ -64,6 +66,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
     charge: chargeId,
     paid: paidId,
     withdrawal: withdrawal.id,
+    payout: await makePayout(api, token, marker),
     refund: refund.id,
     request,
     endpoint: endpoint.id,
@@ -88,7 +91,7 @@ async function logRequest(api: Api, token: string, marker: string): Promise<stri
 }
 
 /** Makes a withdrawal that the simulated bank has paid, and returns its id. */
-export async function makePayout(api: Api, token: string, marker = 'plain'): Promise<string> {
+async function makePayout(api: Api, token: string, marker: string): Promise<string> {
   const order = { amount: 1_000, pix_key: `hold@${marker}.example`, pix_key_type: 'email' }
   const { id } = (await call(api.url, 'POST', '/withdrawals', { token, body: order })).body.data
   const body = { outcome: 'approved' }
@@ -107,15 +110,16 @@ export async function giveChild({ merchant, child }: World, token: string): Prom
 
 /** Replaces the parameters of a path by ids of this world. */
 export function resolvePath(world: World, path: string): string {
-  const { charge, paid, withdrawal, request, endpoint, delivery, child } = world
+  const { charge, paid, withdrawal, payout, request, endpoint, delivery, child } = world
+  const isReceipt = path.endsWith('/receipt.pdf')
   const ids = {
-    withdrawals: withdrawal,
+    withdrawals: isReceipt ? payout : withdrawal,
     requests: request,
     endpoints: endpoint,
     deliveries: delivery,
     tokens: child,
   }
   const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
-  const ofCharge = path.includes('/refunds') ? paid : charge
+  const ofCharge = isReceipt || path.includes('/refunds') ? paid : charge
   return path.replace('[refund_id]', world.refund).replace('[id]', ids[folder] ?? ofCharge)
 }

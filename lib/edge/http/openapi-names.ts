@@ -21,6 +21,9 @@ const OPERATION_IDS: Record<string, string> = {
   'balance/history': 'listBalanceHistory',
   'transactions/[id]/qr.svg': 'drawChargeSvg',
   'transactions/[id]/qr.png': 'drawChargePng',
+  'transactions/[id]/description': 'describeCharge',
+  'transactions/[id]/receipt.pdf': 'downloadChargeReceipt',
+  'withdrawals/[id]/receipt.pdf': 'downloadWithdrawalReceipt',
   'webhooks/endpoints/[id]/rotate': 'rotateEndpointSecret',
   'webhooks/deliveries': 'listDeliveries',
   'webhooks/deliveries/resend': 'resendFailedDeliveries',
@@ -41,8 +44,10 @@ export function tagOf(segments: string[]): string {
 /** Last segments of paths that do something with the resource before them. */
 const VERBS = [
   'cancel',
+  'description',
   'qr.svg',
   'qr.png',
+  'receipt.pdf',
   'disable',
   'enable',
   'rotate',

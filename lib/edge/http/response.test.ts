@@ -94,6 +94,7 @@ const RESPONSES = [
     409,
     'Withdrawal is already approved',
   ],
+  [refuse('receipt_not_found'), 404, 'Receipt not found'],
   [refuse('not_paid'), 409, 'Transaction is not paid'],
   [refuse('not_pending'), 409, 'Transaction is not pending'],
   [refuse('not_supported', 'This bank sends no notices'), 409, 'This bank sends no notices'],

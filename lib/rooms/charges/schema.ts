@@ -171,11 +171,13 @@ export const cancelRequest: Record<Mode, typeof CancelRequest> = {
 }
 
 /** Without a description, as with an empty one, the charge has none. */
-const DescriptionRequest = z.object({
-  description: text(1, DESCRIPTION_LENGTH_MAX)
-    .optional()
-    .meta(openApiMeta('Text for the payer.', 'Mensalidade de novembro')),
-})
+const DescriptionRequest = z
+  .object({
+    description: text(1, DESCRIPTION_LENGTH_MAX)
+      .optional()
+      .meta(openApiMeta('Text for the payer.', 'Mensalidade de novembro')),
+  })
+  .meta({ id: 'DescriptionRequest' })
 
 export const descriptionRequest: Record<Mode, typeof DescriptionRequest> = {
   test: DescriptionRequest,

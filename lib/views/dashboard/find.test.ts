@@ -6,7 +6,7 @@ import { createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
-import { makePayout, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 let api: Api
@@ -99,7 +99,7 @@ test('a withdrawal and a refund are found by amount and the end of their end-to-
     const typed = `R$ ${(Number(amount) / 100).toFixed(2).replace('.', ',')}`
     expect(await kindsOf(typed)).toContain(`${kind} ${id}`)
   }
-  const payout = await makePayout(api, world.token)
+  const { payout } = world
   const { endToEndId } = await db().withdrawal.findFirstOrThrow({ where: { id: payout } })
   expect(await kindsOf(endToEndId?.slice(-20) ?? '')).toEqual([`withdrawal ${payout}`])
 })

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { encode } from 'uqr'
 import * as z from 'zod'
-import { fileLocale } from '#lib/base/fields.ts'
+import { fileLocale, openApiMeta } from '#lib/base/fields.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import {
   buildPdf,
@@ -21,6 +21,11 @@ import { MESSAGES } from '#messages/words.ts'
 
 export const receiptQuery = z.object({
   locale: fileLocale,
+})
+export const receiptFileQuery = z.object({
+  locale: fileLocale
+    .default('pt-BR')
+    .meta(openApiMeta('Language of the receipt: `pt-BR`, the default, or `en`.', 'en')),
 })
 
 const INK: PdfColor = [23, 33, 29]
@@ -54,6 +59,11 @@ export async function exportReceipt(request: ReceiptRequest) {
     },
     chunks: Readable.from([pdf]),
   }
+}
+
+/** Returns the receipt for a program: what it reads with a token is in no audit log. */
+export async function receiptFile(request: Omit<ReceiptRequest, 'userId'>): Promise<string> {
+  return renderReceiptPdf(await readReceipt({ ...request, userId: null }), request.locale)
 }
 
 /** Draws the receipt as a PDF of one page: text that can be copied, and a QR code of rectangles. */

@@ -1,4 +1,3 @@
-import { requireActor } from '#lib/base/audit/note.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { dateFormat } from '#lib/base/formatters.ts'
@@ -21,6 +20,7 @@ export interface ReceiptRequest {
   mode: Mode
   kind: ReceiptKind
   id: string
+  /** Null for a program with a token. */
   userId: string | null
   locale: Locale
 }
@@ -38,7 +38,7 @@ export async function readReceipt(request: ReceiptRequest): Promise<ReceiptSheet
   const formats = createFormats(locale, await readTimeZone(account.id))
   const read = kind === 'transaction' ? readChargeRows : readWithdrawalRows
   const { id, url, amount, rows } = await read(request, formats)
-  if (url === null) throw refuse('not_found')
+  if (url === null) throw refuse('receipt_not_found')
   const { receipt: t } = MESSAGES[locale]
   const allRows: Row[] = [...rows, ['issuedAt', formats.time(new Date().toISOString())]]
   return {
@@ -85,8 +85,7 @@ async function readWithdrawalRows(
   { account, mode, id, userId }: ReceiptRequest,
   { money, time }: Formats,
 ): Promise<Found> {
-  const reader = requireActor(userId).id
-  const timeline = await readWithdrawalTimeline(account.id, mode, id, reader)
+  const timeline = await readWithdrawalTimeline(account.id, mode, id, userId)
   const { withdrawal, payee, dict_key: key } = timeline
   const returned = withdrawal.returned_amount
   const rows: Row[] = [

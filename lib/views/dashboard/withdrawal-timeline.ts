@@ -50,11 +50,11 @@ export async function readWithdrawalTimeline(
   accountId: string,
   mode: Mode,
   idOrReference: string,
-  userId: string,
+  userId: string | null,
 ): Promise<WithdrawalTimelineData> {
   const [row, approver] = await Promise.all([
     findWithdrawal(accountId, mode, idOrReference),
-    findApprover(accountId, userId),
+    userId === null ? undefined : findApprover(accountId, userId),
   ])
   const history = row && (await readHistory(accountId, row.id, approver))
   if (!history) throw refuse('withdrawal_not_found')

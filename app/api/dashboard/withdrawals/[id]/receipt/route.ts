@@ -9,7 +9,7 @@ export const GET = endpoint({
   isFile: true,
   query: receiptQuery,
   response: z.string(),
-  errorCodes: ['withdrawal_not_found', 'not_found'],
+  errorCodes: ['withdrawal_not_found', 'receipt_not_found'],
   async handle({ account, mode, params: { id = '' }, userId, query: { locale } }) {
     return exportReceipt({ account, mode, kind: 'withdrawal', id, userId, locale })
   },

@@ -1,0 +1,22 @@
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { describeCharge } from '#lib/rooms/charges/describe.ts'
+import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { descriptionRequest } from '#lib/rooms/charges/schema.ts'
+import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+
+export const PUT = endpoint({
+  method: 'PUT',
+  effect: 'none',
+  summary: 'Describe a charge for its payer',
+  description:
+    'Replaces what the payer reads, as long as the charge is `pending`. Without a `description`, the charge has none.',
+  allow: 'transactions:write',
+  proof: { notRequired: 'It changes a text on the payer’s page, and neither amount nor receiver.' },
+  body: descriptionRequest,
+  response: ChargeRead,
+  errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
+  async handle({ account, mode, params: { id = '' }, body, showsDocuments }) {
+    const charge = await describeCharge(account.id, mode, id, body.description ?? null)
+    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+  },
+})
