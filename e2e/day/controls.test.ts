@@ -11,7 +11,7 @@ import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { createFront } from '#lib/edge/server/front.ts'
-import { registerAdapter, restoreAdapters } from '#lib/services/gateway/adapters.ts'
+import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapters.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
@@ -20,7 +20,7 @@ import { runAsOwner } from '#lib/testing/fixtures.ts'
 /** A mistake that the adapter of this process makes. */
 type Flaw = (gateway: Gateway) => Partial<Gateway>
 
-afterEach(restoreAdapters)
+afterEach(unregisterAdapters)
 
 function breakAdapter(flaw: Flaw): void {
   registerAdapter('efi', (connection: Connection, lookup) => {

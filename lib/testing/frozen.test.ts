@@ -27,7 +27,7 @@ import {
   signIn,
 } from '#lib/edge/session/second-step.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { registerAdapter, restoreAdapters } from '#lib/services/gateway/adapters.ts'
+import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapters.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
@@ -420,7 +420,7 @@ describe('newly written data', () => {
     await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
     await sendDueRefunds()
     await deliverDue()
-    restoreAdapters()
+    unregisterAdapters()
   })
 
   test('has the same keys in its JSON columns', async () => {

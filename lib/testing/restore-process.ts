@@ -2,7 +2,7 @@ import { afterAll, vi } from 'vitest'
 import { inheritedEnv, supplyEnv } from '#lib/base/env.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
-import { restoreAdapters } from '#lib/services/gateway/adapters.ts'
+import { unregisterAdapters } from '#lib/services/gateway/adapters.ts'
 
 const before = processWide('settings before the tests', inheritedEnv)
 
@@ -17,7 +17,7 @@ function restore(): void {
   }
   supplyEnv(before as Record<string, string>)
   closeRateLimits()
-  restoreAdapters()
+  unregisterAdapters()
 }
 
 // Also before a file: the hooks of one that fails do not all run.

@@ -13,29 +13,29 @@ const ADAPTERS: Record<ConnectionKind, Adapter> = {
   efi: openEfi,
 }
 type Adapters = ReadonlyMap<string, Adapter>
-const own = processWide('own adapters', () => ({ adapters: new Map() as Adapters }))
+const registered = processWide('registered adapters', () => ({ adapters: new Map() as Adapters }))
 
 /** Adapters of this process that take the place of those above; each change makes a new map. */
-export function ownAdapters(): Adapters {
-  return own.adapters
+export function registeredAdapters(): Adapters {
+  return registered.adapters
 }
 
 /** Sets the adapter of a kind of connection in this process. */
 export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
-  own.adapters = new Map([...own.adapters, [kind, adapter]])
+  registered.adapters = new Map([...registered.adapters, [kind, adapter]])
 }
 
 /** Undoes every `registerAdapter`. */
-export function restoreAdapters(): void {
-  own.adapters = new Map()
+export function unregisterAdapters(): void {
+  registered.adapters = new Map()
 }
 
 /** Returns undefined for a kind that a later version has stored. */
 export function adapterOf(kind: string): Adapter | undefined {
-  return own.adapters.get(kind) ?? (ADAPTERS as Record<string, Adapter | undefined>)[kind]
+  return registered.adapters.get(kind) ?? (ADAPTERS as Record<string, Adapter | undefined>)[kind]
 }
 
-/** Opens a connection beside those of the table. Throws why the adapter of its kind cannot; null: there is none. */
+/** Opens a connection. Returns null without an adapter, or if the connection lacks something; throws the adapter's reason. */
 export function tryToOpen(connection: Connection): Gateway | null {
   return adapterOf(connection.kind)?.(connection, lookupBank) ?? null
 }

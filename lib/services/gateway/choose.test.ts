@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
-import { registerAdapter, restoreAdapters } from '#lib/services/gateway/adapters.ts'
+import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapters.ts'
 import {
   findFlaw,
   gatewayOfConnection,
@@ -139,11 +139,11 @@ test('credentials of another row cannot be read', async () => {
   expect(await findFlaw(id)).toContain('another TROCO_SECRET: set TROCO_SECRET_BEFORE')
 })
 
-test('registered adapters serve until they are undone, also rows that were read', async () => {
+test('an unregistered adapter no longer serves connections, not even those it has opened', async () => {
   const id = await addConnection(new StubBank())
   openWith(() => new StubBank())
   expect(await isServed(id)).toBe(true)
-  restoreAdapters()
+  unregisterAdapters()
   // The built-in one finds no credentials.
   expect(await isServed(id)).toBe(false)
 })

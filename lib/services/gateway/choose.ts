@@ -4,7 +4,7 @@ import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { processWide } from '#lib/base/process-wide.ts'
-import { adapterOf, ownAdapters, tryToOpen } from '#lib/services/gateway/adapters.ts'
+import { adapterOf, registeredAdapters, tryToOpen } from '#lib/services/gateway/adapters.ts'
 import { findPrivateAddress } from '#lib/services/gateway/bank-hosts.ts'
 import {
   CONNECTION_COLUMNS,
@@ -57,8 +57,8 @@ const choice = processWide('connections', () => ({
   /** Connections to banks by id, as last read. */
   banks: new Map<string, Bank>(),
   readAt: Number.NEGATIVE_INFINITY,
-  /** What opened their gateways beside the adapters of this version. */
-  adapters: ownAdapters(),
+  /** Registered adapters when `banks` was read. */
+  adapters: registeredAdapters(),
   reading: null as Promise<void> | null,
 }))
 
@@ -118,7 +118,7 @@ function simulatorGateway(): Gateway | null {
 
 /** Returns null without an adapter that can serve it. An unknown id is read at once. */
 export async function findBank(id: string): Promise<Gateway | null> {
-  if (isOlderThan(READ_AGAIN_MS) || !choice.banks.has(id)) await readBanks()
+  if (mustReadAgain(READ_AGAIN_MS) || !choice.banks.has(id)) await readBanks()
   return choice.banks.get(id)?.gateway ?? null
 }
 
@@ -127,18 +127,18 @@ export async function findBankOfNotice(
   id: string,
 ): Promise<Pick<Bank, 'gateway' | 'notices'> | null> {
   const maxAgeMs = choice.banks.has(id) ? READ_AGAIN_MS : READ_FOR_NOTICE_MS
-  if (isOlderThan(maxAgeMs)) await readBanks()
+  if (mustReadAgain(maxAgeMs)) await readBanks()
   return choice.banks.get(id) ?? null
 }
 
 /** Lists the connections to banks, with or without a gateway. */
 export async function listBanks(): Promise<Bank[]> {
-  if (isOlderThan(READ_AGAIN_MS)) await readBanks()
+  if (mustReadAgain(READ_AGAIN_MS)) await readBanks()
   return [...choice.banks.values()]
 }
 
-function isOlderThan(ageMs: number): boolean {
-  return choice.adapters !== ownAdapters() || performance.now() - choice.readAt > ageMs
+function mustReadAgain(maxAgeMs: number): boolean {
+  return choice.adapters !== registeredAdapters() || performance.now() - choice.readAt > maxAgeMs
 }
 
 function readBanks(): Promise<void> {
@@ -154,7 +154,6 @@ function readBanks(): Promise<void> {
  */
 async function readAgain(): Promise<void> {
   const began = performance.now()
-  const adapters = ownAdapters()
   const columns = { id: true, ...CONNECTION_COLUMNS, isAssignable: true, disabledAt: true } as const
   const rules = {
     ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
@@ -164,6 +163,7 @@ async function readAgain(): Promise<void> {
     where: { kind: { not: 'simulator' } },
     select: { ...columns, ...rules, sealedCredentials: true },
   })
+  const adapters = registeredAdapters()
   const banks = rows.map(({ sealedCredentials: sealed, isAssignable, disabledAt, ...columns }) => {
     const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns
     const notices = {

@@ -13,7 +13,7 @@ import { indexCharges } from '#lib/rooms/charges/index-charges.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { registerAdapter, restoreAdapters } from '#lib/services/gateway/adapters.ts'
+import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapters.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
@@ -694,7 +694,7 @@ test('losing the database during the checks causes no unhandled rejection', asyn
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(rejections).toEqual([])
   } finally {
-    restoreAdapters()
+    unregisterAdapters()
     process.off('unhandledRejection', recordRejection)
     vi.restoreAllMocks()
     await disconnect()
