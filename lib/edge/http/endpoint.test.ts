@@ -51,23 +51,29 @@ test.each([
 )
 
 test.each([
-  [2, 200, 3],
-  [3, 503, 3],
-])('a caller who changes %i times between check and work: %i after %i runs', async (...row) => {
-  const [changes, status, expectedRuns] = row
-  let runs = 0
-  const changing = endpoint({
-    method: 'GET',
-    summary: 'A caller who changes',
-    allow: 'transactions:read',
-    response: z.null(),
-    async handle() {
-      runs++
-      if (runs <= changes) await db().$queryRaw`SELECT troco_refuse_caller()`
-      return null
-    },
-  })
-  const response = await read(changing)
-  expect([response.status, runs]).toEqual([status, expectedRuns])
-  if (status === 503) expect(response.headers['retry-after']).toMatch(/^\d$/)
-})
+  [2, 200, false],
+  [3, 503, false],
+  [2, 200, true],
+  [3, 503, true],
+])(
+  'a caller who changes %i times between check and work gets %i after three runs (remembered: %s)',
+  async (...row) => {
+    const [changes, status, allowsRememberedCaller] = row
+    let runs = 0
+    const changing = endpoint({
+      method: 'GET',
+      summary: 'A caller who changes',
+      allow: 'transactions:read',
+      response: z.null(),
+      allowsRememberedCaller,
+      async handle() {
+        runs++
+        if (runs <= changes) await db().$queryRaw`SELECT troco_refuse_caller()`
+        return null
+      },
+    })
+    const response = await read(changing)
+    expect([response.status, runs]).toEqual([status, 3])
+    if (status === 503) expect(response.headers['retry-after']).toMatch(/^\d$/)
+  },
+)

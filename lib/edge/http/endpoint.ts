@@ -23,7 +23,7 @@ import { prefersRepresentation, resultResponse } from '#lib/edge/http/response.t
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
 import { awaitThroughput, limitBytesOfUser } from '#lib/edge/http/throughput.ts'
 
-/** Further runs follow only if the caller's data changes between the check and the work. */
+/** Maximum runs of `handle`: each further one needs a change of the caller between check and work. */
 const RUNS_MAX = 3
 
 export interface Endpoint extends RouteHandler {
@@ -71,12 +71,12 @@ async function serveEndpoint(
     return caller
   })
   await limitByCaller(state, await check.read())
-  for (let run = 1; run <= RUNS_MAX; run++) {
+  while (state.runs < RUNS_MAX) {
     try {
       return await runEndpoint(state, declared, check)
     } catch (error) {
       if (!isCallerRefused(error)) throw error
-      // The caller, such as a member's role, has changed since the check: it may still suffice.
+      // The account, token or role has changed after the check: what it allows now may suffice.
       check.expire()
     }
   }
@@ -159,6 +159,7 @@ async function runEndpoint(
   declared: Declaration<unknown, unknown>,
   check: RecentCheck<Caller>,
 ): Promise<HttpResponse> {
+  state.runs += 1
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObjectOf(incoming, check)

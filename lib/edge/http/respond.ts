@@ -31,6 +31,8 @@ export interface RequestState {
   declared: Declaration<unknown, unknown> | null
   content?: Promise<Record<string, unknown>>
   parsedBody?: Record<string, unknown>
+  /** How often the endpoint has begun its work. */
+  runs: number
 }
 
 /** Runs `respond` in the request's log context, and adds the headers that every response has. */
@@ -55,6 +57,7 @@ export function respondTo(
       ignored: {},
       caller: null,
       declared: null,
+      runs: 0,
     }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     incoming.onEnd(() => {
