@@ -53,7 +53,7 @@ export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
     setupFiles: ['lib/testing/sides-watch.ts', 'lib/testing/restore-process.ts'],
-    // In torture, a file follows others in each run.
+    // `npm run torture` shuffles the files: one that leaves something behind fails another.
     sequence: {
       shuffle: { files: Boolean(process.env.TORTURE_FIGURES), tests: false },
       seed: Number(process.env.TEST_SEED ?? 0),

@@ -34,8 +34,9 @@ export const CLIENT = {
   client_secret: 'canary-secret-of-the-shop',
 }
 
-/** Of every such bank in this process, because openssl takes longer than most of their tests. */
-const CERTIFICATES = issueCertificates()
+/** Shared by all banks of this process: openssl takes longer than most tests. */
+let issued: ReturnType<typeof issueCertificates> | undefined
+const certificates = () => (issued ??= issueCertificates())
 
 /** A small bank that speaks API Pix over mTLS, in this process. Its behavior is that of the standard. */
 export class StandardBank {
@@ -57,7 +58,7 @@ export class StandardBank {
   private readonly revoked = new Set<string>()
 
   constructor() {
-    const { bank, authority } = CERTIFICATES
+    const { bank, authority } = certificates()
     const options = { ...bank, ca: authority, requestCert: true }
     this.server = createServer(
       { ...options, rejectUnauthorized: true },
@@ -87,10 +88,10 @@ export class StandardBank {
 
   /** Connection of an adapter to this bank. */
   connection(changes: Json = {}) {
-    const { cert: certificate, key: private_key } = CERTIFICATES.client
+    const { cert: certificate, key: private_key } = certificates().client
     const settings = {
       ...{ api_url: `${this.url}/v2`, token_url: `${this.url}/oauth/token` },
-      trusted_certificates: CERTIFICATES.authority,
+      trusted_certificates: certificates().authority,
     }
     return {
       ...{ id: newId(), name: 'Banco Azul', kind: 'api_pix' as const },
@@ -111,8 +112,8 @@ export class StandardBank {
     return {
       profile: { ...standard, requestsPerSecond: 1_000, ...profile },
       ...{ apiUrl: `${this.url}/v2/`, tokenUrl: `${this.url}/oauth/token` },
-      credentials: { clientId, clientSecret, identity: CERTIFICATES.client, ...credentials },
-      trusted: CERTIFICATES.authority,
+      credentials: { clientId, clientSecret, identity: certificates().client, ...credentials },
+      trusted: certificates().authority,
     }
   }
 
@@ -241,11 +242,10 @@ function parse(text: string): Json {
 
 function issueCertificates() {
   const authority = new Authority()
-  const issued = {
-    authority: authority.cert,
-    bank: authority.issue(),
-    client: authority.issue('shop'),
+  try {
+    const [bank, client] = [authority.issue(), authority.issue('shop')]
+    return { authority: authority.cert, bank, client }
+  } finally {
+    authority.close()
   }
-  authority.close()
-  return issued
 }

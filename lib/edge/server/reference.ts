@@ -49,7 +49,7 @@ const ASSETS = {
 
 type Files = Map<string, FileHandler>
 
-/** By public URL, so that further servers of a process build nothing. */
+/** By public URL: the tests open many servers in a process, whose routes never differ. */
 const references = new Map<string, Promise<Files>>()
 
 /** Serves the documentation: pages for people, and the document for programs in several formats. */
@@ -58,6 +58,7 @@ export function serveReference(routes: ServedRoute[], publicUrl: string): Promis
   if (known) return known
   const built = buildReference(routes, publicUrl)
   references.set(publicUrl, built)
+  built.catch(() => references.delete(publicUrl))
   return built
 }
 
