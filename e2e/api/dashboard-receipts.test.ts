@@ -156,9 +156,10 @@ describe('the PDF of a receipt', () => {
 describe('with a token', () => {
   const get = (path: string, token: string) =>
     call(api.url, 'GET', `/${path}/receipt.pdf`, { token })
-  const withoutTime = (text: string) => text.replaceAll(/\d\d:\d\d:\d\d/g, '')
+  /** The time of issue is the last row above the note. */
+  const withoutTime = (text: string) => text.replaceAll(/\d+ de \p{L}+ de \d{4},? .*/gu, '')
 
-  test('a receipt is the one of the dashboard, in Portuguese, and is in no audit log', async () => {
+  test('a token gets the same receipt as the dashboard, without an audit record', async () => {
     const token = await makeToken(merchant.id)
     const [{ id, external_id }, { id: payoutId }] = [await payCharge(), await payOut()]
     for (const [path, page] of [
@@ -179,7 +180,7 @@ describe('with a token', () => {
     expect(exports.map(({ actorType }) => actorType)).toEqual(['user', 'user', 'user'])
   })
 
-  test('it is in English if asked for, and absent before the money has moved', async () => {
+  test('it is in English if asked for; before the payment there is none', async () => {
     const token = await makeToken(merchant.id)
     const { id } = await payCharge()
     const { text } = await call(api.url, 'GET', `/transactions/${id}/receipt.pdf?locale=en`, {
@@ -192,7 +193,31 @@ describe('with a token', () => {
     ])
   })
 
-  test('it needs the permission to read what it is of', async () => {
+  test('a member gets it there, too, as an export that is recorded', async () => {
+    const { id } = await payCharge()
+    const { id: payoutId } = await payOut()
+    for (const path of [`transactions/${id}`, `withdrawals/${payoutId}`]) {
+      const headers = pageHeaders(viewer, merchant.id)
+      const response = await call(api.url, 'GET', `/${path}/receipt.pdf`, { headers })
+      expect([response.status, response.headers.get('cache-control')]).toEqual([
+        ...[200, 'private, no-store'],
+      ])
+    }
+    const where = { target: { in: [id, payoutId] }, action: 'receipt.exported' }
+    expect(await db().auditRecord.count({ where })).toBe(2)
+  })
+
+  test('an approved withdrawal of which the bank named two payments has none', async () => {
+    const token = await makeToken(merchant.id)
+    const { id } = await payOut()
+    const where = { accountId_id: { accountId: merchant.id, id } }
+    await db().withdrawal.update({ where, data: { otherEndToEndId: 'E2' } })
+    expect(refusal(await get(`withdrawals/${id}`, token))).toEqual([
+      ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
+    ])
+  })
+
+  test('without transactions:read the receipt of a charge is refused', async () => {
     const token = await makeToken(merchant.id, { permissions: ['withdrawals:read'] })
     const { id } = await payCharge()
     const { status, body } = await get(`transactions/${id}`, token)

@@ -63,7 +63,7 @@ function readHeaders(head: string): Map<string, string> {
 /** Returns the body at the start of a text, and its length; null if the body is incomplete. */
 function readBody(headers: Map<string, string>, text: string, isClosed: boolean) {
   if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
-  // To HTTP/1.0, a file that is written in parts ends with the connection.
+  // A response to HTTP/1.0 without a length ends when the connection closes.
   const endsByClose = !headers.has('content-length') && headers.get('connection') === 'close'
   if (endsByClose) return isClosed ? { text, length: text.length } : null
   const length = Number(headers.get('content-length') ?? 0)

@@ -56,6 +56,7 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'GET /transactions/[id]/qr.png': ({ random, world }) => [random.pick(world.unpaid)],
   'PUT /transactions/[id]/description': ({ random, world }) => [random.pick(world.unpaid)],
   'GET /transactions/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.paid)],
+  'GET /withdrawals/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.payouts)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],

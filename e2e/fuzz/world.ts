@@ -29,6 +29,8 @@ export interface World {
   /** Pending, too: no other request pays or cancels them. */
   unpaid: string[]
   paid: string[]
+  /** Withdrawals that were approved. */
+  payouts: string[]
   withdrawals: string[]
   refunds: [charge: string, refund: string][]
   endpoints: string[]
@@ -81,6 +83,8 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
   const unpaid = charges.splice(0, ENDPOINT_COUNT)
   for (const id of paid) await post(`sandbox/transactions/${id}`, { outcome: 'paid' })
   const withdrawals = await Promise.all(slots.map(() => post('withdrawals', WITHDRAWAL)))
+  const payouts = withdrawals.slice(0, ENDPOINT_COUNT).map(({ id }) => id as string)
+  for (const id of payouts) await post(`sandbox/withdrawals/${id}`, { outcome: 'approved' })
   const refund = await post(`transactions/${paid[0]}/refunds`, { amount: 100 })
   const endpoints: string[] = []
   for (let count = 0; count < ENDPOINT_COUNT; count++)
@@ -98,6 +102,7 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     pending: charges,
     unpaid,
     paid,
+    payouts,
     withdrawals: withdrawals.map(withdrawal => withdrawal.id as string),
     since: past.toISOString(),
     endpoints,

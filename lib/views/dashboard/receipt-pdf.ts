@@ -22,7 +22,7 @@ import { MESSAGES } from '#messages/words.ts'
 export const receiptQuery = z.object({
   locale: fileLocale,
 })
-export const receiptFileQuery = z.object({
+export const apiReceiptQuery = z.object({
   locale: fileLocale
     .default('pt-BR')
     .meta(openApiMeta('Language of the receipt: `pt-BR`, the default, or `en`.', 'en')),
@@ -61,9 +61,10 @@ export async function exportReceipt(request: ReceiptRequest) {
   }
 }
 
-/** Returns the receipt for a program: what it reads with a token is in no audit log. */
-export async function receiptFile(request: Omit<ReceiptRequest, 'userId'>): Promise<string> {
-  return renderReceiptPdf(await readReceipt({ ...request, userId: null }), request.locale)
+/** Sends the receipt to a program, or exports it to a member: what a token reads is in no audit log. */
+export async function sendReceipt(request: ReceiptRequest) {
+  if (request.userId !== null) return exportReceipt(request)
+  return { file: renderReceiptPdf(await readReceipt(request), request.locale) }
 }
 
 /** Draws the receipt as a PDF of one page: text that can be copied, and a QR code of rectangles. */

@@ -20,7 +20,7 @@ export interface ReceiptRequest {
   mode: Mode
   kind: ReceiptKind
   id: string
-  /** Null for a program with a token. */
+  /** Null for a token. */
   userId: string | null
   locale: Locale
 }

@@ -7,9 +7,9 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 export const PUT = endpoint({
   method: 'PUT',
   effect: 'none',
-  summary: 'Describe a charge for its payer',
+  summary: 'Change the description of a charge',
   description:
-    'Replaces what the payer reads, as long as the charge is `pending`. Without a `description`, the charge has none.',
+    'Replaces the description that the payer sees while the charge is `pending`. Without `description`, removes it.',
   allow: 'transactions:write',
   proof: { notRequired: 'It changes a text on the payer’s page, and neither amount nor receiver.' },
   body: descriptionRequest,
