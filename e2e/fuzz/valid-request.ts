@@ -57,6 +57,7 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'PUT /transactions/[id]/description': ({ random, world }) => [random.pick(world.unpaid)],
   'GET /transactions/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.paid)],
   'GET /withdrawals/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.payouts)],
+  'GET /dashboard/withdrawals/[id]/receipt': ({ random, world }) => [random.pick(world.payouts)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [
     random.pick(world.spareMembers.slice(0, DELETABLE_COUNT)),
   ],
