@@ -120,7 +120,7 @@ test('a file of several batches has every movement once, in order, and sums to t
   expect(balance).toBe((await readBalances(rich.id, 'test')).available)
 })
 
-/** Books paid charges in one statement, as when a bank reports many payments at once. */
+/** Books paid charges, as when a bank reports many payments at once. */
 async function bookCharges({ id: accountId }: Account, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({
@@ -132,12 +132,12 @@ async function bookCharges({ id: accountId }: Account, count: number): Promise<v
     })),
   })
   const paidAt = new Date()
-  await settleCharges(
-    ids.map((chargeId, index) => ({
-      ...{ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt },
-      amount: 1_000 + index,
-    })),
-  )
+  const payments = ids.map((chargeId, index) => ({
+    ...{ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt },
+    amount: 1_000 + index,
+  }))
+  // A statement with all of them can exceed its time limit on a busy machine.
+  for (let at = 0; at < count; at += 200) await settleCharges(payments.slice(at, at + 200))
 }
 
 test('422 names an unknown format, an unknown language and a too long period', async () => {

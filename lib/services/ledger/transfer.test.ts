@@ -173,14 +173,14 @@ describe('movements without charges and withdrawals, in a database of their own'
       Array.from({ length: 8 }, () => createLedger(database, 10_000)),
     )
     const deadlocksBefore = await countDeadlocks(database)
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 120 }, (_, index) => {
-        const order = index % 2 ? accounts : accounts.toReversed()
-        const rows = order.map(accountId => ({ accountId, id: newId(), amount: 1 + (index % 5) }))
-        return move(database, index % 3 ? 'withdrawal_held' : 'charge_paid', rows)
-      }),
-    )
-    expect(outcomes.filter(outcome => outcome.status === 'rejected')).toEqual([])
+    const moveAll = (index: number) => {
+      const order = index % 2 ? accounts : accounts.toReversed()
+      const rows = order.map(accountId => ({ accountId, id: newId(), amount: 1 + (index % 5) }))
+      return move(database, index % 3 ? 'withdrawal_held' : 'charge_paid', rows)
+    }
+    // The last of more statements would wait for its time limit on a busy machine.
+    for (let round = 0; round < 6; round++)
+      await Promise.all(Array.from({ length: 20 }, (_, index) => moveAll(round * 20 + index)))
     expect(await countDeadlocks(database)).toBe(deadlocksBefore)
     for (const accountId of accounts) await expectCorrectSums(database, accountId)
   })
