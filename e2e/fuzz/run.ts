@@ -35,7 +35,7 @@ export class FuzzRun {
   readonly problems: FuzzProblem[] = []
   /** Responses by status; `none` where the client disconnected first. */
   readonly statuses = new Map<string, number>()
-  /** Routes of requests without mutations. */
+  /** Routes of requests without mutations; HEAD counts as GET. */
   readonly sentRoutes = new Set<string>()
   /** Routes in `sentRoutes` that responded with 200. */
   readonly successfulRoutes = new Set<string>()
@@ -110,8 +110,9 @@ export class FuzzRun {
       this.problems.push({ request, message })
     const status = String(outcome.responses[0]?.status ?? 'none')
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-    if (request.validRoute) this.sentRoutes.add(request.validRoute)
-    if (request.validRoute && status === '200') this.successfulRoutes.add(request.validRoute)
+    const route = request.validRoute?.replace(/^HEAD /, 'GET ')
+    if (route) this.sentRoutes.add(route)
+    if (route && status === '200') this.successfulRoutes.add(route)
     if (request.finish !== 'wait') this.slowestMs = Math.max(this.slowestMs, outcome.tookMs)
     const exitStatus = this.api.exitStatus()
     if (exitStatus !== null)

@@ -56,6 +56,7 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'GET /transactions/[id]/qr.png': ({ random, world }) => [random.pick(world.unpaid)],
   'PUT /transactions/[id]/description': ({ random, world }) => [random.pick(world.unpaid)],
   'GET /transactions/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.paid)],
+  'POST /dashboard/tokens/[id]/adopt': ({ random, world }) => [random.pick(world.issuedTokens)],
   'GET /withdrawals/[id]/receipt.pdf': ({ random, world }) => [random.pick(world.payouts)],
   'GET /dashboard/withdrawals/[id]/receipt': ({ random, world }) => [random.pick(world.payouts)],
   'DELETE /dashboard/members/[id]': ({ random, world }) => [

@@ -39,6 +39,8 @@ export interface World {
   requests: string[]
   /** Tokens that no request uses, so that requests can revoke them. */
   spareTokens: string[]
+  /** Tokens that no other token has created: members can adopt only those. */
+  issuedTokens: string[]
   spareMembers: string[]
   invitations: string[]
   /** An account that no other request uses. */
@@ -106,7 +108,8 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     withdrawals: withdrawals.map(withdrawal => withdrawal.id as string),
     since: past.toISOString(),
     endpoints,
-    spareTokens: await makeSpareTokens(merchant.id),
+    spareTokens: await makeSpareTokens(post),
+    issuedTokens: await issueTokens(merchant.id),
     spareMembers: await makeSpareMembers(merchant.id),
     invitations: await makeInvitations(merchant.id),
     deliveries: (await deliveriesOf(merchant)).map(({ id }) => id),
@@ -124,12 +127,21 @@ async function listLogged(accountId: string): Promise<string[]> {
   }
 }
 
-async function makeSpareTokens(accountId: string): Promise<string[]> {
-  const tokenOptions = { accountId, mode: 'test' as const, name: 'spare', permissions: [] }
+/** Created by the merchant's token, which may change only those. */
+async function makeSpareTokens(post: ReturnType<typeof makePoster>): Promise<string[]> {
   const ids: string[] = []
   for (let count = 0; count < RESOURCE_COUNT; count++) {
-    ids.push((await issueToken(tokenOptions, { type: 'system' })).id)
+    const created = await post('tokens', { name: 'spare', permissions: ['account:read'] })
+    ids.push(created.id as string)
   }
+  return ids
+}
+
+async function issueTokens(accountId: string): Promise<string[]> {
+  const tokenOptions = { accountId, mode: 'test' as const, name: 'issued', permissions: [] }
+  const ids: string[] = []
+  for (let count = 0; count < ENDPOINT_COUNT; count++)
+    ids.push((await issueToken(tokenOptions, { type: 'system' })).id)
   return ids
 }
 
