@@ -177,7 +177,7 @@ const DescriptionRequest = z
       .optional()
       .meta(openApiMeta('Text for the payer.', 'Mensalidade de novembro')),
   })
-  .meta({ id: 'DescriptionRequest' })
+  .meta({ id: 'DescriptionRequest', examples: [{ description: 'Mensalidade de novembro' }] })
 
 export const descriptionRequest: Record<Mode, typeof DescriptionRequest> = {
   test: DescriptionRequest,
