@@ -18,8 +18,7 @@ const DOCUMENT_DESCRIPTION =
 const CANCELLED_AT_DESCRIPTION =
   'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
 
-const DESCRIPTION_DESCRIPTION =
-  'Text for the payer, only if a member of the account wrote one in the dashboard.'
+const DESCRIPTION_DESCRIPTION = 'Text for the payer, only if there is one.'
 
 const PAYER_DESCRIPTION =
   'Who paid, as the bank reports it, only once the charge is paid and only if the bank reports it. `client_name` and `client_doc` are what your program sent: another person may have paid.'
