@@ -31,7 +31,7 @@ const REQUIRED_HEADERS: Record<number, string[]> = {
 const PROBLEMS_MAX = 20
 
 type Validator = (sent: SentResponse) => string[]
-/** By the text of the document: compiling its schemas costs more than the checks of most servers. */
+/** Validators by document: the schemas of each document are compiled once per process. */
 const validators = new Map<string, Validator>()
 
 /**

@@ -49,7 +49,7 @@ const ASSETS = {
 
 type Files = Map<string, FileHandler>
 
-/** By public URL: the tests open many servers in a process, whose routes never differ. */
+/** Built references by public URL. A process serves the same routes in all its servers; tests open many. */
 const references = new Map<string, Promise<Files>>()
 
 /** Serves the documentation: pages for people, and the document for programs in several formats. */
