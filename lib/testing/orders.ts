@@ -26,8 +26,21 @@ export function sendDueReturns(): Promise<number> {
   return runToEnd(createReturnSender())
 }
 
+let claiming: Promise<unknown> = Promise.resolve()
+
+/**
+ * Calls `work` when the sender has claimed all that was due: it goes on claiming while it sends the
+ * first order, so it could itself claim what `work` makes due.
+ */
+export async function afterClaims<T>(work: () => Promise<T>): Promise<T> {
+  await claiming
+  return work()
+}
+
 async function runToEnd({ run, idle }: OrderSender): Promise<number> {
-  const count = await run()
+  const running = run()
+  claiming = running
+  const count = await running
   await idle()
   return count
 }

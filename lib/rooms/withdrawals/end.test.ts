@@ -9,7 +9,6 @@ import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
 import { holdPlace } from '#lib/rooms/withdrawals/places.ts'
 import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
@@ -19,7 +18,7 @@ import { createResetLink } from '#lib/services/people/reset.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { readMails } from '#lib/testing/mailbox.ts'
-import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { afterClaims, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
@@ -511,17 +510,13 @@ describe('a later answer of the bank that contradicts the end', () => {
     const others = { id: { not: id }, status: 'pending' }
     await db().withdrawal.updateMany({ where: others, data: later })
     await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
-    const claimed = Promise.withResolvers<void>()
-    bank.stall('after', async () => {
-      // Else the same run would claim the withdrawal once more.
-      await claimed.promise
-      await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
-      await confirm(id)
-    })
-    const sender = createWithdrawalSender()
-    await sender.run()
-    claimed.resolve()
-    await sender.idle()
+    bank.stall('after', () =>
+      afterClaims(async () => {
+        await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+        await confirm(id)
+      }),
+    )
+    await sendDueWithdrawals()
     expect(await stateOf(id)).toMatchObject({ status: 'rejected', contradiction: 'done' })
     await expectUnmoved(id)
   })

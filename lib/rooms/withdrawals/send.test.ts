@@ -32,7 +32,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
-import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { afterClaims, sendDueWithdrawals } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -177,6 +177,8 @@ async function passPlace(id: string, bank: StubBank): Promise<void> {
   await endPlaces(connectionId)
   await makeDueAndSend(id, bank)
 }
+const stall = (bank: StubBank, when: 'before' | 'after', work: () => Promise<unknown>) =>
+  bank.stall(when, () => afterClaims(work))
 const eventsOf = (id: string) => db().event.count({ where: { subjectId: id } })
 
 async function expectApprovedOnce(id: string, bank: StubBank): Promise<void> {
@@ -194,7 +196,7 @@ describe('a worker that lost its lease', () => {
   test('rejects nothing that the new holder has sent, whatever the bank returns', async () => {
     const id = await withdrawLive()
     const bank = new StubBank()
-    bank.stall('before', async () => {
+    stall(bank, 'before', async () => {
       expect(await makeDueAndSend(id, bank)).toBe('pending')
       return REJECTED
     })
@@ -206,7 +208,7 @@ describe('a worker that lost its lease', () => {
   test('writes nothing while the new holder works', async () => {
     const id = await withdrawLive()
     const bank = new StubBank()
-    bank.stall('after', async () => {
+    stall(bank, 'after', async () => {
       await makeDue(id)
       expect(await claim('withdrawals', 1)).toMatchObject([{ id, attempts: 2 }])
       return REJECTED
@@ -223,7 +225,7 @@ describe('a worker that lost its lease', () => {
     const bank = new StubBank()
     bank.isQuick = true
     await makeDueAndSend(id, bank)
-    bank.stall('after', async () => {
+    stall(bank, 'after', async () => {
       await makeDue(id)
       await claim('withdrawals', 1)
     })
@@ -234,7 +236,7 @@ describe('a worker that lost its lease', () => {
   test('does not send again an order that the new holder has sent', async () => {
     const bank = new StubBank()
     const id = await loseFirst(bank)
-    bank.stall('after', async () => {
+    stall(bank, 'after', async () => {
       await passPlace(id, bank)
       await makeDueAndSend(id, bank)
     })
@@ -246,7 +248,7 @@ describe('a worker that lost its lease', () => {
   test('sends nothing more if its process is stopping', async () => {
     const bank = new StubBank()
     const id = await loseFirst(bank)
-    bank.stall('after', releaseLeases)
+    stall(bank, 'after', releaseLeases)
     await makeDueAndSend(id, bank)
     expect(bank.sentOrders).toHaveLength(1)
     expect(await sendDue(bank)).toBe(1)
@@ -259,10 +261,10 @@ describe('a worker that lost its lease', () => {
 test('the lease is renewed before each send, so that no other worker can send meanwhile', async () => {
   const bank = new StubBank()
   const id = await loseFirst(bank)
-  bank.stall('after', async () => {
+  stall(bank, 'after', async () => {
     // As after failed renewals, but before another worker has claimed the withdrawal.
     await makeDue(id)
-    bank.stall('before', async () => {
+    stall(bank, 'before', async () => {
       expect(await claim('withdrawals', 1)).toEqual([])
     })
   })
