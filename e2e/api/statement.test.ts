@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
@@ -13,6 +14,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
@@ -215,6 +217,21 @@ describe('GET /statement', () => {
       expect([status, Object.keys(JSON.parse(text).errors)]).toEqual([422, query.split('=', 1)])
     },
   )
+
+  test('the file is recorded in the audit log for a member, not for a token', async () => {
+    const { get, merchant } = await makeCaller()
+    const path = '/statement.csv?from=2026-03-01&kind=transaction_paid'
+    const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)
+    for (const { status } of [await get(path), await call(api.url, 'GET', path, { headers })])
+      expect(status).toBe(200)
+    const where = { accountId: merchant.id, action: 'statement.exported' }
+    expect(await db().auditRecord.findMany({ where })).toMatchObject([
+      {
+        actorType: 'user',
+        after: { from: '2026-03-01', kind: 'transaction_paid', mode: 'test', format: 'csv' },
+      },
+    ])
+  })
 })
 
 describe('GET /balance/history', () => {

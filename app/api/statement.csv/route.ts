@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import { CSV_TYPE, writeStatement } from '#lib/views/dashboard/statement-csv.ts'
 import { statementFilter } from '#lib/views/dashboard/statement-wire.ts'
 
@@ -13,5 +14,14 @@ export const GET = endpoint({
   isExport: true,
   fileType: CSV_TYPE,
   response: z.string(),
-  handle: ({ account, mode, query }) => writeStatement(account.id, mode, query),
+  async handle({ account, mode, userId, query }) {
+    // What a token reads is in no audit log.
+    if (userId !== null)
+      await recordExport('statement.exported', userId, account.id, {
+        ...query,
+        mode,
+        format: 'csv',
+      })
+    return writeStatement(account.id, mode, query)
+  },
 })
