@@ -28,6 +28,7 @@ const REPEATS = [
     'disk-full',
     'clock',
     'backup',
+    'pgbackrest',
   ].map(name => `e2e/torture/${name}.test.ts`),
   'e2e/torture/idempotency.test.ts',
   'e2e/torture/metrics.test.ts',

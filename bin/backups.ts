@@ -23,8 +23,7 @@ export function openNamedFolder(
   if (!wanted) throw setupError(`Name the folder of backups: ${option} <folder>, or BACKUP_FOLDER`)
   const { folder, location } = runtime
   const outside = location && folder ? [realpathSync(folder), location] : []
-  const user = location && folder ? chooseDataDirectory(realpathSync(folder)).user : null
-  return openBackupFolder(wanted, outside, user)
+  return openBackupFolder(wanted, outside)
 }
 
 /** What the manifest says of this installation. */

@@ -9,9 +9,10 @@ import {
 import { print, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
+import { copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
-import { copyRunning, keepNewest, takeBackup } from '#lib/base/backup/take.ts'
+import { copyRunning, forgetRemoved, keepNewest, takeBackup } from '#lib/base/backup/take.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -24,24 +25,32 @@ export async function backUp(args: string[]): Promise<void> {
   if (keep !== null && !(Number.isInteger(keep) && keep > 0))
     throw refuse('invalid_input', { message: '--keep must be a number of backups, at least 1' })
   await withRuntime(async runtime => {
+    const { PGBACKREST_STANZA: stanza } = env()
+    if (keep !== null && stanza)
+      throw refuse('invalid_input', {
+        message: '--keep is not for pgBackRest: set repo1-retention-full in its configuration',
+      })
     const folder = openNamedFolder('--to', values.to, runtime)
     await takeAndRecord(runtime, folder)
-    if (keep === null) return
-    for (const name of await keepNewest(folder, keep)) print(`${name} removed`)
+    const removed = keep === null ? [] : await keepNewest(folder, keep)
+    if (stanza) removed.push(...(await forgetRemoved(folder)))
+    for (const name of removed) print(`${name} removed`)
   })
 }
 
 async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): Promise<void> {
   const began = performance.now()
+  const { PGBACKREST_STANZA: stanza } = env()
   const facts = { ...describeInstallation(), counts: await countLive() }
   const backup = await withClient(backupUrl, 'DATABASE_OWNER_URL', async client => {
     const { rows } = await client.query<{ major: number }>(
       `SELECT current_setting('server_version_num')::int / 10000 AS major`,
     )
-    const copy = (data: string) =>
-      location
-        ? copyRunning(client, location, data)
-        : copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
+    const copy = (data: string) => {
+      if (location) return copyRunning(client, location, data)
+      if (stanza) return copyByPgBackRest(stanza)
+      return copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
+    }
     return takeBackup(client, folder, facts, copy)
   })
   await recordRun({ kind: 'backup', beganAt: new Date(backup.beganAt), bytes: backup.bytes })
@@ -49,6 +58,8 @@ async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): 
   const holder = env().DATABASE_URL && !location ? 'TROCO_SECRET' : 'TROCO_SECRET or secrets.json'
   print(`It opens only with ${holder} (fingerprint ${backup.keyId}), which it does not contain:`)
   print('keep that in another place.')
+  if (backup.repository)
+    return print('pgBackRest archives the WAL, so that any time can be restored.')
   const { lastAt } = readArchive(folder)
   print(
     lastAt === null

@@ -15,6 +15,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
+import { requireEntry } from '#lib/base/backup/folder.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
 import { recordRun } from '#lib/base/backup/records.ts'
 import {
@@ -73,6 +74,7 @@ async function rehearse(
   options: Programs & Pick<RecoverOptions, 'backup' | 'archive'>,
 ) {
   const { backup, user } = options
+  if (user) requireEntry(folder, user)
   const scratch = mkdtempSync(join(folder, '.drill-'))
   if (user) await chown(scratch, user.uid, user.gid)
   await chmod(scratch, 0o700)

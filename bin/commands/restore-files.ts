@@ -77,7 +77,11 @@ async function restoreInto(
     throw setupError(`${location} exists: name a folder that does not, on the disk of the database`)
   const programs = programsFor(options.backup, null)
   print(`Copying ${options.backup.name}, then replaying WAL…`)
-  const to = await recoverMarked({ ...options, location, ...programs }, rolesOfDatabase())
+  const recovered = recoverMarked({ ...options, location, ...programs }, rolesOfDatabase())
+  const to = await recovered.catch(async error => {
+    await rm(location, { recursive: true, force: true })
+    throw error
+  })
   print(`Start PostgreSQL with the data directory ${location}.`)
   print(describeNextStep(to))
 }

@@ -131,6 +131,12 @@ const schema = z.object({
     .describe(
       'folder of backups, on another disk than the database; the embedded PostgreSQL then also archives its log there, so that any minute can be restored',
     ),
+  PGBACKREST_STANZA: z
+    .string()
+    .optional()
+    .describe(
+      'stanza of pgBackRest, which then makes the backups of a PostgreSQL of your own; BACKUP_FOLDER keeps what Troco knows of each',
+    ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),

@@ -11,6 +11,10 @@ export interface CopiedFile {
 }
 export type Files = Record<string, CopiedFile>
 
+export function sumBytes(files: Files): number {
+  return Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
 interface CopyOptions {
   from: string
   to: string

@@ -21,21 +21,17 @@ export function archiveInto(path: string, dataFolder: string): Record<string, st
     )
   mkdirSync(dataFolder, { recursive: true })
   const { location, user } = chooseDataDirectory(realpathSync(dataFolder))
-  const folder = openBackupFolder(path, [realpathSync(dataFolder), location], user)
+  const folder = openBackupFolder(path, [realpathSync(dataFolder), location])
   openWalFolder(folder, user)
   return archiveSettings(folder)
 }
 
 /** Opens the folder of backups, creating it with its parts if missing. Returns its real path. */
-export function openBackupFolder(
-  path: string,
-  outside: string[],
-  user: PostgresUser | null = null,
-): string {
+export function openBackupFolder(path: string, outside: string[]): string {
   const wanted = resolve(path)
   return explainFileErrors(wanted, () => {
-    // 0711: started by root, PostgreSQL archives as another user, who must enter but not list it.
-    const mode = user ? 0o711 : 0o700
+    // 0711: started by root, PostgreSQL runs as another user, who must enter but not list it.
+    const mode = process.geteuid?.() === 0 ? 0o711 : 0o700
     const isNew = mkdirSync(wanted, { recursive: true, mode }) !== undefined
     if (isNew) chmodSync(wanted, mode) // Whatever the umask.
     const folder = realpathSync(wanted)

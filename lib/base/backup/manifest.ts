@@ -2,13 +2,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { timelineHistory, timelineName, type WalArchive } from '#lib/base/backup/archive.ts'
+import { listLabels, Repository } from '#lib/base/backup/pgbackrest.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 const instant = z.iso.datetime({ offset: true })
 const Manifest = z.object({
   format: z.literal(1),
-  /** How the copy was made: of the embedded PostgreSQL, or by pg_basebackup. */
-  kind: z.enum(['embedded', 'pg_basebackup']),
+  /** How the copy was made: of the embedded PostgreSQL, or by one of these programs. */
+  kind: z.enum(['embedded', 'pg_basebackup', 'pgbackrest']),
+  /** Where pgBackRest has the copy; all others are in the folder of the backup. */
+  repository: Repository.optional(),
   /** Version of Troco, number of PostgreSQL and name of the newest migration. */
   version: z.string(),
   postgres: z.int(),
@@ -52,6 +55,17 @@ export function listBackups(folder: string): Backup[] {
     .map(name => ({ ...readManifest(join(base, name)), name, folder: join(base, name) }))
 }
 
+/** Lists the backups without those that pgBackRest has removed since, by its own retention. */
+export function listKept(folder: string): Backup[] {
+  const backups = listBackups(folder)
+  const stanzas = new Set(backups.flatMap(({ repository }) => repository?.stanza ?? []))
+  const labels = new Map([...stanzas].map(stanza => [stanza, new Set(listLabels(stanza))]))
+  const kept = backups.filter(({ repository: of }) => !of || labels.get(of.stanza)?.has(of.label))
+  if (kept.length === 0 && backups.length > 0)
+    throw setupError(`${folder} contains no backup that pgBackRest still has: make a new one`)
+  return kept
+}
+
 function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST)
   try {
@@ -71,14 +85,15 @@ interface Choice {
 
 /** Returns the newest backup from which a time can be reached; without a time, the newest of all. */
 export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Choice {
-  const backups = listBackups(folder)
+  const backups = listKept(folder)
   const [oldest] = backups
   if (!oldest) throw setupError(`${folder} contains no backup: name the folder with --from`)
   const usable = backups.filter(backup => isOnNewestTimeline(backup, archive))
   const chosen = usable.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
   const newest = backups.at(-1) ?? oldest
   const last = new Date(Math.max(archive.lastAt?.getTime() ?? 0, Date.parse(newest.finishedAt)))
-  const isPast = target !== null && target > last
+  // Only pgBackRest knows how far its archive reaches, and says so when it restores.
+  const isPast = target !== null && target > last && !chosen?.repository
   const skipped = describeSkipped(backups, archive, target)
   if (chosen && !isPast) return { backup: chosen, skipped }
   const range = `from ${oldest.finishedAt} (the end of the oldest backup) to ${last.toISOString()} (the last archived WAL)`

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Files, storeFolder } from '#lib/base/backup/copy.ts'
+import { type Files, storeFolder, sumBytes } from '#lib/base/backup/copy.ts'
 import type { Copied } from '#lib/base/backup/take.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { setupError } from '#lib/base/errors.ts'
@@ -64,7 +64,8 @@ function describeCopy(data: string, files: Files): Copied {
   const [startSegment, stopSegment] = [names.toSorted()[0], names.toSorted().at(-1)]
   if (!startSegment || !stopSegment) throw setupError('pg_basebackup copied no WAL: try again')
   const stopLsn = range['End-LSN']
-  return { kind: 'pg_basebackup', timeline, startSegment, stopSegment, stopLsn, files }
+  const bytes = sumBytes(files)
+  return { kind: 'pg_basebackup', timeline, startSegment, stopSegment, stopLsn, bytes, files }
 }
 
 function programFolders(): string[] {

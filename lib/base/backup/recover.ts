@@ -7,6 +7,7 @@ import { requireNoGap, restoreCommand, type WalArchive } from '#lib/base/backup/
 import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireEntry, requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
+import { restoreByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { setupError } from '#lib/base/errors.ts'
@@ -46,7 +47,8 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   requireNoGap(archive, backup.stopSegment)
   if (user && archive.lastAt !== null) requireEntry(archive.folder, user)
   const from = join(backup.folder, 'data')
-  await copyFolder({ from, to: location, user, expected: backup.files })
+  if (backup.repository) await restoreByPgBackRest(backup.repository, location, user)
+  else await copyFolder({ from, to: location, user, expected: backup.files })
   for (const name of EMPTY_FOLDERS)
     mkdirSync(join(location, name), { recursive: true, mode: 0o700 })
   await writeFile(join(location, 'recovery.signal'), '', { mode: 0o600 })
@@ -68,8 +70,9 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
     if (user) for (const path of owned) await chown(path, user.uid, user.gid)
     const place = { listen_addresses: '', unix_socket_directories: socket, hba_file: hba }
     const postmaster = await startPostmaster({ location, user }, bin, join(socket, 'start.log'), {
-      ...recoverySettings(archive, target),
+      ...recoverySettings(options),
       ...place,
+      ...(await replaceConfiguration(location, socket)),
     }).catch(error => explainFailure(error, target))
     if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
     const host = encodeURIComponent(socket)
@@ -82,9 +85,19 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   }
 }
 
-function recoverySettings(archive: WalArchive, target: Date | null): Record<string, string> {
+/** Packages of Debian keep the configuration outside of the data directory: the defaults will do. */
+async function replaceConfiguration(
+  location: string,
+  folder: string,
+): Promise<Record<string, string>> {
+  if (existsSync(join(location, 'postgresql.conf'))) return {}
+  const config_file = join(folder, 'postgresql.conf')
+  await writeFile(config_file, '', { mode: 0o644 })
+  return { config_file }
+}
+
+function recoverySettings({ backup, archive, target }: RecoverOptions): Record<string, string> {
   const settings: Record<string, string> = {
-    restore_command: archive.lastAt === null ? 'exit 1' : restoreCommand(archive),
     recovery_target_action: 'promote',
     // A standby would need at least as many connections as the server that was backed up.
     hot_standby: 'off',
@@ -93,6 +106,9 @@ function recoverySettings(archive: WalArchive, target: Date | null): Record<stri
     // Without an archive, the checkpoint at the stop would remove the full segments of that timeline.
     wal_keep_size: '256MB',
   }
+  // pgBackRest has written its own command into the data directory.
+  if (!backup.repository)
+    settings.restore_command = archive.lastAt === null ? 'exit 1' : restoreCommand(archive)
   // PostgreSQL knows no letter Z here.
   if (target) settings.recovery_target_time = target.toISOString().replace('Z', '+00')
   return settings

@@ -3,12 +3,13 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'pg'
 import { pruneArchive, readArchive } from '#lib/base/backup/archive.ts'
-import { copyFile, copyFolder, type Files, writeDurably } from '#lib/base/backup/copy.ts'
+import { copyFile, copyFolder, type Files, sumBytes, writeDurably } from '#lib/base/backup/copy.ts'
 import { explainFileErrors, requireSpace } from '#lib/base/backup/folder.ts'
 import {
   type Backup,
   baseFolder,
   listBackups,
+  listKept,
   MANIFEST,
   type Manifest,
 } from '#lib/base/backup/manifest.ts'
@@ -18,7 +19,14 @@ import { setupError } from '#lib/base/errors.ts'
 /** What a copy says of itself; the rest of the manifest is known before. */
 export type Copied = Pick<
   Manifest,
-  'kind' | 'timeline' | 'startSegment' | 'stopSegment' | 'stopLsn' | 'files'
+  | 'kind'
+  | 'repository'
+  | 'timeline'
+  | 'startSegment'
+  | 'stopSegment'
+  | 'stopLsn'
+  | 'bytes'
+  | 'files'
 >
 type Facts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
 
@@ -61,10 +69,8 @@ export async function takeBackup(
     const draft = await mkdtemp(join(base, '.new-'))
     try {
       const copied = await copy(join(draft, 'data'))
-      const sizes = Object.values(copied.files).map(({ bytes }) => bytes)
-      const bytes = sizes.reduce((sum, size) => sum + size, 0)
       const [times, postgres] = [{ beganAt, finishedAt: await readTime(client) }, rows[0]!.postgres]
-      const manifest: Manifest = { format: 1, ...facts, ...times, postgres, bytes, ...copied }
+      const manifest: Manifest = { format: 1, ...facts, ...times, postgres, ...copied }
       await writeDurably(join(draft, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`)
       const name = beganAt.replace(/[-:]|\.\d+/g, '')
       if (existsSync(join(base, name))) throw setupError(`The backup ${name} exists: try again`)
@@ -104,7 +110,8 @@ export async function copyRunning(client: Client, location: string, data: string
   files.backup_label = await writeDurably(join(data, 'backup_label'), label)
   Object.assign(files, await copyWal(location, data, startSegment, segment))
   const range = { startSegment, stopSegment: segment, stopLsn: lsn }
-  return { kind: 'embedded', timeline: Number(timeline), ...range, files }
+  const bytes = sumBytes(files)
+  return { kind: 'embedded', timeline: Number(timeline), ...range, bytes, files }
 }
 
 /** Copies the segments between the checkpoint and the end of the copy: no archive is needed to open it. */
@@ -135,13 +142,25 @@ async function copyWal(
 export async function keepNewest(folder: string, count: number): Promise<string[]> {
   const backups = listBackups(folder)
   const removed = backups.slice(0, Math.max(0, backups.length - count))
+  await removeBackups(folder, removed)
+  const [oldest] = backups.slice(removed.length)
+  if (oldest) await pruneArchive(readArchive(folder), oldest.startSegment)
+  return removed.map(({ name }) => name)
+}
+
+/** Removes the manifests of backups that pgBackRest has removed. Returns their names. */
+export async function forgetRemoved(folder: string): Promise<string[]> {
+  const kept = new Set(listKept(folder).map(({ name }) => name))
+  const removed = listBackups(folder).filter(({ name }) => !kept.has(name))
+  await removeBackups(folder, removed)
+  return removed.map(({ name }) => name)
+}
+
+async function removeBackups(folder: string, removed: readonly Backup[]): Promise<void> {
   for (const { name, folder: path } of removed) {
     // Renamed first: a backup of which a part was removed must not count as one.
     const dying = join(baseFolder(folder), `.old-${name}`)
     await rename(path, dying)
     await rm(dying, { recursive: true, force: true })
   }
-  const [oldest] = backups.slice(removed.length)
-  if (oldest) await pruneArchive(readArchive(folder), oldest.startSegment)
-  return removed.map(({ name }) => name)
 }
