@@ -29,6 +29,7 @@ const RELEASED = [
   'troco_queue_audit_record 1 7288424066d1',
   'troco_refuse 1 bb5ebad63877',
   'troco_refuse_caller 1 a8bd743a11a5',
+  'troco_refuse_caller 2 ebc8ff6085c2',
   'troco_refuse_change 1 121f20daf9c8',
   'troco_refuse_other_charge 1 bf7b5bd85ae9',
   'troco_rotate_request_log 1 59044cfa73ab',

@@ -5,10 +5,11 @@ SELECT json_build_object('count', count(*), 'amount',
 FROM (SELECT c.status, c.amount FROM charges c WHERE (SELECT COALESCE((SELECT t.account_id
     FROM tokens t JOIN accounts a ON a.id = t.account_id WHERE t.hash = $3
     AND (t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
-    AND a.id IS NOT DISTINCT FROM $4::uuid AND t.mode IS NOT DISTINCT FROM $5::text
-    AND t.permissions IS NOT DISTINCT FROM $6::text[] AND a.name IS NOT DISTINCT FROM $7::text
-    AND a.city IS NOT DISTINCT FROM $8::text AND a.expires_in IS NOT DISTINCT FROM $9::int
-    AND a.status IS NOT DISTINCT FROM $10::text AND t.issued_by IS NOT DISTINCT FROM $11::uuid
+    AND NOT pg_is_in_recovery() AND a.id IS NOT DISTINCT FROM $4::uuid
+    AND t.mode IS NOT DISTINCT FROM $5::text AND t.permissions IS NOT DISTINCT FROM $6::text[]
+    AND a.name IS NOT DISTINCT FROM $7::text AND a.city IS NOT DISTINCT FROM $8::text
+    AND a.expires_in IS NOT DISTINCT FROM $9::int AND a.status IS NOT DISTINCT FROM $10::text
+    AND t.issued_by IS NOT DISTINCT FROM $11::uuid
     AND t.former_issuers IS NOT DISTINCT FROM $12::uuid[]
     AND t.allowed_addresses IS NOT DISTINCT FROM $13::text[]
     AND t.parent_id IS NOT DISTINCT FROM $14::uuid), troco_refuse_caller())) IS NOT NULL

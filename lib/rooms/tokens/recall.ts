@@ -40,7 +40,7 @@ export function rememberCaller(caller: ProvenCaller): void {
 
 /**
  * Returns the caller without a lookup (docs/decisions/005). The statement must use `proof` as the
- * account id: it fails with TR401 if the token or account has changed
+ * account id: it fails with TR401 if the token or account has changed, and with 25006 on a standby
  * (prisma/functions/troco_refuse_caller.sql).
  */
 export function findRememberedCaller(token: string): ProvenCaller | null {
@@ -54,7 +54,7 @@ function proofOf(row: CallerRow, hash: Uint8Array<ArrayBuffer>): Prisma.Sql {
   const isActive = row.parentId === null ? rootCondition : activeTokenCondition
   return Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND ${isActive}
+    WHERE t.hash = ${hash} AND ${isActive} AND NOT pg_is_in_recovery()
       AND ${unchangedCallerCondition(row)}), troco_refuse_caller()))`
 }
 

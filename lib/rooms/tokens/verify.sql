@@ -16,7 +16,8 @@ JOIN accounts a ON a.id = t.account_id
 WHERE t.hash = $1 AND ((t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
-    AND (p.revoked_at IS NULL AND COALESCE(p.expires_at, 'infinity') > now()))));
+    AND (p.revoked_at IS NULL AND COALESCE(p.expires_at, 'infinity') > now()))))
+    AND NOT pg_is_in_recovery();
 
 UPDATE tokens
 SET last_used_at = now()

@@ -1,4 +1,4 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
@@ -20,7 +20,7 @@ interface Row extends CallerRow {
 export async function verifyToken(token: string, address?: string): Promise<ProvenCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
-  const row = (await readRow(hash)) ?? ((await rehash(token, hash)) ? await readRow(hash) : null)
+  const row = (await readRow(hash)) ?? (await rehash(token, hash)) ?? (await readRow(hash, PRIMARY))
   if (!row) return null
   const { stale, tokenId, ...columns } = row
   const caller = proveCaller(columns, tokenId, token, hash)
@@ -32,22 +32,25 @@ export async function verifyToken(token: string, address?: string): Promise<Prov
   return caller
 }
 
-/** Rehashes a token of the previous server key with the current one. Returns whether it exists. */
-async function rehash(token: string, hash: Uint8Array): Promise<boolean> {
+/** Rehashes a token of the previous server key with the current one. Returns its row, if it exists. */
+async function rehash(token: string, hash: Uint8Array): Promise<Row | null> {
   const previousSecret = env().TROCO_SECRET_BEFORE
-  if (!previousSecret) return false
-  const changed = await db().$executeRaw`
+  if (!previousSecret) return null
+  await db().$executeRaw`
     UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, previousSecret)}`
-  // A concurrent request may have replaced the hash just before.
-  return changed === 1 || (await db().token.count({ where: { hash: new Uint8Array(hash) } })) === 1
+  // Also if it changed nothing: a concurrent request may have replaced the hash just before.
+  return readRow(hash)
 }
 
-async function readRow(hash: Uint8Array): Promise<Row | null> {
+/** A standby refuses every lock (25006): there, no token is found without one (docs/decisions/005). */
+const PRIMARY = Prisma.sql`FOR KEY SHARE OF t`
+
+async function readRow(hash: Uint8Array, lock = Prisma.empty): Promise<Row | null> {
   const [row] = await db().$queryRaw<Row[]>`
     SELECT ${callerColumns}, t.id AS "tokenId",
       (t.last_used_at IS NULL OR t.last_used_at < now() - interval '1 minute') AS stale
     FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.hash = ${hash} AND ${activeTokenCondition}`
+    WHERE t.hash = ${hash} AND ${activeTokenCondition} AND NOT pg_is_in_recovery() ${lock}`
   return row ?? null
 }
 

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
+import { openPostgresStage, type PostgresStage } from '#e2e/torture/own-stage.ts'
+import { newId } from '#lib/base/ids.ts'
+import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { call } from '#lib/testing/call.ts'
+import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+
+const UNAVAILABLE = [503, 'service_unavailable']
+
+let stage: PostgresStage
+beforeAll(async () => {
+  const postgres = await OwnPostgres.make()
+  await postgres.start()
+  stage = await openPostgresStage(postgres)
+})
+afterAll(async () => {
+  await stage?.close()
+  await removeOwnPostgres()
+})
+
+/** Starts the database again as what a former primary becomes: a standby, here without news. */
+async function becomeStandby(): Promise<void> {
+  await stage.postgres.stop()
+  writeFileSync(join(stage.postgres.location, 'standby.signal'), '')
+  await stage.postgres.start({ hot_standby: 'on' })
+}
+
+test('a former primary that became a standby answers no request, so that none gets an older state', async () => {
+  const token = await makeToken((await makeMerchant()).id)
+  const other = await makeToken((await makeMerchant()).id)
+  const send = async (method: string, path: string, sender = token, body?: object) => {
+    const answer = await call(stage.api.url, method, path, { token: sender, body })
+    return [answer.status, answer.headers.get('x-error-code')]
+  }
+  const { body } = await call(stage.api.url, 'POST', '/transactions', { token, body: CHARGE })
+  const { transaction_id: id } = body.data
+  const requests: Parameters<typeof send>[] = [
+    ['GET', `/transactions/${id}`],
+    ['GET', `/transactions/${newId()}`],
+    ['GET', '/transactions'],
+    ['GET', '/account'],
+    ['GET', `/withdrawals/${newId()}`],
+    ['GET', '/events?after=0'],
+    // Its token has not been seen by this process, as one that was created a moment ago.
+    ['GET', '/account', other],
+    ['POST', '/transactions', token, CHARGE],
+    ['POST', `/sandbox/transactions/${id}`, token, { outcome: 'paid' }],
+    ['POST', `/sandbox/transactions/${newId()}`, token, { outcome: 'paid' }],
+    ['POST', `/transactions/${newId()}/cancel`],
+    ['POST', `/transactions/${newId()}/refunds`, token, {}],
+  ]
+  const before = await Promise.all(requests.slice(0, 6).map(request => send(...request)))
+  expect(before.map(([status]) => status)).toEqual([200, 404, 200, 200, 404, 200])
+  await becomeStandby()
+  for (const request of requests)
+    expect([request, await send(...request)]).toEqual([request, UNAVAILABLE])
+  expect(await send('GET', '/account', makeTokenText(newId(), 'test'))).toEqual(UNAVAILABLE)
+})
