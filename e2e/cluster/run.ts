@@ -24,7 +24,8 @@ const PACKAGES = {
   patroni: 'patroni',
 }
 
-process.exitCode = await runCluster()
+// The channel to the bootstrap, which "disconnect" keeps open, would keep this process.
+process.exit(await runCluster())
 
 async function runCluster(): Promise<number> {
   const missing = await findMissing()

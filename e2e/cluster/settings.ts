@@ -137,9 +137,10 @@ listen database
   bind ${addressOf('balancer')}:5432
   timeout client 24h
   timeout server 24h
+  timeout check 2s
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server check port 8008 inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
+  default-server check port 8008 inter 500ms fastinter 200ms fall 3 rise 4 on-marked-down shutdown-sessions
   server db1 ${addressOf('db1')}:5432
   server db2 ${addressOf('db2')}:5432
 `
