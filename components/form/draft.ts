@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'react'
+import { useEffect, useEffectEvent, useId, useRef } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
 import {
   type Input,
@@ -86,7 +86,21 @@ function saveDraft(form: HTMLFormElement, place: Place): void {
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
 }
 
-/** Fields that appear only after another has its value are set in a second pass. */
+/** Announces the names of a draft's fields, before their values are put back. */
+const DRAFT_EVENT = 'troco-draft'
+/** For so long, fields that appear get the values of the draft. */
+const RESTORE_MAX_MS = 2_000
+
+/** Calls back with the names of a draft's fields, so that rows which the user added can be added again. */
+export function useDraftedNames(onDraft: (names: string[]) => void): void {
+  const onEvent = useEffectEvent((event: Event) => onDraft((event as CustomEvent<string[]>).detail))
+  useEffect(() => {
+    addEventListener(DRAFT_EVENT, onEvent)
+    return () => removeEventListener(DRAFT_EVENT, onEvent)
+  }, [])
+}
+
+/** A field may appear only after another has its value, and a row after the announcement. */
 function restoreDraft(form: HTMLFormElement, place: Place): boolean {
   const draft = readDraft(place.userId)
   if (!draft || draft.path !== place.path || draft.accountId !== place.accountId) return false
@@ -95,13 +109,26 @@ function restoreDraft(form: HTMLFormElement, place: Place): boolean {
   dropDraft()
   const restore = () => {
     for (const input of listInputs(form)) {
-      // The user typed this into the new page, after the draft was stored.
-      if (!isEarly(input)) setValue(input, values.get(keyOf(input)))
+      const key = keyOf(input)
+      // What the user typed into the new page, after the draft was stored, stays.
+      if (!isEarly(input)) putBack(input, values.get(key))
+      values.delete(key)
     }
   }
+  dispatchEvent(new CustomEvent(DRAFT_EVENT, { detail: [...values.keys()] }))
   restore()
-  setTimeout(restore)
+  const observer = new MutationObserver(restore)
+  observer.observe(form, { childList: true, subtree: true })
+  setTimeout(() => observer.disconnect(), RESTORE_MAX_MS)
   return true
+}
+
+/** Opens the section that the input is in, so that the user sees what is there again. */
+function putBack(input: Input, value: string | undefined): void {
+  if (value === undefined || value === readValue(input)) return
+  const section = input.closest('details')
+  if (section) section.open = true
+  setValue(input, value)
 }
 
 /** Deletes the draft of another user, and an old one. */

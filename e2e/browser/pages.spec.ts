@@ -87,6 +87,17 @@ test.describe('on a desktop, in Portuguese', () => {
         await page.locator(`[name=${name}]`).fill(value)
       await page.getByText('Mais opções').click()
       await page.getByLabel('Expira em').selectOption('7 dias')
+      const ROWS = {
+        ...{ 'items.1.name': 'Pão de queijo', 'items.1.quantity': '2', 'items.1.price': '24,95' },
+        ...{ 'items.3.name': 'Café', 'metadata.1.key': 'mesa', 'metadata.1.value': '12' },
+      }
+      const add = (name: string) => page.getByRole('button', { name }).click()
+      for (const _ of [1, 2, 3]) await add('Adicionar item')
+      await page.getByRole('button', { name: 'Remover item 2' }).click()
+      await add('Adicionar metadado')
+      for (const [name, value] of Object.entries(ROWS))
+        await page.locator(`[name="${name}"]`).fill(value)
+      await expect(page.locator('[name=items] [data-understood]').first()).toHaveText('R$ 24,95')
       const submit = page.getByRole('button', { name: 'Criar cobrança' })
       await page.route('**/api/transactions', route => route.abort('aborted'), { times: 1 })
       await submit.click()
@@ -103,11 +114,25 @@ test.describe('on a desktop, in Portuguese', () => {
       // What is typed before the scripts run is newer than the draft.
       await page.locator('[name=amount]').fill('59,90')
       release()
-      for (const [name, value] of Object.entries({ ...PAYER, amount: '59,90' }))
-        await expect(page.locator(`[name=${name}]`)).toHaveValue(value)
+      for (const [name, value] of Object.entries({ ...PAYER, ...ROWS, amount: '59,90' }))
+        await expect(page.locator(`[name="${name}"]`)).toHaveValue(value)
+      await expect(page.locator('[name="items.2.name"]')).toHaveCount(0)
+      await page.getByRole('button', { name: 'Remover item 2' }).click()
       await submit.click()
       await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 59,90')
       await expect(page.getByRole('timer')).toHaveText(/^Expira em (6 d 23|7 d 00)/)
+
+      const chargePath = new URL(page.url()).pathname
+      const description = page.getByRole('dialog').getByRole('textbox')
+      await page.getByRole('button', { name: 'Adicionar' }).click()
+      await description.fill('Mensalidade de março')
+      await db().userSession.deleteMany({ where: { user: { email } } })
+      await page.getByRole('dialog').getByRole('button', { name: 'Salvar' }).click()
+      await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+      await fillSignIn(page, email, password, { isOnLogin: true })
+      await expect(page).toHaveURL(chargePath)
+      await page.getByRole('button', { name: 'Adicionar' }).click()
+      await expect(description).toHaveValue('Mensalidade de março')
 
       await page.goto('/test/settings/security')
       await page.getByLabel('Senha atual').fill(password)

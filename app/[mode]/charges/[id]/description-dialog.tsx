@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import type { SubmitEvent } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useAction } from '#components/form/action.ts'
+import { useDraft } from '#components/form/draft.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { TextArea } from '#components/ui/field.tsx'
@@ -16,10 +17,22 @@ interface DescriptionDialogProps {
   onClose: () => void
 }
 
-export function DescriptionDialog({ defaultValue, isUnsaved, onClose }: DescriptionDialogProps) {
+export function DescriptionDialog(props: DescriptionDialogProps) {
+  const t = useTranslations('description')
+  const { isUnsaved, onClose } = props
+  return (
+    <Dialog isOpen onClose={onClose} title={t('title')} description={isUnsaved && t('unsaved')}>
+      <DescriptionForm {...props} />
+    </Dialog>
+  )
+}
+
+/** A component of its own: when it is mounted, its form is in the page, which the draft needs. */
+function DescriptionForm({ defaultValue, onClose }: DescriptionDialogProps) {
   const t = useTranslations('description')
   const api = useApi()
   const { timeline, refresh } = useLiveCharge()
+  const draft = useDraft()
   const save = useAction(async (description: string) => {
     const path = `/dashboard/charges/${timeline.charge.id}/description`
     try {
@@ -35,24 +48,28 @@ export function DescriptionDialog({ defaultValue, isUnsaved, onClose }: Descript
     void save.run(String(new FormData(event.currentTarget).get('description')).trim())
   }
   return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={isUnsaved && t('unsaved')}>
-      <form method="post" onSubmit={submit} className="grid gap-4">
-        <TextArea
-          label={t('label')}
-          name="description"
-          rows={4}
-          maxLength={DESCRIPTION_LENGTH_MAX}
-          defaultValue={defaultValue}
-          hint={t('hint')}
-        />
-        <DialogActions
-          action={t('save')}
-          busy={t('saving')}
-          isBusy={save.isBusy}
-          failure={save.failure}
-          onCancel={onClose}
-        />
-      </form>
-    </Dialog>
+    <form
+      id={draft.id}
+      method="post"
+      onInput={draft.markEdited}
+      onSubmit={submit}
+      className="grid gap-4"
+    >
+      <TextArea
+        label={t('label')}
+        name="description"
+        rows={4}
+        maxLength={DESCRIPTION_LENGTH_MAX}
+        defaultValue={defaultValue}
+        hint={t('hint')}
+      />
+      <DialogActions
+        action={t('save')}
+        busy={t('saving')}
+        isBusy={save.isBusy}
+        failure={save.failure}
+        onCancel={onClose}
+      />
+    </form>
   )
 }

@@ -19,7 +19,7 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
   const t = useTranslations('newCharge')
   const locale = useLocale()
   const [sum, setSum] = useState<number | null>(null)
-  const { ids, add, remove } = useRows(onRowsChange)
+  const { ids, add, remove } = useRows('items', onRowsChange)
   const updateSum = (form: HTMLFormElement | null, rowIds: number[]) =>
     setSum(form ? sumItems(new FormData(form), locale, rowIds) : null)
   const onInput = (event: SyntheticEvent<HTMLFieldSetElement>) =>
@@ -93,7 +93,9 @@ function ItemRow({ id, number, hasProblem, onRemove }: ItemRowProps) {
         label={t('itemRemove', { number })}
         onClick={event => onRemove(event.currentTarget.form)}
       />
-      <span className="sr-only">{price.understood}</span>
+      <span className="col-span-full justify-self-end text-muted text-small has-[[data-understood]:empty]:sr-only">
+        {price.understood}
+      </span>
       {price.question ? (
         <div className="col-span-full font-medium text-bad text-small">{price.question}</div>
       ) : null}

@@ -11,7 +11,7 @@ interface MetadataFieldProps {
 
 export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
-  const { ids, add, remove } = useRows(onRowsChange)
+  const { ids, add, remove } = useRows('metadata', onRowsChange)
   return (
     <fieldset name="metadata" tabIndex={-1} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('metadata')}</legend>

@@ -14,9 +14,17 @@ export function toLargestUnit(seconds: number): { count: number; unit: Unit | 's
   return match ? { unit: match[0], count: seconds / match[1] } : { unit: 'seconds', count: seconds }
 }
 
+export type RowList = 'items' | 'metadata'
+
 /** Returns the name of an input in a row, such as `items.1.price`. */
-export function rowFieldName(list: 'items' | 'metadata', id: number, part: string): string {
+export function rowFieldName(list: RowList, id: number, part: string): string {
   return `${list}.${id}.${part}`
+}
+
+/** Returns the ids of the rows to which inputs of these names belong. */
+export function listRowIds(list: RowList, names: readonly string[]): number[] {
+  const parts = names.map(name => name.split('.')).filter(([start]) => start === list)
+  return [...new Set(parts.map(([, id]) => Number(id)))]
 }
 
 /** Builds the request body from the form; an empty field is undefined. */

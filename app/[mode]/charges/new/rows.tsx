@@ -2,6 +2,8 @@
 
 import { Plus, X } from 'lucide-react'
 import { type ComponentProps, type MouseEvent, useRef, useState } from 'react'
+import { listRowIds, type RowList } from '#app/[mode]/charges/new/new-charge.ts'
+import { useDraftedNames } from '#components/form/draft.ts'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
@@ -43,13 +45,19 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
 }
 
 /** Manages rows of a form. Stable ids preserve the typed values when another row is removed. */
-export function useRows(onRowsChange: (ids: number[]) => void) {
+export function useRows(list: RowList, onRowsChange: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
   const lastId = useRef(0)
   const updateIds = (nextIds: number[]) => {
     setIds(nextIds)
     onRowsChange(nextIds)
   }
+  useDraftedNames(names => {
+    const drafted = listRowIds(list, names)
+    if (drafted.length === 0) return
+    lastId.current = Math.max(...drafted)
+    updateIds(drafted)
+  })
   const add = () => {
     lastId.current += 1
     updateIds([...ids, lastId.current])
