@@ -5,6 +5,7 @@ import { RequestPage, requestsQuery } from '#lib/views/dashboard/requests/schema
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List API requests',
   description:
     'Returns the requests that your tokens sent, newest first: those of the last 7 days, up to about 10,000. They are stored within a second of the response. When very many arrive at once, some are not, and those of the last moment are lost if the server crashes. Requests to this log are not in it.',

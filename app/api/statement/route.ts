@@ -11,6 +11,7 @@ import {
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the entries of the statement',
   description:
     'Returns every movement of the available balance, newest first. Without `kind`, `opening_balance` plus all amounts of the period is `closing_balance`; without `to`, that is the balance of the account when the first page was read, and further pages keep to it.',

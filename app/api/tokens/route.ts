@@ -8,6 +8,7 @@ import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List tokens',
   description:
     'Returns the token of the request and those that it created, without secrets: active ones, then the latest that ended.',

@@ -7,6 +7,7 @@ import { BankAdded, BankList } from '#lib/views/admin/banks/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the connections to banks, and what merchants own in live mode',
   response: BankList,
   async handle() {

@@ -9,6 +9,7 @@ import { isMailServerSet } from '#lib/services/mail/queue.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: "List the administrator's invitations",
   response: InvitationList,
   async handle() {

@@ -5,6 +5,7 @@ import { BalanceHistory, balanceQuery } from '#lib/views/dashboard/statement-wir
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the balance of each day',
   description:
     'Returns the balance at the beginning and end of each day, newest first, and what came in and left. Days are those of the account’s time zone, as in the dashboard; at most 366. `from` and `to` select the same period as in `GET /statement`.',

@@ -4,6 +4,7 @@ import { MemberList } from '#lib/rooms/accounts/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List members and open invitations',
   allow: 'members:read',
   response: MemberList,

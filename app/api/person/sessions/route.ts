@@ -5,6 +5,7 @@ import { Device } from '#lib/services/people/schema.ts'
 
 export const GET = userEndpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the sessions of the signed-in user',
   response: z.object({ data: z.array(Device) }),
   async handle({ user }) {

@@ -4,6 +4,7 @@ import { IssuedTokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  isCompressible: true,
   summary: 'List the active tokens that a member issued, in both modes',
   allow: 'members:read',
   response: IssuedTokenList,
