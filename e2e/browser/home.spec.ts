@@ -45,11 +45,17 @@ test.describe('on a desktop, in Portuguese', () => {
       /Crie um token de API/,
       /Receba um webhook/,
     ])
-    await expect(firstSteps(page).getByRole('link', { name: 'Nova cobrança' })).toBeVisible()
+    await expect(firstSteps(page).getByRole('link', { name: 'Nova cobrança' })).toHaveAttribute(
+      'href',
+      '/test/charges/new',
+    )
     const row = page.getByRole('row').filter({ hasText: 'Rita Lima' })
     await expect(row).toContainText('Pendente')
     await payCharge(shop, id)
     await expect(progress(page)).toHaveText('2 de 3 feitos')
+    await expect(
+      firstSteps(page).locator('[href="/test/webhooks/endpoints/new"]').first(),
+    ).toBeVisible()
     await expect(row).toContainText('Paga')
     await expectBalance(page, 'R$ 1.049,90')
     await expectAccessible(page)

@@ -12,7 +12,7 @@ import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { MODES, type Mode } from '#lib/base/mode.ts'
-import { CHARGE_STATUSES, type ChargeStatus } from '#lib/rooms/charges/states.ts'
+import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/rooms/charges/states.ts'
 import { WITHDRAWAL_STATUSES, type WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { PaymentLine } from '#lib/views/admin/payments/schema.ts'
 
@@ -59,7 +59,7 @@ function PaymentFilters({ kind, mode, get, set }: FiltersProps) {
   const t = useTranslations()
   const statuses =
     kind === 'charges'
-      ? CHARGE_STATUSES.map(value => ({ value, label: t(`chargeStatus.${value}`) }))
+      ? SHOWN_CHARGE_STATUSES.map(value => ({ value, label: t(`chargeStatus.${value}`) }))
       : WITHDRAWAL_STATUSES.map(value => ({ value, label: t(`withdrawalStatus.${value}`) }))
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
@@ -100,7 +100,7 @@ function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 
     title: row.subject,
     state:
       kind === 'charges' ? (
-        <ChargeState status={row.status as ChargeStatus} />
+        <ChargeState status={row.status as ShownChargeStatus} />
       ) : (
         <WithdrawalState status={row.status as WithdrawalStatus} />
       ),
