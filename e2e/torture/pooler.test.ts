@@ -64,6 +64,27 @@ for (const { name, program, hasStatements } of POOLERS)
       await db().charge.count()
     })
 
+    test('an index is built through it, and no session keeps another limit', async () => {
+      const name = '20261222200100_events_trace_request'
+      await runAsOwner(
+        `DROP INDEX events_trace_request_idx;
+         DELETE FROM _prisma_migrations WHERE migration_name = '${name}'`,
+        directUrl,
+      )
+      const read = () =>
+        query(pooler.urls.ownerUrl, `SELECT current_setting('statement_timeout') AS limit`)
+      let isOver = false
+      const limits = new Set<unknown>()
+      const readAlways = async () => {
+        while (!isOver) for (const { limit } of await read()) limits.add(limit)
+      }
+      const reading = Array.from({ length: 8 }, readAlways)
+      expect(await prepareDatabase(pooler.urls)).toEqual([name])
+      isOver = true
+      await Promise.all(reading)
+      expect([...limits]).toEqual(['1h'])
+    })
+
     test('a notification reaches processes by the direct URL', async () => {
       const controller = new AbortController()
       const woken = vi.fn()

@@ -18,6 +18,7 @@ import {
   recordMigration,
 } from '#lib/base/db/migration-records.ts'
 import { withMigratorLock } from '#lib/base/db/migrator-lock.ts'
+import { isPooled } from '#lib/base/db/pooler.ts'
 import { withoutLimits } from '#lib/base/db/role-settings.ts'
 import { requireDurableServer } from '#lib/base/db/server.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
@@ -185,12 +186,14 @@ async function applyMigration(client: Client, migration: Migration, attempt = 1)
 
 /** An attempt that was interrupted has left an invalid index, or one that is not recorded. */
 async function buildIndex(client: Client, migration: Migration, index: string): Promise<void> {
-  await client.query('SET statement_timeout = 0')
+  // Behind a pooler the rest of a session belongs to others: there, the owner's limit of an hour holds.
+  const changesLimit = !(await isPooled(client))
+  if (changesLimit) await client.query('SET statement_timeout = 0')
   try {
     await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
     await client.query(migration.sql)
     await recordMigration(client, migration)
   } finally {
-    await client.query('RESET statement_timeout').catch(() => {})
+    if (changesLimit) await client.query('RESET statement_timeout').catch(() => {})
   }
 }
