@@ -6,7 +6,10 @@ import { openPostgresStage, type PostgresStage } from '#e2e/torture/own-stage.ts
 import { newId } from '#lib/base/ids.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { call } from '#lib/testing/call.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { startTroco } from '#lib/testing/process.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 const UNAVAILABLE = [503, 'service_unavailable']
 
@@ -58,4 +61,21 @@ test('a former primary that became a standby answers no request, so that none ge
   for (const request of requests)
     expect([request, await send(...request)]).toEqual([request, UNAVAILABLE])
   expect(await send('GET', '/account', makeTokenText(newId(), 'test'))).toEqual(UNAVAILABLE)
+})
+
+test('a worker that starts there says so in one line, and works once it is a primary', async () => {
+  const TROCO_DATA = makeScratchFolder('troco-standby-')
+  const { url } = stage.postgres
+  const DATABASE_OWNER_URL = ownerUrlOf(url)
+  const settings = { DATABASE_URL: url, DATABASE_OWNER_URL, TROCO_DATA }
+  const { child, output, ended } = startTroco(['worker'], settings)
+  await expect.poll(output).toContain('The database is a standby')
+  expect(output().trim().split('\n')).toHaveLength(1)
+  await stage.postgres.asSuperuser('SELECT pg_promote()')
+  await expect.poll(output).toContain('The worker is running')
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  const token = await makeToken((await makeMerchant()).id)
+  const { status } = await call(stage.api.url, 'GET', '/account', { token })
+  expect(status).toBe(200)
 })

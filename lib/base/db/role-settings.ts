@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { STATEMENT_TIMEOUT_MS } from '#lib/base/db/client.ts'
+import { standbyError } from '#lib/base/db/server.ts'
 import { transactionOf } from '#lib/base/db/transaction.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 
@@ -95,6 +96,8 @@ async function listMissingOfOwner(client: Client): Promise<[string, string][]> {
 
 /** SQLSTATE of a statement that exceeded its limit. */
 const CANCELED = '57014'
+/** SQLSTATE by which a standby refuses READ WRITE. */
+const NO_WRITES = '0A000'
 /** On a busy machine even this statement can exceed 1 ms, a few times in a row. */
 const ATTEMPTS_MAX = 50
 /** For the transaction alone: behind a pooler, the rest of a session belongs to others. */
@@ -108,7 +111,9 @@ export async function withoutLimits<T>(client: Client, work: () => Promise<T>): 
       // In one message, because a rollback of its own could exceed 1 ms, too.
       await client.query(`${attempt > 1 ? 'ROLLBACK; ' : ''}${BEGIN_WITHOUT_LIMITS}`)
     } catch (error) {
-      if (parseDatabaseError(error).code !== CANCELED || attempt === ATTEMPTS_MAX) throw error
+      const { code } = parseDatabaseError(error)
+      if (code === NO_WRITES) throw standbyError()
+      if (code !== CANCELED || attempt === ATTEMPTS_MAX) throw error
       await begin(attempt + 1)
     }
   }

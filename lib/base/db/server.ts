@@ -56,9 +56,12 @@ export async function requireDurableServer(client: Client): Promise<void> {
     ? describeUnsafeServer(rows[0])
     : 'The database did not report its version and settings'
   if (refusal) throw setupError(refusal)
-  if (rows[0]?.isStandby)
-    throw setupError(
-      'The database is a standby, which only reads: let DATABASE_URL lead to the primary, or promote it',
-      { code: READ_ONLY },
-    )
+  if (rows[0]?.isStandby) throw standbyError()
+}
+
+export function standbyError() {
+  return setupError(
+    'The database is a standby, which only reads: let DATABASE_URL lead to the primary, or promote it',
+    { code: READ_ONLY },
+  )
 }
