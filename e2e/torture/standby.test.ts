@@ -7,7 +7,8 @@ import { newId } from '#lib/base/ids.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
-import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { startTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
@@ -79,3 +80,30 @@ test('a worker that starts there says so in one line, and works once it is a pri
   const { status } = await call(stage.api.url, 'GET', '/account', { token })
   expect(status).toBe(200)
 })
+
+test.each([
+  ['/transactions', CHARGE],
+  ['/withdrawals', WITHDRAWAL],
+])(
+  'POST %s whose commit was cancelled while it waited for a replica is unknown, and its key gives one answer',
+  async (path, body) => {
+    const merchant = await makeMerchant()
+    await fundMerchant(merchant, 10_000)
+    const token = await makeToken(merchant.id)
+    const send = () =>
+      call(stage.api.url, 'POST', path, { token, body, headers: { 'idempotency-key': 'one' } })
+    const waitFor = async (replica: string) => {
+      await stage.postgres.asSuperuser(`ALTER SYSTEM SET synchronous_standby_names = '${replica}'`)
+      await stage.postgres.asSuperuser('SELECT pg_reload_conf()')
+    }
+    await waitFor('replica')
+    expect((await send()).status).toBe(503)
+    await waitFor('')
+    await expect.poll(async () => (await send()).status).toBe(200)
+    const { text } = await send()
+    expect((await send()).text).toBe(text)
+    const list = await call(stage.api.url, 'GET', path, { token })
+    const isOfRequest = ({ amount }: { amount: number }) => amount === body.amount
+    expect(list.body.data.filter(isOfRequest)).toHaveLength(1)
+  },
+)
