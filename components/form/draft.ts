@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useId, useRef } from 'react'
+import { useEffect, useId, useRef } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
 import {
   type Input,
@@ -9,10 +9,9 @@ import {
   readValue,
   setValue,
 } from '#components/form/control.ts'
+import { DRAFT_KEY, dropDraft } from '#components/form/drop-draft.ts'
 import { type ApiScope, SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
 
-/** One draft per browser tab, gone with it. */
-const DRAFT_KEY = 'troco-draft'
 /** Age from which a draft is no longer put back: the user has gone on to something else. */
 const AGE_MAX_MS = 60 * 60_000
 
@@ -72,11 +71,6 @@ function identify(form: HTMLFormElement): string {
   return `${description} ${equal.indexOf(form)}`
 }
 
-/** Called on signing out: the next user of this tab is another one. */
-export function dropDraft(): void {
-  sessionStorage.removeItem(DRAFT_KEY)
-}
-
 function saveDraft(form: HTMLFormElement, place: Place): void {
   const fields = listInputs(form).map((input): Draft['fields'][number] => [
     keyOf(input),
@@ -86,19 +80,10 @@ function saveDraft(form: HTMLFormElement, place: Place): void {
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
 }
 
-/** Announces the names of a draft's fields, before their values are put back. */
-const DRAFT_EVENT = 'troco-draft'
+/** Announces the names of a draft's fields, before their values are put back, so that their rows can be added. */
+export const DRAFT_EVENT = 'troco-draft'
 /** For so long, fields that appear get the values of the draft. */
 const RESTORE_MAX_MS = 2_000
-
-/** Calls back with the names of a draft's fields, so that rows which the user added can be added again. */
-export function useDraftedNames(onDraft: (names: string[]) => void): void {
-  const onEvent = useEffectEvent((event: Event) => onDraft((event as CustomEvent<string[]>).detail))
-  useEffect(() => {
-    addEventListener(DRAFT_EVENT, onEvent)
-    return () => removeEventListener(DRAFT_EVENT, onEvent)
-  }, [])
-}
 
 /** A field may appear only after another has its value, and a row after the announcement. */
 function restoreDraft(form: HTMLFormElement, place: Place): boolean {
@@ -111,7 +96,7 @@ function restoreDraft(form: HTMLFormElement, place: Place): boolean {
     for (const input of listInputs(form)) {
       const key = keyOf(input)
       // What the user typed into the new page, after the draft was stored, stays.
-      if (!isEarly(input)) putBack(input, values.get(key))
+      if (!isEarly(input)) setValue(input, values.get(key))
       values.delete(key)
     }
   }
@@ -121,14 +106,6 @@ function restoreDraft(form: HTMLFormElement, place: Place): boolean {
   observer.observe(form, { childList: true, subtree: true })
   setTimeout(() => observer.disconnect(), RESTORE_MAX_MS)
   return true
-}
-
-/** Opens the section that the input is in, so that the user sees what is there again. */
-function putBack(input: Input, value: string | undefined): void {
-  if (value === undefined || value === readValue(input)) return
-  const section = input.closest('details')
-  if (section) section.open = true
-  setValue(input, value)
 }
 
 /** Deletes the draft of another user, and an old one. */

@@ -45,7 +45,7 @@ test('docs/operating.md shows the settings that are run', () => {
   const ofHaproxy = haproxySettings('cert.pem')
     .split('\n')
     .filter(line => /^ +(mode|timeout|option|retries|http-check|default-server)/.test(line))
-  expect(ofHaproxy).toHaveLength(16)
+  expect(ofHaproxy).toHaveLength(17)
   for (const line of ofHaproxy) expect(page).toContain(`${line}\n`)
   const { dcs } = JSON.parse(patroniSettings('db1', '')).bootstrap
   for (const name of ['synchronous_mode', 'failsafe_mode', 'ttl', 'loop_wait', 'retry_timeout'])

@@ -93,7 +93,7 @@ function ItemRow({ id, number, hasProblem, onRemove }: ItemRowProps) {
         label={t('itemRemove', { number })}
         onClick={event => onRemove(event.currentTarget.form)}
       />
-      <span className="col-span-full justify-self-end text-muted text-small has-[[data-understood]:empty]:sr-only">
+      <span className="-mt-2 col-span-full justify-self-end text-muted text-small">
         {price.understood}
       </span>
       {price.question ? (

@@ -10,6 +10,7 @@ import {
   type Unit,
 } from '#app/[mode]/charges/new/new-charge.ts'
 import type { ProblemFor } from '#app/[mode]/charges/new/payer-fields.tsx'
+import { useDraftedNames } from '#app/[mode]/charges/new/rows.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
@@ -43,6 +44,10 @@ export function MoreOptions({
     const input = details.current.querySelector<HTMLElement>(`[name="${firstInvalid}"]`)
     if (isHidden || isReferenceTaken) input?.focus()
   }, [firstInvalid, isReferenceTaken])
+  // Else the user would not see what is there again.
+  useDraftedNames(() => {
+    if (details.current) details.current.open = true
+  })
   return (
     <details ref={details} className="group rounded-control border border-line">
       <summary className="flex min-h-12 list-none items-center gap-3 rounded-control px-4 py-2.5 hover:bg-sunk [&::-webkit-details-marker]:hidden">

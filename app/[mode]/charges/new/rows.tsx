@@ -1,9 +1,16 @@
 'use client'
 
 import { Plus, X } from 'lucide-react'
-import { type ComponentProps, type MouseEvent, useRef, useState } from 'react'
+import {
+  type ComponentProps,
+  type MouseEvent,
+  useEffect,
+  useEffectEvent,
+  useRef,
+  useState,
+} from 'react'
 import { listRowIds, type RowList } from '#app/[mode]/charges/new/new-charge.ts'
-import { useDraftedNames } from '#components/form/draft.ts'
+import { DRAFT_EVENT } from '#components/form/draft.ts'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
@@ -42,6 +49,15 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
       {label}
     </Button>
   )
+}
+
+/** Calls back with the names of a draft's fields, before their values are put back. */
+export function useDraftedNames(onDraft: (names: string[]) => void): void {
+  const onEvent = useEffectEvent((event: Event) => onDraft((event as CustomEvent<string[]>).detail))
+  useEffect(() => {
+    addEventListener(DRAFT_EVENT, onEvent)
+    return () => removeEventListener(DRAFT_EVENT, onEvent)
+  }, [])
 }
 
 /** Manages rows of a form. Stable ids preserve the typed values when another row is removed. */
