@@ -25,22 +25,30 @@ export async function backUp(args: string[]): Promise<void> {
   if (keep !== null && !(Number.isInteger(keep) && keep > 0))
     throw refuse('invalid_input', { message: '--keep must be a number of backups, at least 1' })
   await withRuntime(async runtime => {
-    const { PGBACKREST_STANZA: stanza } = env()
+    const stanza = stanzaOf(runtime)
     if (keep !== null && stanza)
       throw refuse('invalid_input', {
         message: '--keep is not for pgBackRest: set repo1-retention-full in its configuration',
       })
     const folder = openNamedFolder('--to', values.to, runtime)
-    await takeAndRecord(runtime, folder)
+    await takeAndRecord(runtime, folder, stanza)
     const removed = keep === null ? [] : await keepNewest(folder, keep)
     if (stanza) removed.push(...(await forgetRemoved(folder)))
     for (const name of removed) print(`${name} removed`)
   })
 }
 
-async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): Promise<void> {
+/** The stanza of pgBackRest, which does not know the embedded database. */
+function stanzaOf({ location }: Runtime): string | undefined {
+  return location ? undefined : env().PGBACKREST_STANZA
+}
+
+async function takeAndRecord(
+  { backupUrl, location }: Runtime,
+  folder: string,
+  stanza: string | undefined,
+): Promise<void> {
   const began = performance.now()
-  const { PGBACKREST_STANZA: stanza } = env()
   const facts = { ...describeInstallation(), counts: await countLive() }
   const backup = await withClient(backupUrl, 'DATABASE_OWNER_URL', async client => {
     const { rows } = await client.query<{ major: number }>(
@@ -51,7 +59,7 @@ async function takeAndRecord({ backupUrl, location }: Runtime, folder: string): 
       if (stanza) return copyByPgBackRest(stanza)
       return copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
     }
-    return takeBackup(client, folder, facts, copy)
+    return takeBackup(client, folder, facts, { copy, isElsewhere: stanza !== undefined })
   })
   await recordRun({ kind: 'backup', beganAt: new Date(backup.beganAt), bytes: backup.bytes })
   print(`${backup.name}: ${formatSize(backup.bytes)} in ${secondsSince(began)}, ${backup.folder}`)

@@ -47,12 +47,18 @@ export async function requireAlone(client: Client): Promise<void> {
     throw setupError('Another backup or drill is running: wait for it, then try again')
 }
 
+export interface Copying {
+  /** Copies the data directory to this path, unless the copy is kept elsewhere. */
+  copy: (data: string) => Promise<Copied>
+  isElsewhere: boolean
+}
+
 /** Copies into a folder with a temporary name, which only a complete backup loses. */
 export async function takeBackup(
   client: Client,
   folder: string,
   facts: Facts,
-  copy: (data: string) => Promise<Copied>,
+  { copy, isElsewhere }: Copying,
 ): Promise<Backup> {
   await requireAlone(client)
   const base = baseFolder(folder)
@@ -64,7 +70,7 @@ export async function takeBackup(
          current_setting('server_version_num')::int AS postgres
        FROM pg_database WHERE has_database_privilege(oid, 'CONNECT')`,
     )
-    requireSpace(folder, Number(rows[0]?.bytes))
+    if (!isElsewhere) requireSpace(folder, Number(rows[0]?.bytes))
     const beganAt = await readTime(client)
     const draft = await mkdtemp(join(base, '.new-'))
     try {
