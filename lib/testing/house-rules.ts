@@ -110,6 +110,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_links: 'base/audit',
   audit_unlinked: 'base/audit',
   process_clocks: 'base/db',
+  backfills: 'base/db',
   backup_runs: 'base/backup',
   restore_marks: 'base/backup',
   worker_heartbeats: 'edge/jobs',

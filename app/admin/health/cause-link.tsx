@@ -40,6 +40,7 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   durability: null,
   clocks: 'workers',
   migrations: null,
+  backfills: 'workers',
   roles: null,
   backups: null,
   drill: null,

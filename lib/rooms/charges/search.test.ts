@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listOpenBackfills } from '#lib/base/db/backfill.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
@@ -182,8 +183,10 @@ test('rows of an earlier version are completed once, with amount and reference',
     WHERE id IN (SELECT id FROM charges WHERE external_id = 'Order-1')`
   expect(await findNames({ q: 'order-1' })).toEqual([])
   expect(await completeIndex()).toBe(1)
+  expect(await listOpenBackfills()).toMatchObject([{ name: 'search_index', done: 1, total: 1 }])
   expect(await findNames({ q: 'order-1 99,00' })).toEqual(['wide'])
   expect(await completeIndex()).toBe(0)
+  expect(await listOpenBackfills()).toEqual([])
 })
 
 test('totals have count, amount and paid amount of the filtered charges', async () => {

@@ -353,6 +353,21 @@ describe('a stuck queue', () => {
   })
 })
 
+test('a backfill shows its progress, and is a warning when it stands', async () => {
+  expect(await readCheck('backfills')).toEqual(['ok', 'backfills_done'])
+  const [done, total] = [500n, 20_000n]
+  await db().backfill.create({ data: { name: 'search_index', done, total } })
+  const { checks } = await readHealth()
+  expect(checks.find(({ name }) => name === 'backfills')).toMatchObject({
+    ...{ level: 'ok', state: 'backfill_moves' },
+    figures: { name: 'search_index', done: 500, total: 20_000 },
+  })
+  await db().backfill.updateMany({ data: { movedAt: new Date(Date.now() - 3 * 3_600_000) } })
+  expect(await readCheck('backfills')).toEqual(['warning', 'backfill_stands'])
+  await db().backfill.updateMany({ data: { endedAt: new Date() } })
+  expect(await readCheck('backfills')).toEqual(['ok', 'backfills_done'])
+})
+
 test('receivers are a warning if most deliveries fail, and not if few do', async () => {
   for (let count = 0; count < 10; count++)
     await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')

@@ -10,6 +10,7 @@ import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 import {
+  examineBackfills,
   examineClocks,
   examineDatabase,
   examineDurability,
@@ -86,6 +87,7 @@ export async function readHealth(): Promise<Health> {
   await runCheck('durability', examineDurability)
   await runCheck('clocks', examineClocks)
   await runCheck('migrations', examineMigrations)
+  await runCheck('backfills', examineBackfills)
   await runCheck('roles', examineRole)
   let backupsRead: ReturnType<typeof examineBackups> | undefined
   const backups = () => (backupsRead ??= examineBackups())

@@ -136,19 +136,15 @@ export const FINDING_STATES = {
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
     ...['addresses_plain', 'ends_agree', 'certificates_valid', 'clocks_agree'],
     ...['backups_none', 'backup_fresh', 'drill_none', 'drill_passed'],
+    ...['backfills_done', 'backfill_moves'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
     ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
     ...['gateway_rests', 'gateway_blocks', 'gateway_abandons', 'payouts_late'],
     ...['money_out_closed', 'money_out_unlisted'],
-    ...[
-      'gateway_missing',
-      'no_mail_server',
-      'mails_given_up',
-      'connections_scarce',
-      'transaction_long',
-    ],
+    ...['gateway_missing', 'no_mail_server', 'mails_given_up', 'connections_scarce'],
+    'transaction_long',
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
@@ -156,6 +152,7 @@ export const FINDING_STATES = {
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
     ...['backup_missing', 'backup_old', 'archive_failing', 'drill_missing', 'drill_failed'],
+    'backfill_stands',
   ],
 } as const
 

@@ -9,6 +9,7 @@ export const CHECK_GROUPS = {
     'durability',
     'clocks',
     'migrations',
+    'backfills',
     'roles',
     'backups',
     'drill',
