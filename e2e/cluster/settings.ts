@@ -140,7 +140,7 @@ listen database
   timeout check 2s
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server check port 8008 inter 500ms fastinter 200ms fall 3 rise 4 on-marked-down shutdown-sessions
+  default-server check port 8008 inter 500ms fastinter 200ms fall 3 rise 6 on-marked-down shutdown-sessions
   server db1 ${addressOf('db1')}:5432
   server db2 ${addressOf('db2')}:5432
 `

@@ -41,6 +41,13 @@ test('a former primary that became a standby answers no request, so that none ge
   }
   const { body } = await call(stage.api.url, 'POST', '/transactions', { token, body: CHARGE })
   const { transaction_id: id } = body.data
+  const { payment_url } = (await call(stage.api.url, 'GET', `/transactions/${id}`, { token })).body
+    .data
+  const readPage = async (suffix: string) => {
+    const page = await fetch(`${stage.api.url}${new URL(payment_url).pathname}${suffix}`)
+    await page.arrayBuffer()
+    return page.status
+  }
   const requests: Parameters<typeof send>[] = [
     ['GET', `/transactions/${id}`],
     ['GET', `/transactions/${newId()}`],
@@ -58,10 +65,13 @@ test('a former primary that became a standby answers no request, so that none ge
   ]
   const before = await Promise.all(requests.slice(0, 6).map(request => send(...request)))
   expect(before.map(([status]) => status)).toEqual([200, 404, 200, 200, 404, 200])
+  expect([await readPage(''), await readPage('?state')]).toEqual([200, 200])
   await becomeStandby()
   for (const request of requests)
     expect([request, await send(...request)]).toEqual([request, UNAVAILABLE])
   expect(await send('GET', '/account', makeTokenText(newId(), 'test'))).toEqual(UNAVAILABLE)
+  // A payer who is sent to a charge that this server does not have yet must not read that it is missing.
+  expect([await readPage(''), await readPage('?state')]).toEqual([503, 503])
 })
 
 test('a worker that starts there says so in one line, and works once it is a primary', async () => {
@@ -95,6 +105,9 @@ test.each([
     const waitFor = async (replica: string) => {
       await stage.postgres.asSuperuser(`ALTER SYSTEM SET synchronous_standby_names = '${replica}'`)
       await stage.postgres.asSuperuser('SELECT pg_reload_conf()')
+      // Servers read the configuration a moment later, each for itself.
+      const shown = () => stage.postgres.asSuperuser('SHOW synchronous_standby_names')
+      await expect.poll(shown).toContainEqual({ synchronous_standby_names: replica })
     }
     await waitFor('replica')
     expect((await send()).status).toBe(503)

@@ -37,7 +37,10 @@ const REFERENCE = Prisma.sql`
       nullif(right(regexp_replace(c.client_phone, '\\D', '', 'g'), 8), '')) > 0
   THEN NULL ELSE c.external_id END AS reference`
 
-/** Finds the charge of a payer's page by txid, its only key that is unique across accounts. */
+/**
+ * Finds the charge of a payer's page by txid, its only key that is unique across accounts. Fails on a
+ * standby, which may lack it (prisma/functions/troco_refuse_caller.sql).
+ */
 export async function readPayableCharge(txids: string[]): Promise<PayableCharge | null> {
   const columns = Prisma.sql`
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
@@ -45,8 +48,9 @@ export async function readPayableCharge(txids: string[]): Promise<PayableCharge 
     ${utc('c.cancelled_at')},
     c.end_to_end_id, c.refunded_amount, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
     a.time_zone, c.description`
-  const [row] = await queryRows<PayableCharge>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
-    WHERE c.txid = ANY(${txids}) AND c.status <> 'opening'`)
+  const [row] = await queryRows<PayableCharge | null>(Prisma.sql`
+    SELECT CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE (
+      SELECT ${asJson(columns)}::text FROM charges c JOIN accounts a ON a.id = c.account_id
+      WHERE c.txid = ANY(${txids}) AND c.status <> 'opening') END AS json`)
   return row ?? null
 }
