@@ -11,7 +11,7 @@ import { makeCertificate } from '#lib/testing/certificate.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { readMails } from '#lib/testing/mailbox.ts'
 import { signInAdmin } from '#lib/testing/member.ts'
-import { examineCertificates } from '#lib/views/admin/traffic.ts'
+import { examineCertificates } from '#lib/views/admin/gateways.ts'
 
 // Every open connection of the database is warned of.
 inOwnDatabase()

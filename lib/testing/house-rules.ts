@@ -155,7 +155,7 @@ export const FILES_OF_BOTH_SIDES: Record<string, string> = {
   'lib/edge/session/read.ts': "reads a session, then its user's accounts",
   'lib/views/admin/accounts.ts': 'accounts with their owners and members',
   'lib/views/admin/stuck.ts': 'stuck jobs of every kind',
-  'lib/views/admin/traffic.ts': 'judges gateways, receivers and the mail server',
+  'lib/views/admin/traffic.ts': 'judges receivers and the mail server',
 }
 
 /** Maximum lines without imports, by kind of file; for a route, per method. */

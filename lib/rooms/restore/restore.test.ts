@@ -26,8 +26,8 @@ import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
+import { examineGateways } from '#lib/views/admin/gateways.ts'
 import { readDatabaseMetrics } from '#lib/views/admin/metrics.ts'
-import { examineGateways } from '#lib/views/admin/traffic.ts'
 
 inOwnDatabase()
 

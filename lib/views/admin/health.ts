@@ -18,6 +18,7 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/views/admin/database.ts'
+import { examineCertificates, examineGateways } from '#lib/views/admin/gateways.ts'
 import { examineQueue } from '#lib/views/admin/queues.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import {
@@ -31,12 +32,7 @@ import {
 import type { CheckName } from '#lib/views/admin/states.ts'
 import { countStuckJobs, listStuckJobs } from '#lib/views/admin/stuck.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
-import {
-  examineCertificates,
-  examineGateways,
-  examineMailServer,
-  examineReceivers,
-} from '#lib/views/admin/traffic.ts'
+import { examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'
 
 /** Three heartbeats missed; workers send one every 10 s. */
 const ALIVE_WITHIN_S = 30

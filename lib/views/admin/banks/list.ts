@@ -5,7 +5,7 @@ import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { findBank } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
-import { type ConnectionHealth, readState, readTraffic } from '#lib/views/admin/traffic.ts'
+import { type ConnectionHealth, readState, readTraffic } from '#lib/views/admin/gateways.ts'
 
 interface Row extends Pick<BankLine, 'id' | 'name' | 'kind' | 'environment' | 'checked_at'> {
   check_code: string | null
