@@ -298,7 +298,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   const { output: local } = await troco('doctor')
   expect(local).toContain('ok    sign-ups open, new accounts active')
   expect(local).toContain('ok    no mail server: mails are written to the log')
-  expect(local).toContain('ok    1 admins, 1 of them without a second factor')
+  expect(local).toContain('ok    1 admins, 1 of them without two-factor authentication')
   const { url } = await openDatabase()
   const production = {
     ...{ TROCO_ENV: 'production', DATABASE_URL: url, PUBLIC_URL: 'https://x.example' },
@@ -309,7 +309,9 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   const { output, code } = await doctor()
   expect(output).toContain('ok    sign-ups invite, new accounts pending')
   expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)
-  expect(output).toMatch(/^WRONG 1 admins, 1 of them without a second factor: each must add one/m)
+  expect(output).toMatch(
+    /^WRONG 1 admins, 1 of them without two-factor authentication: each must set it up/m,
+  )
   expect(code).toBe(1)
   const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
   expect(withMailServer.output).toContain('ok    mails are sent through mail.example:465')

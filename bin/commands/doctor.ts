@@ -97,17 +97,17 @@ async function reportCollector(): Promise<void> {
 }
 
 async function reportStaff(database: Database): Promise<void> {
-  const { staff, unguarded: withoutSecondFactor } = await countStaff(database)
-  const line = `${staff} admins, ${withoutSecondFactor} of them without a second factor`
-  const isWrong = isStaffFactorRequired() && withoutSecondFactor > 0
-  const advice = ': each must add one under Settings, Security to open the admin pages'
+  const { staff, unguarded } = await countStaff(database)
+  const line = `${staff} admins, ${unguarded} of them without two-factor authentication`
+  const isWrong = isStaffFactorRequired() && unguarded > 0
+  const advice = ': each must set it up under Settings, Security to open the admin pages'
   report(!isWrong, isWrong ? line + advice : line)
 }
 
 async function reportEmails(database: Database): Promise<void> {
-  const { count, names } = await findFoldedEmails(database)
+  const { count, people } = await findFoldedEmails(database)
   if (count === 0) return report(true, 'e-mail addresses of users are lower-case ASCII')
-  const list = names.join(', ')
+  const list = people.map(({ email }) => email).join(', ')
   report(
     false,
     `${count} users cannot sign in by e-mail, correct users.email to lower-case ASCII: ${list}`,

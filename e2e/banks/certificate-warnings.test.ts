@@ -103,7 +103,12 @@ test('the health page warns of it 30 days before, and reports it as a problem on
     )
   expect(await examine(31)).toEqual([])
   expect(await examine(30)).toMatchObject([
-    { level: 'warning', state: 'certificate_ends', figures: { left_s: 30 * 86_400 } },
+    {
+      level: 'warning',
+      state: 'certificate_ends',
+      figures: { left_s: 30 * 86_400 },
+      subjects: [{ kind: 'bank' }],
+    },
   ])
   expect(await examine(-1)).toMatchObject([
     { level: 'problem', state: 'certificate_ended', figures: { since_s: 86_400 } },

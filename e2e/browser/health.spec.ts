@@ -184,6 +184,47 @@ test('a changed audit log and what a bank blocks are named in Portuguese', async
   }
 })
 
+test('each warning leads to the page of what it is about, or to a list', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context, 'Loja do Alerta')
+  const connection = await db().connection.findFirstOrThrow()
+  const person = await db().user.findFirstOrThrow({ where: { isAdmin: true } })
+  const withdrawal = newId()
+  const problem = { level: 'problem', figures: { count: 1, names: '', wrong: 1 } }
+  const about = (kind: string, id: string) => [{ kind, id, name: `${kind} de teste` }]
+  const warnings = [
+    { name: 'ledger', state: 'books_wrong', subjects: about('account', shop.id) },
+    { name: 'gateway', state: 'gateway_down', subjects: about('bank', connection.id) },
+    { name: 'addresses', state: 'addresses_folded', subjects: about('person', person.id) },
+    { name: 'ended', state: 'ends_contradicted', subjects: about('withdrawal', withdrawal) },
+    { name: 'staff', state: 'staff_unguarded' },
+    { name: 'tokens', state: 'tokens_exceed' },
+  ]
+  const paths = [
+    ...[`/admin/accounts/${shop.id}`, `/admin/banks/${connection.id}`],
+    ...[`/admin/people/${person.id}`, `/admin/trace?id=${withdrawal}`],
+    ...['/admin/people?status=without_factor', '/admin/tokens'],
+  ]
+  await signInAsStaff(context)
+  // The application of other tests has none of these problems.
+  await page.route('**/api/admin/health', async route => {
+    const response = await route.fetch()
+    const { data } = await response.json()
+    const checks = warnings.map(warning => ({ ...problem, ...warning }))
+    await route.fulfill({ response, json: { data: { ...data, checks } } })
+  })
+  for (const [index, { name }] of warnings.entries()) {
+    await page.goto('/admin/health')
+    const line = page.getByTestId(`check-${name}`)
+    await expect(line).toHaveCount(1)
+    await line.getByRole('link', { name: /^Ver / }).click()
+    await expect(page).toHaveURL(paths[index] ?? '')
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  }
+})
+
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 

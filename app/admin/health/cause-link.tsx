@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import { JOBS_ID } from '#app/admin/health/jobs.tsx'
 import { WORKERS_ID } from '#app/admin/health/workers.tsx'
 import type { Check } from '#lib/views/admin/schema.ts'
-import type { CheckName } from '#lib/views/admin/states.ts'
+import type { CheckName, Subject } from '#lib/views/admin/states.ts'
 
 export const LINK_CLASS = 'font-semibold text-accent hover:underline'
 
@@ -16,10 +16,9 @@ const CAUSE_PATHS = {
   peopleWithoutFactor: '/admin/people?status=without_factor',
   jobs: `#${JOBS_ID}`,
   workers: `#${WORKERS_ID}`,
-  withdrawal: '/admin/trace',
 } as const
 
-/** Where the cause of a warning is shown; null where a command shows it (docs/decisions/063). */
+/** Where the cause is shown; null where it names its subjects, or a command (docs/decisions/063). */
 const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   workers: 'workers',
   charges: 'jobs',
@@ -33,7 +32,7 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   receivers: 'accounts',
   endpoints: 'accounts',
   mail_server: 'jobs',
-  ended: 'withdrawal',
+  ended: null,
   database: null,
   connections: null,
   transactions: null,
@@ -52,30 +51,32 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   addresses: 'people',
 }
 
-/** Leads to where the cause of a warning is shown. */
-export function CauseLink({ check: { name, figures } }: { check: Check }) {
+const SUBJECT_PATHS: Record<Subject['kind'], (id: string) => string> = {
+  account: id => `/admin/accounts/${id}`,
+  bank: id => `/admin/banks/${id}`,
+  person: id => `/admin/people/${id}`,
+  withdrawal: id => `/admin/trace?id=${id}`,
+}
+
+/** Leads to what the check is about, else to where the cause is shown. */
+export function CauseLink({ check: { name, subjects = [] } }: { check: Check }) {
   const t = useTranslations('health')
   const cause = CAUSES[name]
+  if (subjects.length > 0)
+    return subjects.map(({ kind, id, name }) => (
+      <Link
+        key={id}
+        href={SUBJECT_PATHS[kind](id)}
+        prefetch={false}
+        className={`${LINK_CLASS} block w-fit break-all`}
+      >
+        {t(`subject.${kind}`, { name })}
+      </Link>
+    ))
   if (!cause) return null
-  if (cause === 'withdrawal') return <WithdrawalLinks ids={String(figures.names ?? '')} />
   return (
     <Link href={CAUSE_PATHS[cause]} prefetch={false} className={LINK_CLASS}>
       {t(`cause.${cause}`)}
     </Link>
   )
-}
-
-/** The check names each withdrawal by its id, separated by commas. */
-function WithdrawalLinks({ ids }: { ids: string }) {
-  const t = useTranslations('health')
-  return ids.match(/[\w-]+/g)?.map(id => (
-    <Link
-      key={id}
-      href={`${CAUSE_PATHS.withdrawal}?id=${id}`}
-      prefetch={false}
-      className={`${LINK_CLASS} block w-fit break-all`}
-    >
-      {t('cause.withdrawal', { id })}
-    </Link>
-  ))
 }

@@ -420,7 +420,7 @@ describe('a later answer of the bank that contradicts the end', () => {
       const id = await endAs(outcome)
       expect(await noteContradiction(merchant.id, id, agreed)).toBe(false)
       expect(await examineEnded()).not.toMatchObject({
-        figures: { names: expect.stringContaining(id) },
+        subjects: expect.arrayContaining([{ kind: 'withdrawal', id, name: id }]),
       })
       expect(await noteContradiction(merchant.id, id, reported)).toBe(true)
       expect(await noteContradiction(merchant.id, id, reported)).toBe(false)
@@ -442,7 +442,7 @@ describe('a later answer of the bank that contradicts the end', () => {
       ])
       expect(await examineEnded()).toMatchObject({
         ...{ level: 'problem', state: 'ends_contradicted' },
-        figures: { names: expect.stringContaining(id) },
+        subjects: expect.arrayContaining([{ kind: 'withdrawal', id, name: id }]),
       })
       await expectUnmoved(id)
     },

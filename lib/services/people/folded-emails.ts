@@ -8,9 +8,9 @@ const NAMED_MAX = 5
  */
 export async function findFoldedEmails(
   database: Pick<Database, '$queryRaw'> = db(),
-): Promise<{ count: number; names: string[] }> {
-  const rows = await database.$queryRaw<{ email: string }[]>`
-    SELECT email FROM users
+): Promise<{ count: number; people: { id: string; email: string }[] }> {
+  const rows = await database.$queryRaw<{ id: string; email: string }[]>`
+    SELECT id, email FROM users
     WHERE email <> lower(email COLLATE "C") OR email !~ '^[\\x21-\\x7e]+$' ORDER BY id`
-  return { count: rows.length, names: rows.slice(0, NAMED_MAX).map(({ email }) => email) }
+  return { count: rows.length, people: rows.slice(0, NAMED_MAX) }
 }

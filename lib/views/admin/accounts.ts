@@ -17,6 +17,7 @@ import type {
   FoundAccount,
   PerMode,
 } from '#lib/views/admin/schema.ts'
+import type { Subject } from '#lib/views/admin/states.ts'
 
 const PAGE_SIZE = 25
 const VOLUME_DAYS = 30
@@ -147,4 +148,9 @@ export async function readStatusChange(id: string) {
   if (!account) throw refuse('account_not_found')
   const { since, reason, by } = account.standing
   return { id: account.id, status: account.status, since, reason, by }
+}
+
+export function accountSubjects(accounts: { id: string; name: string }[]): Subject[] {
+  const byId = new Map(accounts.map(account => [account.id, account]))
+  return [...byId.values()].map(({ id, name }) => ({ kind: 'account', id, name }))
 }

@@ -6,6 +6,7 @@ import { connectionName } from '#lib/services/gateway/connection.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { readClosures } from '#lib/services/gateway/opening.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
+import type { Subject } from '#lib/views/admin/states.ts'
 
 /** Maximum rows read per check: more take longer and give the same result. */
 const ROWS_READ_MAX = 20_000
@@ -17,12 +18,17 @@ const CHECK_VALID = '30 seconds'
 const LATE_PAYOUT = '1 hour'
 
 export async function examineGateways(): Promise<Finding[]> {
-  const served = await Promise.all((await listServed()).map(examineGateway))
+  const served = await Promise.all(
+    (await listServed()).map(async connection =>
+      (await examineGateway(connection)).map(finding => aboutBank(finding, connection)),
+    ),
+  )
   const unserved = (await listBanks()).filter(({ gateway }) => !gateway)
   const open = await findWithOpenRows(unserved.map(({ connection: { id } }) => id))
   const missing = unserved.flatMap(({ connection: { id, name }, isAssignable }): Finding[] => {
-    if (open.has(id)) return [{ level: 'problem', state: 'gateway_abandons', figures: { name } }]
-    return isAssignable ? [{ level: 'warning', state: 'gateway_missing', figures: { name } }] : []
+    const about = { figures: { name }, subjects: [{ kind: 'bank' as const, id, name }] }
+    if (open.has(id)) return [{ level: 'problem', state: 'gateway_abandons', ...about }]
+    return isAssignable ? [{ level: 'warning', state: 'gateway_missing', ...about }] : []
   })
   return [...served.flat(), ...missing, ...(await examineClosures())]
 }
@@ -37,8 +43,12 @@ async function examineClosures(): Promise<Finding[]> {
       payouts: minuteText(payoutsUntil),
     }
     const state = closure.isUnlisted ? 'money_out_unlisted' : 'money_out_closed'
-    return { level: 'problem', state, figures }
+    return aboutBank({ level: 'problem', state, figures }, { id, name: figures.name })
   })
+}
+
+function aboutBank(finding: Finding, { id, name }: { id: string; name: string }): Finding {
+  return { ...finding, subjects: [{ kind: 'bank', id, name }] }
 }
 
 /** Such as `2026-11-20 14:05 UTC`; `none` before a list was read. */
@@ -155,11 +165,12 @@ export async function readTraffic(connectionId: string): Promise<Traffic> {
 export async function examineCertificates(now = Date.now()): Promise<Finding[]> {
   const ending = await listEndingCertificates(now)
   if (ending.length === 0) return [{ level: 'ok', state: 'certificates_valid', figures: {} }]
-  return ending.map(({ name, endsAt, isAssignable }): Finding => {
+  return ending.map(({ id, name, endsAt, isAssignable }): Finding => {
     const left_s = Math.round((endsAt.getTime() - now) / 1_000)
+    const subjects: Subject[] = [{ kind: 'bank', id, name }]
     if (left_s > 0)
-      return { level: 'warning', state: 'certificate_ends', figures: { name, left_s } }
+      return { level: 'warning', state: 'certificate_ends', figures: { name, left_s }, subjects }
     const level = isAssignable ? 'problem' : 'warning'
-    return { level, state: 'certificate_ended', figures: { name, since_s: -left_s } }
+    return { level, state: 'certificate_ended', figures: { name, since_s: -left_s }, subjects }
   })
 }

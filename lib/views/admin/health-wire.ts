@@ -3,6 +3,7 @@ import { auditFlaw } from '#lib/base/audit/flaws.ts'
 import { must } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { JOB_KINDS, StuckJob, WorkerLine } from '#lib/views/admin/schema.ts'
+import { SUBJECT_KINDS } from '#lib/views/admin/states.ts'
 
 export const HealthRead = z.object({
   data: z.object({
@@ -13,6 +14,9 @@ export const HealthRead = z.object({
         level: z.enum(['ok', 'warning', 'problem']),
         state: z.string(),
         figures: z.record(z.string(), z.union([z.string(), z.number()])),
+        subjects: z
+          .array(z.object({ kind: z.enum(SUBJECT_KINDS), id: z.uuid(), name: z.string() }))
+          .optional(),
         flaws: z.array(auditFlaw).optional(),
         stuck: z.int().min(1).optional(),
       }),

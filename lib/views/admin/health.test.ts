@@ -38,6 +38,7 @@ import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
 import { FINDING_STATES } from '#lib/views/admin/schema.ts'
 import { CHECK_GROUPS, type CheckName } from '#lib/views/admin/states.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
+import { examineReceivers } from '#lib/views/admin/traffic.ts'
 import en from '#messages/en/health.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/health.json' with { type: 'json' }
 
@@ -97,6 +98,7 @@ test('enabled endpoints whose address is refused are listed, without the path of
       level: 'warning',
       state: 'endpoints_refused',
       figures: { refused: 1, names: 'Loja Saudável (http://51.15.0.9:8080)' },
+      subjects: [{ kind: 'account', id: merchant.id, name: 'Loja Saudável' }],
     })
   } finally {
     vi.restoreAllMocks()
@@ -373,6 +375,9 @@ test('receivers are a warning if most deliveries fail, and not if few do', async
     await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
   await deliverDue()
   expect(await readCheck('receivers')).toEqual(['warning', 'receivers_fail'])
+  expect((await examineReceivers()).subjects).toEqual([
+    { kind: 'account', id: merchant.id, name: 'Loja Saudável' },
+  ])
   await db().$executeRaw`UPDATE delivery_attempts
     SET problem = NULL, problem_code = NULL, problem_params = NULL`
   expect(await readCheck('receivers')).toEqual(['ok', 'receivers_answer'])
@@ -405,6 +410,7 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   expect(checks.find(({ figures }) => figures.name === 'Banco Azul')).toMatchObject({
     ...{ state: 'gateway_answers', level: 'ok' },
     figures: { name: 'Banco Azul', calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
+    subjects: [{ kind: 'bank', id: connectionId, name: 'Banco Azul' }],
   })
   for (const outcome of ['unknown', 'retryable', null]) {
     await deleteCalls()
@@ -518,8 +524,10 @@ test('wrong balances are reported by account, and so are accounts not checked fo
   await expectFinding('ledger', ['problem', 'books_wrong'], setWrong('x: y'), setWrong(null))
   await setWrong('x: y')()
   const { checks } = await readHealth()
-  const { figures } = checks.find(({ name }) => name === 'ledger') ?? {}
-  expect(figures).toMatchObject({ wrong: 1, names: `Loja Saudável (${merchant.id})` })
+  expect(checks.find(({ name }) => name === 'ledger')).toMatchObject({
+    figures: { wrong: 1, names: `Loja Saudável (${merchant.id})` },
+    subjects: [{ kind: 'account', id: merchant.id, name: 'Loja Saudável' }],
+  })
   await setWrong(null)()
   const setCheckedAt = (checkedAt: Date) => () =>
     db().ledgerCheck.updateMany({ where: { accountId: merchant.id }, data: { checkedAt } })
@@ -636,7 +644,10 @@ test('e-mail addresses that were folded otherwise are a warning that names them'
   await db().user.create({ data: { id, email, name: 'İpek', ...proof } })
   const findings = (await readHealth()).checks.filter(({ name }) => name === 'addresses')
   expect(findings).toMatchObject([
-    { level: 'warning', state: 'addresses_folded', figures: { count: 1, names: email } },
+    {
+      ...{ level: 'warning', state: 'addresses_folded', figures: { count: 1, names: email } },
+      subjects: [{ kind: 'person', id, name: email }],
+    },
   ])
   await db().user.delete({ where: { id } })
 })
@@ -656,9 +667,12 @@ test('tokens above the present role of their issuer are a warning that names the
     async () => {
       await setRole('developer')
       const { checks } = await readHealth()
-      const { figures } = checks.find(({ name }) => name === 'tokens') ?? {}
-      expect(figures).toEqual({ exceeding: 1, names: 'ERP (Loja Saudável)' })
-      expect((await examineTokens(1)).figures).toEqual(figures)
+      const found = {
+        figures: { exceeding: 1, names: 'ERP (Loja Saudável)' },
+        subjects: [{ kind: 'account', id: merchant.id, name: 'Loja Saudável' }],
+      }
+      expect(checks.find(({ name }) => name === 'tokens')).toMatchObject(found)
+      expect(await examineTokens(1)).toMatchObject(found)
     },
     () => setRole('owner'),
   )

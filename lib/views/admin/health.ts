@@ -7,6 +7,7 @@ import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { logFailure } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
+import { accountSubjects } from '#lib/views/admin/accounts.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 import {
@@ -29,7 +30,7 @@ import {
   QUEUES,
   type WorkerLine,
 } from '#lib/views/admin/schema.ts'
-import type { CheckName } from '#lib/views/admin/states.ts'
+import type { CheckName, Subject } from '#lib/views/admin/states.ts'
 import { countStuckJobs, listStuckJobs } from '#lib/views/admin/stuck.ts'
 import { examineTokens } from '#lib/views/admin/tokens.ts'
 import { examineMailServer, examineReceivers } from '#lib/views/admin/traffic.ts'
@@ -149,7 +150,8 @@ function assessWorkers(workers: WorkerLine[]): Finding {
 interface LedgerFigures {
   accounts: number
   wrong: number
-  names: string | null
+  /** The first accounts that are wrong. */
+  found: { id: string; name: string }[]
   latest_s: number | null
   /** Seconds since the last check of the account that has waited longest. */
   waits_s: number | null
@@ -160,7 +162,7 @@ interface LedgerFigures {
 export async function examineLedgers(): Promise<Finding[]> {
   const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
     SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
-      'names', (SELECT string_agg(w.name || ' (' || w.id || ')', ', ') FROM (
+      'found', (SELECT COALESCE(json_agg(w), '[]') FROM (
         SELECT b.name, b.id FROM ledger_checks c JOIN accounts b ON b.id = c.account_id
         WHERE c.wrong IS NOT NULL ORDER BY b.id LIMIT 5) w),
       'latest_s', extract(epoch FROM now() - max(k.checked_at))::int,
@@ -174,12 +176,13 @@ export async function examineLedgers(): Promise<Finding[]> {
   return [merchants, { level: 'problem', state: 'house_books_wrong', figures: {} }]
 }
 
-function assessLedgers({ accounts, wrong, names, latest_s, waits_s }: LedgerFigures): Finding {
+function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigures): Finding {
   const figures = {
-    ...{ accounts, wrong, names: names ?? '' },
+    ...{ accounts, wrong, names: found.map(({ id, name }) => `${name} (${id})`).join(', ') },
     ...{ latest_s: latest_s ?? waits_s ?? 0, waits_s: waits_s ?? 0 },
   }
-  if (wrong > 0) return { level: 'problem', state: 'books_wrong', figures }
+  const subjects = accountSubjects(found)
+  if (wrong > 0) return { level: 'problem', state: 'books_wrong', figures, subjects }
   if (accounts === 0) return { level: 'ok', state: 'books_none', figures }
   return (waits_s ?? 0) > UNCHECKED_AFTER_S
     ? { level: 'warning', state: 'books_unchecked', figures }
@@ -193,9 +196,10 @@ export async function examineEnded(): Promise<Finding> {
     WHERE contradicted_at > now() - ${CONTRADICTED_SHOWN_DAYS} * interval '1 day'
     ORDER BY contradicted_at DESC`
   if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }
-  const names = contradicted.slice(0, CONTRADICTED_NAMED_MAX).map(({ id }) => id)
-  const figures = { count: contradicted.length, names: names.join(', ') }
-  return { level: 'problem', state: 'ends_contradicted', figures }
+  const named = contradicted.slice(0, CONTRADICTED_NAMED_MAX)
+  const subjects = named.map(({ id }): Subject => ({ kind: 'withdrawal', id, name: id }))
+  const figures = { count: contradicted.length }
+  return { level: 'problem', state: 'ends_contradicted', figures, subjects }
 }
 
 function examineAddress(): Finding {
@@ -216,11 +220,12 @@ async function examineStaff(): Promise<Finding> {
 }
 
 async function examineEmails(): Promise<Finding> {
-  const { count, names } = await findFoldedEmails()
+  const { count, people } = await findFoldedEmails()
   if (count === 0) return { level: 'ok', state: 'addresses_plain', figures: {} }
   return {
     level: 'warning',
     state: 'addresses_folded',
-    figures: { count, names: names.join(', ') },
+    figures: { count, names: people.map(({ email }) => email).join(', ') },
+    subjects: people.map(({ id, email }) => ({ kind: 'person', id, name: email })),
   }
 }

@@ -4,6 +4,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { ProblemCode } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { findTarget } from '#lib/services/webhooks/target.ts'
+import { accountSubjects } from '#lib/views/admin/accounts.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 
 /** Endpoints examined at most, newest first: each distinct host costs a DNS query. */
@@ -17,6 +18,7 @@ const TIMEOUT_MS = 2_000
 const REFUSED_CODES: ProblemCode[] = ['leads_back', 'name_denied', 'address_denied']
 
 interface EndpointRow {
+  account_id: string
   account: string
   mode: Mode
   url: string
@@ -28,7 +30,7 @@ const verdicts = new Map<string, { until: number; isRefused: boolean | null }>()
 /** Finds enabled endpoints whose address is refused, for example since a setting has changed. */
 export async function examineEndpoints(resolve?: ResolveName): Promise<Finding> {
   const endpoints = await queryRows<EndpointRow>(Prisma.sql`
-    SELECT json_build_object('account', a.name, 'mode', p.mode, 'url', p.url)::text AS json
+    SELECT json_build_object('account_id', a.id, 'account', a.name, 'mode', p.mode, 'url', p.url)::text AS json
     FROM (SELECT * FROM webhook_endpoints WHERE deleted_at IS NULL AND disabled_at IS NULL
       ORDER BY created_at DESC LIMIT ${ENDPOINTS_READ_MAX}) p
     JOIN accounts a ON a.id = p.account_id`)
@@ -40,9 +42,13 @@ export async function examineEndpoints(resolve?: ResolveName): Promise<Finding> 
   const refused = endpoints.filter(endpoint => verdicts.get(keyOf(endpoint))?.isRefused)
   if (refused.length === 0) return { level: 'ok', state: 'endpoints_allowed', figures: {} }
   // The path of a URL may contain a secret.
-  const names = refused.map(({ account, url }) => `${account} (${new URL(url).origin})`)
-  const figures = { refused: refused.length, names: names.slice(0, NAMES_MAX).join(', ') }
-  return { level: 'warning', state: 'endpoints_refused', figures }
+  const named = refused.slice(0, NAMES_MAX)
+  const names = named.map(({ account, url }) => `${account} (${new URL(url).origin})`)
+  const figures = { refused: refused.length, names: names.join(', ') }
+  const subjects = accountSubjects(
+    named.map(({ account_id, account }) => ({ id: account_id, name: account })),
+  )
+  return { level: 'warning', state: 'endpoints_refused', figures, subjects }
 }
 
 async function refreshVerdict(endpoint: EndpointRow, resolve?: ResolveName): Promise<void> {

@@ -10,7 +10,7 @@ import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
 import { END_OUTCOMES } from '#lib/rooms/withdrawals/states.ts'
 import type { RejectionCode } from '#lib/services/gateway/rejection.ts'
 import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
-import type { CheckName } from '#lib/views/admin/states.ts'
+import type { CheckName, Subject } from '#lib/views/admin/states.ts'
 
 export const reasonRequest = z.object({
   reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
@@ -162,6 +162,7 @@ export type BadState = (typeof FINDING_STATES.bad)[number]
 /** Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = {
   figures: Record<string, number | string>
+  subjects?: Subject[]
   /** Of the audit log. */
   flaws?: AuditFlaw[]
 } & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })

@@ -17,5 +17,14 @@ export const CHECK_GROUPS = {
   house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
 } as const
 
+export const SUBJECT_KINDS = ['account', 'bank', 'person', 'withdrawal'] as const
+
+/** What a finding is about, if it has a page of its own. */
+export interface Subject {
+  kind: (typeof SUBJECT_KINDS)[number]
+  id: string
+  name: string
+}
+
 export type CheckGroupName = keyof typeof CHECK_GROUPS
 export type CheckName = (typeof CHECK_GROUPS)[CheckGroupName][number]

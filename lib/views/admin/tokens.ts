@@ -6,7 +6,7 @@ import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
 import { readTokens, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
-import { accountSearchCondition } from '#lib/views/admin/accounts.ts'
+import { accountSearchCondition, accountSubjects } from '#lib/views/admin/accounts.ts'
 import type { Finding, TOKEN_FILTERS, TokenLine } from '#lib/views/admin/schema.ts'
 
 const PAGE_SIZE = 25
@@ -71,6 +71,7 @@ function statusCondition(status: TokensQuery['status']): Prisma.Sql {
 interface ExaminedToken {
   id: string
   accountId: string
+  account: string
   name: string
   issuedBy: string
   permissions: Permission[]
@@ -78,7 +79,7 @@ interface ExaminedToken {
 
 /** Checks that every active token stays within the present role of its issuer. */
 export async function examineTokens(batchMax = EXAMINED_MAX): Promise<Finding> {
-  const names: string[] = []
+  const named: ExaminedToken[] = []
   let exceeding = 0
   let batch: ExaminedToken[]
   for (let last: ExaminedToken | undefined; ; last = batch.at(-1)) {
@@ -88,18 +89,19 @@ export async function examineTokens(batchMax = EXAMINED_MAX): Promise<Finding> {
       exceedsIssuer(token, findPerson(token.accountId, token.issuedBy)?.role),
     )
     exceeding += found.length
-    names.push(...found.slice(0, NAMED_MAX - names.length).map(({ name }) => name))
+    named.push(...found.slice(0, NAMED_MAX - named.length))
     if (batch.length < batchMax) break
   }
-  return exceeding === 0
-    ? { level: 'ok', state: 'tokens_covered', figures: {} }
-    : { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names: names.join(', ') } }
+  if (exceeding === 0) return { level: 'ok', state: 'tokens_covered', figures: {} }
+  const names = named.map(({ name, account }) => `${name} (${account})`).join(', ')
+  const subjects = accountSubjects(named.map(({ accountId: id, account: name }) => ({ id, name })))
+  return { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names }, subjects }
 }
 
 /** Reads active tokens of members, in the order of the primary key, after the token `last`. */
 function readExamined(last: ExaminedToken | undefined, limit: number): Promise<ExaminedToken[]> {
   const columns = Prisma.sql`t.id, t.account_id AS "accountId", t.permissions,
-    t.name || ' (' || a.name || ')' AS name, t.issued_by AS "issuedBy"`
+    t.name, a.name AS account, t.issued_by AS "issuedBy"`
   const after = last
     ? Prisma.sql`AND (t.account_id, t.id) > (${last.accountId}::uuid, ${last.id}::uuid)`
     : Prisma.empty

@@ -1,12 +1,15 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
+import { accountSubjects } from '#lib/views/admin/accounts.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
+import type { Subject } from '#lib/views/admin/states.ts'
 
 /** Maximum rows read per check: more take longer and give the same result. */
 const ROWS_READ_MAX = 20_000
 /** Minimum sample: fewer attempts say nothing about receivers in general. */
 const ATTEMPTS_MIN = 10
+const FAILING_NAMED_MAX = 5
 const FAILING_SHARE = 0.5
 
 /** Judges by first attempts (stored body, indexed by time): dead receivers are retried often. */
@@ -24,9 +27,19 @@ export async function examineReceivers(): Promise<Finding> {
   )
   if (!figures || figures.tried === 0) return { level: 'ok', state: 'receivers_quiet', figures: {} }
   const isFailing = figures.tried >= ATTEMPTS_MIN && figures.failed / figures.tried >= FAILING_SHARE
-  return isFailing
-    ? { level: 'warning', state: 'receivers_fail', figures }
-    : { level: 'ok', state: 'receivers_answer', figures }
+  if (!isFailing) return { level: 'ok', state: 'receivers_answer', figures }
+  return { level: 'warning', state: 'receivers_fail', figures, subjects: await listFailing() }
+}
+
+/** Lists the accounts with most failed attempts in the last hour. */
+async function listFailing(): Promise<Subject[]> {
+  const accounts = await queryRows<{ id: string; name: string }>(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name)::text AS json
+    FROM (SELECT account_id FROM delivery_attempts
+      WHERE created_at > now() - interval '1 hour' AND request_body IS NOT NULL AND problem IS NOT NULL
+      ORDER BY created_at DESC LIMIT ${ROWS_READ_MAX}) t JOIN accounts a ON a.id = t.account_id
+    GROUP BY a.id ORDER BY count(*) DESC LIMIT ${FAILING_NAMED_MAX}`)
+  return accountSubjects(accounts)
 }
 
 /** Checks that mails are sent. Sent mails leave no row, so the table is small. */
