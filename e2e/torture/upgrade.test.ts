@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -18,7 +19,13 @@ const LANE_COUNT = 16
 const PHASE_MS = 10_000
 const WAIT_MAX_MS = 1_000
 
+const NEWEST_MIGRATION = readdirSync('prisma/migrations', { withFileTypes: true })
+  .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
+  .toSorted()
+  .at(-1)
+
 const before = CHARGE_COUNT > 0 ? openVersionBefore(FIRST_MIGRATION) : null
+const last = CHARGE_COUNT > 0 ? openVersionBefore(NEWEST_MIGRATION ?? '') : null
 if (CHARGE_COUNT > 0 && !before)
   process.stdout.write(
     'The upgrade is not tried: without the history of git there is no old code\n',
@@ -106,7 +113,30 @@ function watchLocks(url: string): () => Promise<number> {
 afterAll(async () => {
   await cleanUp()
   before?.remove()
+  last?.remove()
 })
+
+test.skipIf(!last)(
+  'the version before starts and serves on the schema of this one',
+  async () => {
+    if (!last) return
+    const { url, ownerUrl } = await openForTest(makeFolder())
+    const settings = { DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl, TROCO_DATA: makeFolder() }
+    const migrated = await runTroco(['migrate'], settings)
+    expect(migrated.code, migrated.output).toBe(0)
+    const args = ['account', 'create', '--name', 'Loja', '--email', 'owner@example.com']
+    const account = last.runTroco(args, settings)
+    const token = last.runTroco(['token', 'create', '--account', account, '--name', 'x'], settings)
+    const old = await startApiProcess(settings, last.folder)
+    const { status, body } = await call(old.url, 'POST', '/transactions', { token, body: CHARGE })
+    expect(status).toBe(200)
+    const path = `/sandbox/transactions/${body.data.transaction_id}`
+    const paid = await call(old.url, 'POST', path, { token, body: { outcome: 'paid' } })
+    expect(paid.status).toBe(200)
+    await old.close()
+  },
+  300_000,
+)
 
 describe.skipIf(!before)('an upgrade from the version before', () => {
   test(`of ${CHARGE_COUNT} charges fails no request, and lets none wait`, async () => {
