@@ -10,6 +10,7 @@ import { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { Client, Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '#lib/base/db/migrate.ts'
+import { withMigratorLock } from '#lib/base/db/migrator-lock.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
@@ -199,6 +200,21 @@ describe('the lock of migrators', () => {
     )
     await other.query(`SELECT pg_advisory_unlock(${LOCK})`)
     expect(await applied).toEqual(['3_third'])
+  })
+
+  test('is waited for no longer than the limit, and the error names who holds it', async () => {
+    await other.query(`SELECT pg_advisory_lock(${LOCK})`)
+    const { rows } = await other.query('SELECT pg_backend_pid() AS pid')
+    let hasWorked = false
+    const work = async () => {
+      hasWorked = true
+    }
+    const waited = withMigratorLock(url, work, 0.001)
+    await expectSetupFailure(waited, new RegExp(`0.001 minutes \\(session ${rows[0].pid} of`))
+    expect(hasWorked).toBe(false)
+    await other.query(`SELECT pg_advisory_unlock(${LOCK})`)
+    await withMigratorLock(url, work)
+    expect(hasWorked).toBe(true)
   })
 
   test('may be lost with its connection: no migration runs twice', async () => {

@@ -10,13 +10,17 @@ const LOCK_ID = 72_707_369
 /** Without parameters, which would keep its snapshot: an index build would wait for its end. */
 const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${LOCK_ID}) AS held`
 const POLL_MS = 100
-const WAIT_MAX_MS = 10 * 60_000
+const WAIT_MAX_MINUTES = 10
 
 /**
  * Works as the only migrator. A transaction of a connection of its own holds the lock, so that it
  * ends with either, also behind a pooler, which gives each transaction another session.
  */
-export function withMigratorLock<T>(url: string, work: () => Promise<T>): Promise<T> {
+export function withMigratorLock<T>(
+  url: string,
+  work: () => Promise<T>,
+  waitMaxMinutes = WAIT_MAX_MINUTES,
+): Promise<T> {
   return withClient(url, 'DATABASE_URL', async client => {
     const began = Date.now()
     for (let isReported = false; ; isReported = true) {
@@ -24,9 +28,9 @@ export function withMigratorLock<T>(url: string, work: () => Promise<T>): Promis
       if (attempt) return attempt.result
       const holder = await describeHolder(client)
       if (!isReported) log().warn({ holder }, 'another process migrates the database: waiting')
-      if (Date.now() - began > WAIT_MAX_MS) {
+      if (Date.now() - began > waitMaxMinutes * 60_000) {
         throw setupError(
-          `Another process has held the lock of migrations for 10 minutes (${holder ?? 'unknown'}): wait until it has finished, or end that session, then start again`,
+          `Another process has held the lock of migrations for ${waitMaxMinutes} minutes (${holder ?? 'unknown'}): wait until it has finished, or end that session, then start again`,
         )
       }
       await sleep(POLL_MS)
