@@ -15,6 +15,7 @@ import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
 import { readEventRange } from '#lib/services/webhooks/feed.ts'
+import { hasDelivered } from '#lib/services/webhooks/queries.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
@@ -74,6 +75,23 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
     3, 4,
   ])
   await expectBalancedLedger(otherMerchant.id)
+})
+
+test('a delivered webhook stays a done step after its delivery was deleted', async () => {
+  const receiver = await openReceiver()
+  const otherMerchant = await makeMerchant()
+  await addEndpoint(otherMerchant, receiver.url)
+  await createPaidCharge(otherMerchant)
+  await deliverDue()
+  await runAsOwner(
+    `UPDATE events SET created_at = '${daysAgo(91).toISOString()}'
+     WHERE account_id = '${otherMerchant.id}'`,
+  )
+  expect(await pruneEvents()).toBe(1)
+  expect(await deliveriesOf(otherMerchant)).toEqual([])
+  expect(await hasDelivered(otherMerchant.id, 'test')).toBe(true)
+  expect(await hasDelivered(otherMerchant.id, 'live')).toBe(false)
+  await receiver.close()
 })
 
 test('deleting events does not read the deliveries of the other events of their account', async () => {

@@ -98,7 +98,7 @@ async function findEndpoint(
 /** Maximum latest deliveries searched: after so many failures, first steps no longer matter. */
 const DELIVERIES_READ_MAX = 1_000
 
-/** Returns whether a webhook was ever delivered, and stores it, because deliveries are pruned. */
+/** Returns whether a webhook was ever delivered, and stores it, as pruning does. */
 export async function hasDelivered(accountId: string, mode: Mode): Promise<boolean> {
   const [found] = await db().$queryRaw<{ isStored: boolean; isFound: boolean }[]>`
     SELECT s.first_delivered_at IS NOT NULL AS "isStored", EXISTS (SELECT FROM (
