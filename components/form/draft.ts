@@ -17,13 +17,15 @@ const AGE_MAX_MS = 60 * 60_000
 
 type Owner = Pick<ApiScope, 'userId' | 'accountId'>
 
+export type DraftField = [name: string, value: string]
+
 interface Draft extends Owner {
   path: string
   /** Which form of the page: see `identify`. */
   form: string
   savedAtMs: number
-  /** Names and values in the order of the form; those of checkboxes are `on` or empty. */
-  fields: [name: string, value: string][]
+  /** In the order of the form; values of checkboxes are `on` or empty. */
+  fields: DraftField[]
 }
 
 /**
@@ -72,15 +74,12 @@ function identify(form: HTMLFormElement): string {
 }
 
 function saveDraft(form: HTMLFormElement, place: Place): void {
-  const fields = listInputs(form).map((input): Draft['fields'][number] => [
-    keyOf(input),
-    readValue(input),
-  ])
+  const fields = listInputs(form).map((input): DraftField => [keyOf(input), readValue(input)])
   const draft: Draft = { ...place, savedAtMs: Date.now(), fields }
   sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft))
 }
 
-/** Announces the names of a draft's fields, before their values are put back, so that their rows can be added. */
+/** Announces a draft's fields, before their values are put back, so that their rows can be added. */
 export const DRAFT_EVENT = 'troco-draft'
 /** For so long, fields that appear get the values of the draft. */
 const RESTORE_MAX_MS = 2_000
@@ -100,7 +99,7 @@ function restoreDraft(form: HTMLFormElement, place: Place): boolean {
       values.delete(key)
     }
   }
-  dispatchEvent(new CustomEvent(DRAFT_EVENT, { detail: [...values.keys()] }))
+  dispatchEvent(new CustomEvent(DRAFT_EVENT, { detail: draft.fields }))
   restore()
   const observer = new MutationObserver(restore)
   observer.observe(form, { childList: true, subtree: true })

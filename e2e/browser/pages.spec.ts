@@ -117,6 +117,7 @@ test.describe('on a desktop, in Portuguese', () => {
       for (const [name, value] of Object.entries({ ...PAYER, ...ROWS, amount: '59,90' }))
         await expect(page.locator(`[name="${name}"]`)).toHaveValue(value)
       await expect(page.locator('[name="items.2.name"]')).toHaveCount(0)
+      await expect(page.locator('fieldset :focus')).toHaveCount(0)
       await page.getByRole('button', { name: 'Remover item 2' }).click()
       await submit.click()
       await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 59,90')
@@ -147,6 +148,38 @@ test.describe('on a desktop, in Portuguese', () => {
 
   test.describe('a draft', () => {
     test.use({ expectedStatuses: [401] })
+
+    test('of a charge opens the section of options only for what it changes there', async ({
+      page,
+      context,
+    }) => {
+      const { id, email, password } = await openPerson(context)
+      await context.clearCookies()
+      await page.goto('/login?next=/test/charges/new')
+      await fillSignIn(page, email, password, { isOnLogin: true })
+      const name = page.locator('[name=client_name]')
+      const options = page.locator('details')
+      const loseSession = async () => {
+        await db().userSession.deleteMany({ where: { userId: id } })
+        await page.getByRole('button', { name: 'Criar cobrança' }).click()
+        await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+        await fillSignIn(page, email, password, { isOnLogin: true })
+        await expect(page).toHaveURL('/test/charges/new')
+      }
+      await page.locator('[name=amount]').fill('10')
+      await name.fill('Ana Souza')
+      await page.locator('[name=client_email]').fill('ana@example.com')
+      await page.locator('[name=client_doc]').fill('529.982.247-25')
+      await page.locator('[name=client_phone]').fill('+55 11 98765-4321')
+      await loseSession()
+      await expect(name).toHaveValue('Ana Souza')
+      await expect(options).not.toHaveAttribute('open')
+      await page.getByText('Mais opções').click()
+      await page.getByLabel('Expira em').selectOption('7 dias')
+      await loseSession()
+      await expect(page.getByLabel('Expira em')).toHaveValue('604800')
+      await expect(options).toHaveAttribute('open', '')
+    })
 
     test('returns to its own form, and never to another user who signs in in this tab', async ({
       page,

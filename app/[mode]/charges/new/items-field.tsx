@@ -19,7 +19,7 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
   const t = useTranslations('newCharge')
   const locale = useLocale()
   const [sum, setSum] = useState<number | null>(null)
-  const { ids, add, remove } = useRows('items', onRowsChange)
+  const { ids, addedId, add, remove } = useRows('items', onRowsChange)
   const updateSum = (form: HTMLFormElement | null, rowIds: number[]) =>
     setSum(form ? sumItems(new FormData(form), locale, rowIds) : null)
   const onInput = (event: SyntheticEvent<HTMLFieldSetElement>) =>
@@ -34,6 +34,7 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
           key={id}
           id={id}
           number={index + 1}
+          isAdded={id === addedId}
           hasProblem={problem !== null}
           onRemove={form => {
             remove(id)
@@ -60,17 +61,18 @@ export function ItemsField({ amountText, onRowsChange, problem }: ItemsFieldProp
 interface ItemRowProps {
   id: number
   number: number
+  isAdded: boolean
   hasProblem: boolean
   onRemove: (form: HTMLFormElement | null) => void
 }
 
-function ItemRow({ id, number, hasProblem, onRemove }: ItemRowProps) {
+function ItemRow({ id, number, isAdded, hasProblem, onRemove }: ItemRowProps) {
   const t = useTranslations('newCharge')
   const price = useMoneyInput({}, hasProblem)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto] gap-2 md:grid-cols-[minmax(0,1fr)_90px_140px_auto]">
       <RowInput
-        autoFocus
+        autoFocus={isAdded}
         name={rowFieldName('items', id, 'name')}
         label={t('itemName', { number })}
         placeholder={t('namePlaceholder')}

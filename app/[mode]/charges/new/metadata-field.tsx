@@ -11,7 +11,7 @@ interface MetadataFieldProps {
 
 export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
   const t = useTranslations('newCharge')
-  const { ids, add, remove } = useRows('metadata', onRowsChange)
+  const { ids, addedId, add, remove } = useRows('metadata', onRowsChange)
   return (
     <fieldset name="metadata" tabIndex={-1} className="grid gap-2.5">
       <legend className="mb-1.5 font-semibold text-small">{t('metadata')}</legend>
@@ -20,7 +20,7 @@ export function MetadataField({ onRowsChange, problem }: MetadataFieldProps) {
         return (
           <div key={id} className="grid grid-cols-[minmax(0,1fr)_minmax(0,1.6fr)_auto] gap-2">
             <RowInput
-              autoFocus
+              autoFocus={id === addedId}
               name={rowFieldName('metadata', id, 'key')}
               label={t('metadataKey', { number })}
               placeholder={t('keyPlaceholder')}

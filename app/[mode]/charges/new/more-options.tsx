@@ -5,12 +5,13 @@ import { useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import {
   EXPIRY_CHOICES,
+  ROW_LISTS,
   toLargestUnit,
   UNIT_SECONDS,
   type Unit,
 } from '#app/[mode]/charges/new/new-charge.ts'
 import type { ProblemFor } from '#app/[mode]/charges/new/payer-fields.tsx'
-import { useDraftedNames } from '#app/[mode]/charges/new/rows.tsx'
+import { useDraftedFields } from '#app/[mode]/charges/new/rows.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
@@ -44,9 +45,15 @@ export function MoreOptions({
     const input = details.current.querySelector<HTMLElement>(`[name="${firstInvalid}"]`)
     if (isHidden || isReferenceTaken) input?.focus()
   }, [firstInvalid, isReferenceTaken])
-  // Else the user would not see what is there again.
-  useDraftedNames(() => {
-    if (details.current) details.current.open = true
+  // Otherwise the user would not see that the draft changes something in this section.
+  useDraftedFields(fields => {
+    const section = details.current
+    if (!section) return
+    const isChanged = fields.some(([name, value]) => {
+      const input = section.querySelector<HTMLInputElement>(`[name="${name}"]`)
+      return input ? input.value !== value : ROW_LISTS.some(list => name.startsWith(`${list}.`))
+    })
+    if (isChanged) section.open = true
   })
   return (
     <details ref={details} className="group rounded-control border border-line">

@@ -14,7 +14,8 @@ export function toLargestUnit(seconds: number): { count: number; unit: Unit | 's
   return match ? { unit: match[0], count: seconds / match[1] } : { unit: 'seconds', count: seconds }
 }
 
-export type RowList = 'items' | 'metadata'
+export const ROW_LISTS = ['items', 'metadata'] as const
+export type RowList = (typeof ROW_LISTS)[number]
 
 /** Returns the name of an input in a row, such as `items.1.price`. */
 export function rowFieldName(list: RowList, id: number, part: string): string {
@@ -22,8 +23,11 @@ export function rowFieldName(list: RowList, id: number, part: string): string {
 }
 
 /** Returns the ids of the rows to which inputs of these names belong. */
-export function listRowIds(list: RowList, names: readonly string[]): number[] {
-  const parts = names.map(name => name.split('.')).filter(([start]) => start === list)
+export function listRowIds(
+  list: RowList,
+  fields: readonly [name: string, value: string][],
+): number[] {
+  const parts = fields.map(([name]) => name.split('.')).filter(([start]) => start === list)
   return [...new Set(parts.map(([, id]) => Number(id)))]
 }
 

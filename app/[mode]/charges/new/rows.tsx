@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react'
 import { listRowIds, type RowList } from '#app/[mode]/charges/new/new-charge.ts'
-import { DRAFT_EVENT } from '#components/form/draft.ts'
+import { DRAFT_EVENT, type DraftField } from '#components/form/draft.ts'
 import { Button } from '#components/ui/button.tsx'
 
 interface RowInputProps extends ComponentProps<'input'> {
@@ -51,9 +51,11 @@ export function AddRow({ label, onClick }: { label: string; onClick: () => void 
   )
 }
 
-/** Calls back with the names of a draft's fields, before their values are put back. */
-export function useDraftedNames(onDraft: (names: string[]) => void): void {
-  const onEvent = useEffectEvent((event: Event) => onDraft((event as CustomEvent<string[]>).detail))
+/** Calls back with the fields of a draft, before their values are put back. */
+export function useDraftedFields(onDraft: (fields: DraftField[]) => void): void {
+  const onEvent = useEffectEvent((event: Event) =>
+    onDraft((event as CustomEvent<DraftField[]>).detail),
+  )
   useEffect(() => {
     addEventListener(DRAFT_EVENT, onEvent)
     return () => removeEventListener(DRAFT_EVENT, onEvent)
@@ -63,21 +65,24 @@ export function useDraftedNames(onDraft: (names: string[]) => void): void {
 /** Manages rows of a form. Stable ids preserve the typed values when another row is removed. */
 export function useRows(list: RowList, onRowsChange: (ids: number[]) => void) {
   const [ids, setIds] = useState<number[]>([])
+  /** Gets the focus when it appears; rows of a draft do not. */
+  const [addedId, setAddedId] = useState<number | null>(null)
   const lastId = useRef(0)
   const updateIds = (nextIds: number[]) => {
     setIds(nextIds)
     onRowsChange(nextIds)
   }
-  useDraftedNames(names => {
-    const drafted = listRowIds(list, names)
+  useDraftedFields(fields => {
+    const drafted = listRowIds(list, fields)
     if (drafted.length === 0) return
     lastId.current = Math.max(...drafted)
     updateIds(drafted)
   })
   const add = () => {
     lastId.current += 1
+    setAddedId(lastId.current)
     updateIds([...ids, lastId.current])
   }
   const remove = (id: number) => updateIds(ids.filter(otherId => otherId !== id))
-  return { ids, add, remove }
+  return { ids, addedId, add, remove }
 }
