@@ -33,7 +33,7 @@ export function refusedFieldOf(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   if (error.code === 'insufficient_balance') return 'amount'
   if (error.code === 'external_id_used') return 'external_id'
-  return FIELD_CODES.test(error.code) ? (Object.keys(error.fields)[0] ?? null) : null
+  return FIELD_CODES.includes(error.code) ? (Object.keys(error.fields)[0] ?? null) : null
 }
 
 interface ReviewProps {

@@ -7,6 +7,7 @@ import {
   signInAsDemo,
   test,
 } from '#e2e/browser/app.ts'
+import { watchRequests } from '#e2e/browser/request-watch.ts'
 import { API_REFUSALS } from '#lib/base/api-refusals.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
@@ -101,7 +102,9 @@ test.describe('the documentation', () => {
   }) => {
     const requested: string[] = []
     page.on('request', request => requested.push(new URL(request.url()).pathname))
-    await page.goto('/docs/en/get-charge', { waitUntil: 'networkidle' })
+    const waitForQuiet = await watchRequests(page)
+    await page.goto('/docs/en/get-charge')
+    await waitForQuiet()
     expect(requested).toContain('/docs/assets/reader.js')
     expect(requested).not.toContain('/docs/assets/trial.js')
     await page.getByRole('button', { name: 'Try it' }).click()

@@ -2,6 +2,7 @@ import { expect, readSetting, test } from '#e2e/browser/app.ts'
 import { pressOn, tabTo, typeInto, visitStops } from '#e2e/browser/keyboard.ts'
 import { openShop, signOut } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
+import { watchRequests } from '#e2e/browser/request-watch.ts'
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
 import { call } from '#lib/testing/call.ts'
 
@@ -134,9 +135,10 @@ test.describe('at 200 %', () => {
     }
     for (let index = 0; index < 5; index++)
       await call(readSetting('BASE_URL'), 'POST', '/transactions', { token, body })
+    const waitForQuiet = await watchRequests(page)
     for (const path of PAGES) {
       await page.goto(`/test/${path}`)
-      await page.waitForLoadState('networkidle')
+      await waitForQuiet()
       expect(await findUnreadable(page), path).toEqual([])
       expect(await visitStops(page), path).toEqual([])
     }

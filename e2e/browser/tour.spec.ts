@@ -10,6 +10,7 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 import { findShopAccount, signOut } from '#e2e/browser/merchant.ts'
+import { watchRequests } from '#e2e/browser/request-watch.ts'
 import { db } from '#lib/base/db/client.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
@@ -97,11 +98,12 @@ for (const { locale, themes, details } of TOURS) {
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })
       let turn = chooseSeed()
+      const waitForQuiet = await watchRequests(page)
       const visitPage = async (name: string, address: string) => {
         turn += 1
         const checkedSize = CHECKED_SIZES[turn % CHECKED_SIZES.length]
         await page.goto(address)
-        await page.waitForLoadState('networkidle')
+        await waitForQuiet()
         for (const size of ['desk', 'phone'] as const) {
           await page.setViewportSize(SIZES[size])
           const width = await page.locator('html').evaluate(html => html.scrollWidth)

@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction, Socket } from 'node:net'
 import { connect, createSecureContext, TLSSocket } from 'node:tls'
 import { hostnameOf } from '#lib/base/addresses.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Identity } from '#lib/services/gateway/api-pix/credentials.ts'
 import { codeOf, LIMITS } from '#lib/services/gateway/api-pix/exchange.ts'
 import { judge } from '#lib/services/gateway/api-pix/outcomes.ts'
@@ -14,7 +15,7 @@ const HTTPS_PORT = 443
 /** Examines the client certificate. That its key fits was proven when the credentials were parsed. */
 export function examineCertificate(identity: Identity, now = Date.now()): BankFinding {
   const validity = readValidity(identity)
-  if (!validity) throw new Error('The credentials have no certificate')
+  if (!validity) throw new Invariant('The credentials have no certificate')
   const [from, until] = validity
   const params = { from: from.toISOString(), until: until.toISOString() }
   const leftMs = until.getTime() - now
