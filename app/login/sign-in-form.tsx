@@ -10,6 +10,7 @@ import {
   signIn,
   signInWithPasskey,
 } from '#components/form/auth-calls.ts'
+import { delayText } from '#components/format/duration.ts'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -78,7 +79,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
 
   const notice = problem ? (
     <Notice tone="bad" icon={CircleAlert} role="alert">
-      {problems[problem].replace('{time}', formatWait(waitS))}
+      {problems[problem].replace('{time}', delayText(waitS))}
     </Notice>
   ) : null
   if (step) {
@@ -142,11 +143,6 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
       {children}
     </>
   )
-}
-
-/** Formats a wait with units that are the same in both languages. */
-function formatWait(seconds: number): string {
-  return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
 
 function findPasswordInput(form: HTMLFormElement | null) {

@@ -1,5 +1,8 @@
 import { callerMessage, type Refusal } from '#lib/base/refusal-headers.ts'
 
+/** Of `end_refused` and `opening_refused`, which two admins agree on. */
+export const PROPOSAL_ENDED = 'This proposal was replaced, has expired or was carried out'
+
 /** Refusals that API clients never get: those of the pages, the command line and bank notices. */
 export const PAGE_REFUSALS = {
   length_required: { status: 411, message: 'Length required' },

@@ -20,7 +20,7 @@ export function writeOffClaim(
   actor: Actor,
 ): Promise<number> {
   return transaction(async tx => {
-    if (!isUuid(accountId)) throw refuse('not_found', 'Account not found')
+    if (!isUuid(accountId)) throw refuse('account_not_found')
     const { claim } = await lockDisputes(tx, accountId, mode)
     if (claim === 0) throw refuse('not_found', 'The account owes nothing')
     const writtenOff = amount ?? claim

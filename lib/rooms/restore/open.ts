@@ -2,6 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { PROPOSAL_ENDED } from '#lib/base/page-refusals.ts'
 import { wakeSenders } from '#lib/services/gateway/closures.ts'
 import { insertProposal, lockProposal, openClosures } from '#lib/services/gateway/opening.ts'
 import { areTwoAdmins, lockSecondAdmin } from '#lib/services/people/admins.ts'
@@ -34,8 +35,7 @@ export async function openMoneyOut(opening: Opening): Promise<'proposed' | 'open
   }
   await transaction(async tx => {
     const proposal = await lockProposal(tx, connectionId, proposalId)
-    if (!proposal)
-      throw refuse('opening_refused', 'This proposal was replaced, has expired or was carried out')
+    if (!proposal) throw refuse('opening_refused', PROPOSAL_ENDED)
     if (!(await lockSecondAdmin(tx, proposal.by, by))) throw refuse('end_by_other')
     await open(tx, opening, actor)
   })

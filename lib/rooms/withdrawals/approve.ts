@@ -13,8 +13,8 @@ import { lockDisputes } from '#lib/services/ledger/owed.ts'
 import {
   type Approver,
   lockApprover,
+  mayApproveSql,
   vouchedRows,
-  vouchersSql,
 } from '#lib/services/people/approvers.ts'
 
 export interface Decision {
@@ -57,7 +57,7 @@ function releaseSql({ accountId, mode, id, by }: Decision, approver: Approver): 
         FROM accounts a CROSS JOIN ${vouchedRows([approver])}
         WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND w.id = ${id}::uuid
           AND a.id = w.account_id AND w.status = 'pending' AND w.approval_due_at > now()
-          AND NOT w.approval_barred && ${vouchersSql}
+          AND ${mayApproveSql('w.approval_barred')}
         RETURNING w.*`,
       noted,
     })}

@@ -3,6 +3,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { PROPOSAL_ENDED } from '#lib/base/page-refusals.ts'
 import { endWithdrawal, explainNotEndable, standingSql } from '#lib/rooms/withdrawals/end.ts'
 import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
 import { lockSecondAdmin } from '#lib/services/people/admins.ts'
@@ -42,5 +43,5 @@ async function findProposal(tx: Tx, accountId: string, id: string, proposalId: s
     FROM withdrawals w WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
       AND w.ended_at IS NULL AND ${standingSql(proposalId)}`
   if (proposal) return proposal
-  throw refuse('end_refused', 'This proposal was replaced, has expired or was carried out')
+  throw refuse('end_refused', PROPOSAL_ENDED)
 }

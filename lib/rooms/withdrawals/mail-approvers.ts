@@ -5,7 +5,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents, formatReais } from '#lib/base/money.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import type { Message, Recipient } from '#lib/services/mail/write.ts'
-import { listApprovers, vouchedRows, vouchersSql } from '#lib/services/people/approvers.ts'
+import { listApprovers, mayApproveSql, vouchedRows } from '#lib/services/people/approvers.ts'
 
 const BATCH_MAX = 500
 
@@ -68,7 +68,7 @@ async function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<R
     SELECT m.id FROM withdrawals w JOIN accounts a ON a.id = w.account_id
       CROSS JOIN ${vouchedRows(approvers)}
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
-      AND NOT w.approval_barred && ${vouchersSql}`
+      AND ${mayApproveSql('w.approval_barred')}`
   return approvers.filter(approver => allowed.some(one => one.id === approver.id))
 }
 

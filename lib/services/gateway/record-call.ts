@@ -178,7 +178,7 @@ export async function callLocally<Value>(
 
 /** Journaled fields in which a bank may repeat private texts. */
 const TEXT_FIELDS = ['reason', 'bankText', 'brCode']
-/** CPF and CNPJ with punctuation, as banks write them in their texts. */
+/** CPF and CNPJ as banks write them in their texts. Without punctuation, a number can be an id that support asks for. */
 const FORMATTED_TAX_ID = /\d{3}\.\d{3}\.\d{3}-\d{2}|[\dA-Z]{2}(\.[\dA-Z]{3}){2}\/[\dA-Z]{4}-\d{2}/g
 
 /** Leaves the other fields as they are: a payer can be called `taken`. */

@@ -43,6 +43,11 @@ const isSettling = Prisma.sql`COALESCE(
  */
 export const vouchersSql = Prisma.sql`CASE WHEN ${isSettling} THEN m.ids ELSE ARRAY[m.id] END`
 
+/** Whether row `m` may approve what has this column of barred ids. */
+export function mayApproveSql(barred: 'w.approval_barred' | 'c.barred'): Prisma.Sql {
+  return Prisma.sql`NOT ${Prisma.raw(barred)} && ${vouchersSql}`
+}
+
 /** Whether account `a` has two of the approvers, or had them before a change in the last 24 hours. */
 export function inForceSql(approvers: readonly Approver[]): Prisma.Sql {
   return Prisma.sql`(COALESCE(a.approval_kept_until > now(), false) OR 2 <= (

@@ -9,9 +9,9 @@ import { isUuid } from '#lib/base/ids.ts'
 import {
   inForceSql,
   listApprovers,
+  mayApproveSql,
   readVouched,
   vouchedRows,
-  vouchersSql,
 } from '#lib/services/people/approvers.ts'
 import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
 
@@ -36,7 +36,7 @@ export async function readApprovalSettings(
     : approvers.filter(({ id, role }) => id === userId && role === 'owner')
   const change = asJson(Prisma.sql`
     c.id, c.new_keys, c.above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
-    EXISTS (SELECT FROM ${vouchedRows(user)} WHERE NOT c.barred && ${vouchersSql}) AS can_confirm`)
+    EXISTS (SELECT FROM ${vouchedRows(user)} WHERE ${mayApproveSql('c.barred')}) AS can_confirm`)
   const columns = Prisma.sql`
     a.approval_new_keys AS new_keys, a.approval_above AS above,
     ${inForceSql(approvers)} AS is_in_force,

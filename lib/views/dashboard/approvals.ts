@@ -9,8 +9,8 @@ import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import {
   type Approver,
   findApprover,
+  mayApproveSql,
   vouchedRows,
-  vouchersSql,
 } from '#lib/services/people/approvers.ts'
 import { APPROVAL_REASONS, type WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
 
@@ -21,7 +21,7 @@ const SHOWN_MAX = 100
 export function canApproveSql(approver: Approver | undefined): Prisma.Sql {
   return Prisma.sql`
     EXISTS (SELECT FROM ${vouchedRows(approver ? [approver] : [])}
-      WHERE NOT w.approval_barred && ${vouchersSql})`
+      WHERE ${mayApproveSql('w.approval_barred')})`
 }
 
 /** Returns the withdrawals that wait for approval, those that expire first in front. */
