@@ -2,6 +2,7 @@ import { useTranslations } from 'next-intl'
 import { OverviewChart } from '#app/admin/overview-chart.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import type { Overview, OverviewBucket, SpanName } from '#lib/views/admin/overview/schema.ts'
 
 /** In Sao Paulo, whose days the buckets follow. */
@@ -23,7 +24,7 @@ export function OverviewCharts({
   locale,
 }: OverviewChartsProps) {
   const t = useTranslations('overview')
-  const label = dateFormat(locale, { ...LABEL_FORMATS[span], timeZone: 'America/Sao_Paulo' })
+  const label = dateFormat(locale, { ...LABEL_FORMATS[span], timeZone: HOME_TIME_ZONE })
   const number = numberFormat(locale, { maximumFractionDigits: 0 })
   const percent = numberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })
   const money = (cents: number) => moneyText(cents, locale)

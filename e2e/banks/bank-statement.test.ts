@@ -5,6 +5,7 @@ import { openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { runTroco } from '#lib/testing/process.ts'
@@ -12,8 +13,7 @@ import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 inOwnDatabase()
 
-const CALENDAR = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
-const DAY = CALENDAR.format(Date.now() - 86_400_000)
+const DAY = dayOf(new Date(Date.now() - 86_400_000))
 const PATH = '/v2/gn/relatorios/'
 
 let bank: RunningBank
@@ -90,7 +90,7 @@ test('a report that could not be read is named, and read by its id without anoth
 })
 
 test('a day that is not over, and text that is no day, are refused', async () => {
-  const today = await printStatement('--day', CALENDAR.format())
+  const today = await printStatement('--day', dayOf(new Date()))
   expect(today).toEqual({
     code: 1,
     output: 'No statement: the bank reports days before today only\n',

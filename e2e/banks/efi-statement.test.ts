@@ -2,14 +2,13 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { EfiAccount, newPayout, OPENING_BALANCE, PAYEE, signal } from '#e2e/banks/efi-account.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
 import { db } from '#lib/base/db/client.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { Statement } from '#lib/services/gateway/statement.ts'
 
 const PATH = '/v2/gn/relatorios'
-const CALENDAR = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
-const TODAY = CALENDAR.format()
-const DAY = CALENDAR.format(Date.now() - 86_400_000)
+const DAY = dayOf(new Date(Date.now() - 86_400_000))
 const NOON = new Date(`${DAY}T15:00:00Z`)
 
 let account: EfiAccount
@@ -105,7 +104,7 @@ test('a day has its receipts, fees, refunds, disputes, payouts and returns, and 
   expect(entries[5]).toMatchObject({ orderId: paid.id, endToEndId: expect.stringMatching(/^E/) })
   expect(entries[7]).toMatchObject({ returnId: expect.stringMatching(/^D/) })
   expect(entries[10]).toMatchObject({ endToEndId: ids.contested })
-  for (const { at } of entries) expect(CALENDAR.format(at)).toBe(DAY)
+  for (const { at } of entries) expect(dayOf(at)).toBe(DAY)
 })
 
 test('a day without movements begins and ends with the same balance', async () => {
@@ -134,15 +133,18 @@ test('a report in the making is asked for by its id, after a pause, and ordered 
   expect(await countCalls(after)).toEqual({ orders: 1, questions: 4 })
 })
 
-test.each([TODAY, CALENDAR.format(Date.now() + 2 * 86_400_000), 'ontem', ''])(
-  'the day %j is refused, and the bank not asked',
-  async day => {
-    const after = await countExchanges()
-    expect(await read(null, day)).toMatchObject({ outcome: 'rejected' })
-    expect(await read('some-report', day)).toMatchObject({ outcome: 'rejected' })
-    expect(await countExchanges()).toBe(after)
-  },
-)
+test.each([
+  ['today', () => dayOf(new Date())],
+  ['in two days', () => dayOf(new Date(Date.now() + 2 * 86_400_000))],
+  ['no day', () => 'ontem'],
+  ['empty', () => ''],
+])('a day that is %s is refused, and the bank not asked', async (_, findDay) => {
+  const day = findDay()
+  const after = await countExchanges()
+  expect(await read(null, day)).toMatchObject({ outcome: 'rejected' })
+  expect(await read('some-report', day)).toMatchObject({ outcome: 'rejected' })
+  expect(await countExchanges()).toBe(after)
+})
 
 test.each<[string, Fault, object]>([
   ['429', { kind: 'respond', status: 429 }, { outcome: 'retryable', isRateLimit: true }],

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
 import { TryStage } from '#e2e/banks/try-stage.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
-import { addDays, dayOf, startOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

@@ -33,7 +33,7 @@ export const INDEPENDENT_FOLDERS = ['e2e/psp/']
 /** Modules that browsers may load: shapes, states and pure rules; never a verb or the database. */
 export const BROWSER_MODULES = [
   /^lib\/(services|rooms|views)\/.+\/(schema|states|roles)\.ts$/,
-  /^lib\/base\/(audit\/(actions|schema)|formatters|locale|money|mode|pix\/[a-z-]+)\.ts$/,
+  /^lib\/base\/(audit\/(actions|schema)|formatters|home-time|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/edge\/client\/[a-z-]+\.ts$/,
   /^lib\/edge\/session\/(schema|preferences|intl)\.ts$/,
 ]

@@ -1,8 +1,12 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import { BUCKET_DIGITS } from '#lib/base/ids.ts'
 import { REQUEST_ID_PLACE } from '#lib/base/trace.ts'
 
 /** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
+/** For `AT TIME ZONE`. */
+export const homeZone = Prisma.raw(`'${HOME_TIME_ZONE}'`)
+
 export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
   return Prisma.sql`${utcText(column)} AS ${Prisma.raw(name)}`
 }

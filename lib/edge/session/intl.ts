@@ -1,5 +1,6 @@
 import compile from 'icu-minify/compile'
 import { getRequestConfig } from 'next-intl/server'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import { currentUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount, readLocale } from '#lib/edge/session/preferences.ts'
@@ -12,14 +13,11 @@ declare module 'next-intl' {
   }
 }
 
-/** Time zone of visitors and of users without an account. */
-const TIME_ZONE = 'America/Sao_Paulo'
-
 /** Configures next-intl for each request; next.config.js refers to this file by name. */
 export default getRequestConfig(async () => {
   const [locale, user] = await Promise.all([readLocale(), currentUser()])
   const account = user && (await chooseAccount(user))
-  const timeZone = account?.timeZone ?? TIME_ZONE
+  const timeZone = account?.timeZone ?? HOME_TIME_ZONE
   return { locale, messages: compiledMessages(locale), timeZone, now: new Date() }
 })
 

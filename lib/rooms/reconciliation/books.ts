@@ -1,4 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
+import { homeZone } from '#lib/base/db/columns.ts'
 import { addDays, endOf } from '#lib/rooms/reconciliation/calendar.ts'
 
 /**
@@ -9,7 +10,7 @@ export async function readBooks(connectionId: string, until: Date): Promise<bigi
   const [last] = await db().$queryRaw<{ day: string; books: bigint }[]>`
     SELECT day::text AS day, books FROM reconciled_days
     WHERE connection_id = ${connectionId}::uuid AND books IS NOT NULL
-      AND ((day + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo') < ${until}::timestamptz
+      AND ((day + 1)::timestamp AT TIME ZONE ${homeZone}) < ${until}::timestamptz
     ORDER BY day DESC LIMIT 1`
   const since = last ? endOf(last.day) : new Date(0)
   return (last?.books ?? 0n) + (await sumTransfers(connectionId, since, until))

@@ -1,5 +1,4 @@
-/** Days are those of the banks: the calendar of Sao Paulo, which has had no summer time since 2019. */
-const CALENDAR = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
+/** Of HOME_TIME_ZONE. */
 const MIDNIGHT = 'T00:00:00-03:00'
 const HOUR_MS = 3_600_000
 /** Hour of the night at which a day is closed: lists and statements have it by then. */
@@ -8,10 +7,6 @@ const OPEN_EVERY_MS = 10 * 60_000
 /** Nights after a day in which it is read, and those in which it is read while a difference is open. */
 const NIGHTS = 3
 const NIGHTS_MAX = 30
-
-export function dayOf(at: Date): string {
-  return CALENDAR.format(at)
-}
 
 /** Returns the day this many days later, or earlier if negative. */
 export function addDays(day: string, count: number): string {

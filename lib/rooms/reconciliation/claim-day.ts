@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { leaseMs } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
+import { homeZone } from '#lib/base/db/columns.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { addDays, dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { dayOf } from '#lib/base/home-time.ts'
+import { addDays } from '#lib/rooms/reconciliation/calendar.ts'
 
 /** Days before today that begin with a new connection, or after a time in which no worker ran. */
 const DAYS_BEFORE = 3
@@ -35,7 +37,7 @@ export async function claimDay(connectionId: string, now: Date): Promise<DayRead
       SELECT n.id, d::date, ${now}::timestamptz
       FROM connections n, generate_series(
         GREATEST(${addDays(today, 0 - DAYS_BEFORE)}::date,
-          (n.created_at AT TIME ZONE 'America/Sao_Paulo')::date), ${today}::date, '1 day') d
+          (n.created_at AT TIME ZONE ${homeZone})::date), ${today}::date, '1 day') d
       WHERE n.id = ${connectionId}::uuid AND (n.disabled_at IS NULL
         OR (n.disabled_at > ${now}::timestamptz - make_interval(days => ${DAYS_AFTER_CLOSING}::int)
           -- Another one to the same bank account has its days.

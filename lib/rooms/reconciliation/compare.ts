@@ -1,4 +1,4 @@
-import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import type {
   BankRow,
   Comparison,

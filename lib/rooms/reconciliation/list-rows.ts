@@ -1,4 +1,4 @@
-import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import type { BankRow } from '#lib/rooms/reconciliation/schema.ts'
 import { withoutNulls } from '#lib/rooms/reconciliation/statement-rows.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'

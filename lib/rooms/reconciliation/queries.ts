@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { dayOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { dayOf } from '#lib/base/home-time.ts'
 import { listOpenOfDay, type OpenDayItem } from '#lib/services/house/day-items.ts'
 
 /**

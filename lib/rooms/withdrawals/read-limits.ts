@@ -1,4 +1,5 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { homeZone } from '#lib/base/db/columns.ts'
 import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
 
 export type LimitedOrder = Pick<WithdrawalOrder, 'amount' | 'bookedAt' | 'connectionId'>
@@ -23,7 +24,7 @@ export async function readLimits(
   accountId: string,
   { bookedAt, connectionId }: LimitedOrder,
 ): Promise<Limits | undefined> {
-  const zone = Prisma.sql`AT TIME ZONE 'America/Sao_Paulo'`
+  const zone = Prisma.sql`AT TIME ZONE ${homeZone}`
   const [limits] = await tx.$queryRaw<Limits[]>`
     SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax", a.day_max AS "dayMax",
       n.payout_max AS "payoutMax", n.payout_day_max AS "payoutDayMax",

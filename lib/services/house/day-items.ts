@@ -1,4 +1,5 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
+import { homeZone } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 import { type InboxKind, MATCHED_LATER } from '#lib/services/house/inbox.ts'
@@ -46,7 +47,7 @@ export interface OpenDayItem {
 
 /** Condition that an item `i` belongs to a day: it is about the day, or about a payment of it. */
 const isOfDay = (day: string) => Prisma.sql`COALESCE(i.day,
-  ((i.facts ->> 'paid_at')::timestamptz AT TIME ZONE 'America/Sao_Paulo')::date) = ${day}::date`
+  ((i.facts ->> 'paid_at')::timestamptz AT TIME ZONE ${homeZone})::date) = ${day}::date`
 
 /** Lists the open items of a day: it is green without any. */
 export function listOpenOfDay(

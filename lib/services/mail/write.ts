@@ -1,4 +1,5 @@
 import { env } from '#lib/base/env.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import { LOCALES, type Locale } from '#lib/base/locale.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { MAIL_WORDS } from '#messages/words.ts'
@@ -100,7 +101,7 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
   }
   for (const [name, value] of Object.entries(message)) {
     if (value instanceof Date) {
-      values[name] = value.toLocaleString(language, { timeZone: 'America/Sao_Paulo' })
+      values[name] = value.toLocaleString(language, { timeZone: HOME_TIME_ZONE })
     } else if (value !== null) values[name] = value
   }
   // Outside of a request, and after its connection has closed, the address is unknown.

@@ -4,9 +4,10 @@ import type { AuditLine } from '#lib/base/audit/schema.ts'
 import { auditFilters, type StaffAuditFilters, staffAuditFilters } from '#lib/base/audit/schema.ts'
 import { csvTimeFormatter } from '#lib/base/csv.ts'
 import { fileLocale } from '#lib/base/fields.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
-import { csvFile, STAFF_TIME_ZONE } from '#lib/views/dashboard/csv-file.ts'
+import { csvFile } from '#lib/views/dashboard/csv-file.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import { MESSAGES } from '#messages/words.ts'
@@ -22,7 +23,7 @@ export async function exportAudit(
   { locale, ...filters }: StaffAuditFilters & { locale: Locale },
 ) {
   const accountId = reader.staff ? filters.account : reader.accountId
-  const timeZone = reader.staff ? STAFF_TIME_ZONE : await readTimeZone(reader.accountId)
+  const timeZone = reader.staff ? HOME_TIME_ZONE : await readTimeZone(reader.accountId)
   await recordExport('audit.exported', userId, accountId, filters)
   const { audit: t, auditAction, auditActor } = MESSAGES[locale]
   const time = csvTimeFormatter(locale, timeZone)

@@ -2,9 +2,6 @@ import { CSV_BOM, type CsvCell, csvLine } from '#lib/base/csv.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
-/** Time zone of staff, who belong to no account. */
-export const STAFF_TIME_ZONE = 'America/Sao_Paulo'
-
 interface CsvFile<Row> {
   locale: Locale
   head: string[]

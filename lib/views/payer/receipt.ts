@@ -1,4 +1,5 @@
 import { dateFormat } from '#lib/base/formatters.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import { type Html, html } from '#lib/base/html.ts'
 import type { ReceiptFacts } from '#lib/services/payment-receipts/format.ts'
 import { renderAmount } from '#lib/views/payer/amount.ts'
@@ -7,8 +8,6 @@ import { type Icon, icon } from '#lib/views/payer/icons.ts'
 import type { Agreement } from '#lib/views/payer/receipt-record.ts'
 import type { PayerTexts } from '#lib/views/payer/texts.ts'
 
-/** The merchant's time zone is part of the record, which this page does not show. */
-const TIME_ZONE = 'America/Sao_Paulo'
 /** Path at which the public keys of receipts are published. */
 export const RECEIPT_KEYS_PATH = '/.well-known/troco-receipts.json'
 
@@ -83,6 +82,6 @@ function operationText({ kind }: ReceiptFacts, t: PayerTexts['t']): string {
 }
 
 function timeText(at: string, { locale }: PayerTexts): string {
-  const options = { dateStyle: 'medium', timeStyle: 'medium', timeZone: TIME_ZONE } as const
+  const options = { dateStyle: 'medium', timeStyle: 'medium', timeZone: HOME_TIME_ZONE } as const
   return dateFormat(locale, options).format(new Date(at))
 }

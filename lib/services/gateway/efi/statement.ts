@@ -1,3 +1,4 @@
+import { dayOf } from '#lib/base/home-time.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
@@ -21,8 +22,6 @@ const RECORDS = [
   'estornoTarifaTransferenciaEnviada',
 ]
 
-const TODAY = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' })
-
 /**
  * Orders the report of a day, and with a cursor, which is the report's id, asks for it. An order whose
  * response was lost is repeated: it has no effect but a second report.
@@ -33,7 +32,7 @@ export async function readStatement(
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<GatewayResult<StatementRead>> {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || day >= TODAY.format()) return TOO_EARLY
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || day >= dayOf(new Date())) return TOO_EARLY
   return cursor === null
     ? orderReport(client, day, signal)
     : fetchReport(client, day, cursor, signal)

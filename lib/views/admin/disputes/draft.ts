@@ -1,4 +1,5 @@
 import { dateFormat } from '#lib/base/formatters.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import { formatReais } from '#lib/base/money.ts'
 import type { DisputeEvidence } from '#lib/views/admin/disputes/schema.ts'
@@ -6,15 +7,17 @@ import { MESSAGES } from '#messages/words.ts'
 
 /** The language that banks read. */
 export const BANK_LOCALE = 'pt-BR'
-/** The bank's time zone, which every time of the draft has. */
-const TIME_ZONE = 'America/Sao_Paulo'
 const isDelivered = ({ response_status: status }: { response_status: number | null }) =>
   status !== null && status >= 200 && status <= 299
 
 /** Drafts a defence of what the records prove, and of nothing else. */
 export function draftAnswer(evidence: DisputeEvidence, amount: number, locale: Locale): string {
   const t = MESSAGES[locale].disputeDraft
-  const times = dateFormat(locale, { dateStyle: 'short', timeStyle: 'short', timeZone: TIME_ZONE })
+  const times = dateFormat(locale, {
+    dateStyle: 'short',
+    timeStyle: 'short',
+    timeZone: HOME_TIME_ZONE,
+  })
   const time = (at: string) => times.format(new Date(at))
   const money = (cents: number) => `R$ ${formatReais(cents, locale)}`
   const fill = (text: string, values: Record<string, string>) =>

@@ -1,9 +1,10 @@
 import { csvTimeFormatter } from '#lib/base/csv.ts'
 import { walkPages } from '#lib/base/db/page.ts'
+import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import type { Locale } from '#lib/base/locale.ts'
 import { listItems } from '#lib/views/admin/inbox/list.ts'
 import type { InboxFilters, InboxLine } from '#lib/views/admin/inbox/schema.ts'
-import { csvFile, STAFF_TIME_ZONE } from '#lib/views/dashboard/csv-file.ts'
+import { csvFile } from '#lib/views/dashboard/csv-file.ts'
 import { dayOf } from '#lib/views/dashboard/period.ts'
 import { recordExport } from '#lib/views/dashboard/record-export.ts'
 import { MESSAGES } from '#messages/words.ts'
@@ -16,11 +17,11 @@ export async function exportInbox(
 ) {
   await recordExport('inbox.exported', userId, undefined, { ...filters, status: filters.state })
   const { inbox: t } = MESSAGES[locale]
-  const time = csvTimeFormatter(locale, STAFF_TIME_ZONE)
+  const time = csvTimeFormatter(locale, HOME_TIME_ZONE)
   const nameOf = (names: Record<string, string>, key: string) => names[key] ?? key
   const about = [t.column.what, t.column.connection, t.column.mode, t.column.amount]
   const ended = [t.column.resolved, t.column.resolution]
-  return csvFile<InboxLine>(`${t.file}-${dayOf(new Date(), STAFF_TIME_ZONE)}`, {
+  return csvFile<InboxLine>(`${t.file}-${dayOf(new Date(), HOME_TIME_ZONE)}`, {
     locale,
     head: [t.column.created, ...about, ...ended, t.column.code, 'ID'],
     pages: walkPages(cursor => listItems({ ...filters, cursor, limit: BATCH_MAX })),
