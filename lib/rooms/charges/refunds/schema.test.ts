@@ -164,13 +164,4 @@ describe('the database', () => {
       'refunds_rejected_has_reason',
     )
   })
-
-  test('refuses a refund with a constraint name that the code can read', async () => {
-    const refusal = client.query(`SELECT troco_refuse_refund('refunds_within_400')`)
-    await expect(refusal).rejects.toMatchObject({
-      code: '23514',
-      constraint: 'refunds_within_400',
-      message: 'the refund breaks the rule "refunds_within_400"',
-    })
-  })
 })
