@@ -3,6 +3,7 @@ import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { setApprovalRule } from '#lib/rooms/accounts/set-approval.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
@@ -31,6 +32,8 @@ import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
+import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
+import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
@@ -49,6 +52,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { suspendStray } from '#lib/testing/inbox.ts'
+import { signIn } from '#lib/testing/member.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
@@ -156,6 +160,27 @@ async function makeWaitingWithdrawal(): Promise<void> {
   waiting = { id, by: userId }
 }
 
+let member: { type: 'user'; id: string }
+
+/** Two owners, and a rule that a withdrawal to a new key is approved. */
+async function requireApproval(): Promise<void> {
+  const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
+  await signIn(merchant, 'owner')
+  member = { type: 'user', id: userId }
+  await setApprovalRule(merchant.id, { new_keys: true, above: null }, member)
+}
+
+async function makeEndable(): Promise<void> {
+  await makeWithdrawalDue()
+  const where = { accountId: merchant.id }
+  const { id } = await db().withdrawal.findFirstOrThrow({ where })
+  const { userId } = await db().membership.findFirstOrThrow({ where })
+  waiting = { id, by: userId }
+  const longAgo = new Date(Date.now() - 100 * 86_400_000)
+  const data = { createdAt: longAgo, attempts: 1 }
+  await db().withdrawal.updateMany({ where, data })
+}
+
 const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
 
 let itemId: string
@@ -196,6 +221,12 @@ const VERBS: Record<string, Calls> = {
       () => writeOffClaim(merchant.id, 'live', { reason: 'Agreed' }, ACTOR),
     ],
   },
+  'accounts/set-approval': {
+    'a weaker rule, which waits for another owner': [
+      requireApproval,
+      () => setApprovalRule(merchant.id, { new_keys: false, above: null }, member),
+    ],
+  },
   'inbox/settle': {
     'money in suspense that the house keeps': [suspendOne, () => keepReceipt(decision())],
     'money in suspense that is credited to an account': [
@@ -227,6 +258,19 @@ const VERBS: Record<string, Calls> = {
     'a withdrawal that waits for approval': [
       makeWaitingWithdrawal,
       () => approveRequest({ ...scope(), ...waiting }),
+    ],
+  },
+  'withdrawals/mail-approvers': {
+    'a withdrawal that nobody was mailed about': [makeWaitingWithdrawal, () => mailApprovers()],
+  },
+  'withdrawals/propose-end': {
+    'a withdrawal that the bank never answered': [
+      makeEndable,
+      () =>
+        proposeEnd(
+          { accountId: merchant.id, id: waiting.id, outcome: 'not_sent', reason: 'Agreed' },
+          waiting.by,
+        ),
     ],
   },
   'charges/open': {

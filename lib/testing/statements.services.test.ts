@@ -8,6 +8,7 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { claimNotices, storeNotices } from '#lib/services/gateway/notices.ts'
 import { payFees } from '#lib/services/house/fees.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
@@ -21,6 +22,7 @@ import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/cla
 import { countMissed, enableEndpoint, pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
+import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import {
   countFailed,
@@ -142,6 +144,11 @@ const VERBS: Record<string, Calls> = {
       })
     },
   },
+  'gateway/notices': {
+    'what a bank gave notice of': () =>
+      storeNotices(SIMULATOR_CONNECTION_ID, [{ kind: 'receipt', id: removeHyphens(newId()) }]),
+    'notices that are due': () => claimNotices(),
+  },
   'ledger/accounts': {
     'balances, for a remembered token': [
       async () => {
@@ -212,6 +219,12 @@ const VERBS: Record<string, Calls> = {
       () => enableEndpoint(owner, endpointId, true),
     ],
     'the missed deliveries, counted': () => countMissed(merchant.id, 'test', endpointId),
+  },
+  'webhooks/heal-lanes': {
+    'a lane that was lost': [
+      () => createPaidCharge(merchant).then(() => db().deliveryLane.deleteMany()),
+      () => healLanes(),
+    ],
   },
   'webhooks/endpoints': {
     'a new endpoint, with an Idempotency-Key': () => createEndpoint(owner, ENDPOINT, once()),
