@@ -22,8 +22,8 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
-import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 
 inOwnDatabase()
 

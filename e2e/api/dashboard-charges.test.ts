@@ -13,8 +13,8 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { ChargeTimelineRead } from '#lib/views/dashboard/charge-timeline.ts'
 import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
 

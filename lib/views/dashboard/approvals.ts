@@ -1,18 +1,15 @@
-import * as z from 'zod'
 import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { instant } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import {
   type Approver,
   findApprover,
   mayApproveSql,
   vouchedRows,
 } from '#lib/services/people/approvers.ts'
-import { APPROVAL_REASONS, type WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
+import type { WaitingWithdrawal } from '#lib/views/dashboard/timeline-wire.ts'
 
 /** Maximum waiting withdrawals shown; further ones follow when these are decided. */
 const SHOWN_MAX = 100
@@ -44,16 +41,3 @@ export async function listWaiting(
     requester: findPerson(accountId, requested_by)?.name ?? null,
   }))
 }
-
-const waiting: z.ZodType<WaitingWithdrawal> = z.object({
-  id: z.uuid(),
-  amount: z.int(),
-  pix_key_type: z.enum(PIX_KEY_TYPES),
-  dict_key: z.string(),
-  reason: z.enum(APPROVAL_REASONS),
-  requester: z.string().nullable(),
-  created_at: instant,
-  expires_at: instant,
-  can_approve: z.boolean(),
-})
-export const WaitingList = z.object({ data: z.array(waiting) })

@@ -1,9 +1,7 @@
-import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
-import { instant } from '#lib/base/fields.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
-import type { ChargeStep } from '#lib/views/dashboard/schema.ts'
+import type { ChargeStep } from '#lib/views/dashboard/timeline-wire.ts'
 
 /** Dispute of a payment, as the history of its charge reads it. */
 export interface ChargeDispute {
@@ -38,9 +36,6 @@ export const refundLimitsSql = Prisma.sql`
       c.amount - c.refunded_amount - c.refund_held_amount - d.disputed - d.lost) ELSE 0 END AS unspent,
     c.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
 
-const cents = z.int()
-export const refundLimits = { refundable: cents, late: cents, disputed: cents, lost: cents }
-
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
   const { amount, lost_amount: lostAmount, status, opened_at, closed_at, respond_by } = dispute
@@ -48,11 +43,3 @@ export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
     at ? [{ what: 'dispute', at, status: name, amount: cents, respond_by }] : []
   return [...step(opened_at, 'open'), ...step(closed_at, status, lostAmount ?? amount)]
 }
-
-export const disputeStep = z.object({
-  what: z.literal('dispute'),
-  at: instant,
-  status: z.enum(['open', 'won', 'lost']),
-  amount: z.int(),
-  respond_by: instant.nullable(),
-})

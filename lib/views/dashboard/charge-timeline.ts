@@ -1,32 +1,27 @@
-import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { instant, pickFields } from '#lib/base/fields.ts'
+import { pickFields } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge, serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
 import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
 import { refundColumns } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
+import { attemptColumns } from '#lib/views/dashboard/attempt-step.ts'
 import {
   buildDisputeSteps,
   type ChargeDispute,
-  disputeStep,
   disputesSql,
-  refundLimits,
   refundLimitsSql,
 } from '#lib/views/dashboard/charge-disputes.ts'
-import type {
-  ChargeStep,
-  ChargeTimelineData,
+import {
+  type ChargeStep,
+  type ChargeTimelineData,
   RefundLimits,
-  RejectionFields,
-} from '#lib/views/dashboard/schema.ts'
+  type RejectionFields,
+} from '#lib/views/dashboard/timeline-wire.ts'
 
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
 type Refund = RefundRow & RejectionFields
@@ -56,7 +51,7 @@ export async function readChargeTimeline(
     steps: buildSteps(row, history),
     receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
-    ...pickFields(refundLimits, history),
+    ...pickFields(RefundLimits.shape, history),
   }
 }
 
@@ -189,42 +184,3 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     WHERE ${accountCondition('c')} AND c.id = ${id}::uuid`)
   return found ?? null
 }
-
-const step: z.ZodType<ChargeStep> = z.union([
-  z.object({ what: z.literal('created'), at: instant, ip: z.string().nullable() }),
-  z.object({ what: z.enum(['viewed', 'expired', 'failed']), at: instant }),
-  z.object({ what: z.literal('paid'), at: instant, end_to_end_id: z.string() }),
-  z.object({
-    what: z.literal('entry'),
-    at: instant,
-    kind: z.enum(['charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won']),
-    amount: z.int(),
-    balance_after: z.int(),
-  }),
-  attemptStep.extend({ duration_ms: z.int() }),
-  disputeStep,
-  z.object({
-    what: z.literal('refund'),
-    at: instant,
-    status: z.enum(['pending', 'completed', 'rejected']),
-    amount: z.int(),
-    reason: z.string().nullable(),
-    ...rejectionFields,
-  }),
-  z.object({
-    what: z.literal('next_try'),
-    at: instant.nullable(),
-    host: z.string(),
-    number: z.int(),
-  }),
-])
-
-export const ChargeTimelineRead = z.object({
-  data: z.object({
-    charge: ChargeDetail,
-    steps: z.array(step),
-    receipt_url: z.string().nullable(),
-    refunds: z.array(RefundDetail.extend(rejectionFields)),
-    ...refundLimits,
-  }),
-})

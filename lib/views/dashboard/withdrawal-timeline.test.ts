@@ -20,10 +20,8 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
-import {
-  readWithdrawalTimeline,
-  WithdrawalTimelineRead,
-} from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { WithdrawalTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 const KEY = {
   pixKeyType: 'email',

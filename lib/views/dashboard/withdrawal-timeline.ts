@@ -1,27 +1,24 @@
-import * as z from 'zod'
 import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { instant } from '#lib/base/fields.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { type Approver, findApprover } from '#lib/services/people/approvers.ts'
 import { canApproveSql } from '#lib/views/dashboard/approvals.ts'
-import { attemptColumns, attemptStep, rejectionFields } from '#lib/views/dashboard/attempt-step.ts'
-import {
-  APPROVAL_REASONS,
-  type ApprovalReason,
-  type AttemptStep,
-  type RejectionFields,
-  type WithdrawalStep,
-  type WithdrawalTimelineData,
-} from '#lib/views/dashboard/schema.ts'
+import { attemptColumns } from '#lib/views/dashboard/attempt-step.ts'
+import type {
+  ApprovalReason,
+  AttemptStep,
+  RejectionFields,
+  WithdrawalStep,
+  WithdrawalTimelineData,
+} from '#lib/views/dashboard/timeline-wire.ts'
 
 type Call = Extract<WithdrawalStep, { what: 'call' }>
 type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
@@ -172,47 +169,3 @@ async function readHistory(
   const approval = found.approval && { ...found.approval, requester: nameOf(requested_by) }
   return { ...found, approval, approval_by: nameOf(approval_by) }
 }
-
-const balanceStep = z.object({
-  what: z.enum(['held', 'returned']),
-  at: instant,
-  balance_after: z.int(),
-})
-const step: z.ZodType<WithdrawalStep> = z.union([
-  z.object({ what: z.enum(['requested', 'sent', 'approved', 'ended_sent']), at: instant }),
-  z.object({ what: z.literal('approval_needed'), at: instant, reason: z.enum(APPROVAL_REASONS) }),
-  z.object({ what: z.literal('approval_given'), at: instant, by: z.string() }),
-  balanceStep,
-  z.object({
-    what: z.literal('sent_back'),
-    ...{ at: instant, amount: z.int(), balance_after: z.int() },
-  }),
-  z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
-  z.object({ what: z.literal('rejected'), at: instant, reason: z.string(), ...rejectionFields }),
-  z.object({
-    what: z.literal('call'),
-    at: instant,
-    operation: z.string(),
-    outcome: z.enum(['ok', 'rejected', 'retryable', 'unknown']).nullable(),
-    said: z.enum(['taken', 'done', 'refused']).nullable(),
-    rejection_code: rejectionFields.rejection_code,
-    times: z.int(),
-    last_at: instant,
-  }),
-  attemptStep,
-])
-
-export const WithdrawalTimelineRead = z.object({
-  data: z.object({
-    withdrawal: WithdrawalDetail,
-    dict_key: z.string(),
-    payee: z
-      .object({ name: z.string(), masked_doc: z.string().nullable(), bank: z.string().nullable() })
-      .nullable(),
-    steps: z.array(step),
-    has_receipt: z.boolean(),
-    approval: z
-      .object({ requester: z.string().nullable(), expires_at: instant, can_approve: z.boolean() })
-      .nullable(),
-  }),
-})

@@ -1,6 +1,7 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { listWaiting, WaitingList } from '#lib/views/dashboard/approvals.ts'
+import { listWaiting } from '#lib/views/dashboard/approvals.ts'
+import { WaitingList } from '#lib/views/dashboard/timeline-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,5 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { ChargeTimelineRead, readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
+import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
+import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

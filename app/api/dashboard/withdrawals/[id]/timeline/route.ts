@@ -1,9 +1,7 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import {
-  readWithdrawalTimeline,
-  WithdrawalTimelineRead,
-} from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { WithdrawalTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
+import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
 
 export const GET = endpoint({
   method: 'GET',
