@@ -7,11 +7,13 @@ import { LOGS } from '#e2e/cluster/processes.ts'
 import { POSTGRES_BIN } from '#e2e/cluster/settings.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { findProgram, installPackages, isExecutable } from '#lib/testing/debian.ts'
+import { runProgram } from '#lib/testing/run.ts'
 
 /**
  * `npm run cluster`: plays faults on an installation of two web servers, two workers, PgBouncer, HAProxy,
- * Redis and PostgreSQL under Patroni, and prints what each did. `-- --rounds 10`: deaths of the
- * primary; `-- --only <words>`: faults whose names contain one of these, separated by commas.
+ * Redis and PostgreSQL under Patroni, and prints what each did; then tries what an operator does.
+ * `-- --rounds 10`: deaths of the primary; `-- --only <words>`: faults alone, whose names contain one
+ * of these, separated by commas.
  */
 const PACKAGES = {
   iproute2: 'ip',
@@ -24,8 +26,21 @@ const PACKAGES = {
   patroni: 'patroni',
 }
 
+/** Poolers, restores, rolls, upgrades and packages, each with its own processes. */
+const OPERATIONS = [
+  ...['pooler', 'pooler-processes', 'pooler-queue', 'backup', 'pgbackrest', 'standby', 'clock'],
+  ...['roll', 'caddy', 'upgrade', 'metrics', 'systemd', 'container'],
+].map(name => `e2e/torture/${name}.test.ts`)
+
+const isPart = process.argv.includes('--only')
+const code = await runCluster()
+const operationsCode = code !== 0 || isPart ? code : await tryOperations()
 // The channel to the bootstrap, which "disconnect" keeps open, would keep this process.
-process.exit(await runCluster())
+process.exit(operationsCode)
+
+function tryOperations(): Promise<number> {
+  return runProgram(process.execPath, ['bin/bootstrap.mjs', 'torture', ...OPERATIONS], {})
+}
 
 async function runCluster(): Promise<number> {
   const missing = await findMissing()

@@ -10,8 +10,10 @@ import { TESTS } from '../../vitest.config.ts'
 
 /**
  * `npm run torture`: runs the torture tests at full size (`npm test`: at a small size), and tests
- * that `npm test` omits. The environment can set sizes. Every run has new fuzzer seeds.
+ * that `npm test` omits; `-- <files>`: these alone. The environment can set sizes. Every run has new
+ * fuzzer seeds.
  */
+const chosen = process.argv.slice(3)
 const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
 /** Mentioned by tests that are larger, or run only, in torture. */
@@ -41,7 +43,7 @@ const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=$
 // Sequential, because each of these files can use all cores.
 const code = await runProgram(
   'vitest',
-  ['run', '--no-file-parallelism', ...reporters, ...tortureFiles],
+  ['run', '--no-file-parallelism', ...reporters, ...(chosen.length > 0 ? chosen : tortureFiles)],
   {
     ...settings,
     ...inheritedEnv(),
@@ -51,7 +53,7 @@ const code = await runProgram(
 )
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
-const exitCodes = [await repeatBehindNext(), await repeatInBrowser()]
+const exitCodes = chosen.length > 0 ? [] : [await repeatBehindNext(), await repeatInBrowser()]
 const failed =
   (numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)) +
   exitCodes.filter(exitCode => exitCode !== 0).length
