@@ -42,7 +42,7 @@ export function renderPage(site: DocsSite, page: DocsPage, assets: Assets): stri
 <a class="skip" href="#content">${words.skip}</a>
 ${renderHeader(site, page)}
 <div class="frame">
-<details class="menu"><summary>${words.menu}</summary>${renderContents(site, address)}</details>
+<details class="menu"><summary>${words.menu}</summary><a class="plain" href="/">${words.dashboard}</a>${renderContents(site, address)}</details>
 <div class="side">${renderContents(site, address)}</div>
 <main id="content" tabindex="-1"${page.aside && new Html(' class="split"')}>
 <article>${body(page.head)}</article>
@@ -118,7 +118,10 @@ function renderMarkdown(site: DocsSite, text: string): string {
       },
       table(token: Tokens.Table) {
         const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
-        const head = token.header.map(cell => `<th>${inline(cell)}</th>`).join('')
+        // A column of names has no name itself.
+        const head = token.header
+          .map(cell => (cell.text ? `<th>${inline(cell)}</th>` : '<td></td>'))
+          .join('')
         // Narrow windows show each cell below the name of its column.
         const label = (column: number) =>
           column > 0 ? inline(token.header[column] as Tokens.TableCell) : ''

@@ -199,6 +199,12 @@ test('every link leads to a page of the site and to a heading on it', () => {
   expect(idsOf.get('/docs/en/errors')).toContain('insufficient_balance')
 })
 
+test('no header of a table is empty, because a screen reader would read it', () => {
+  for (const site of sites)
+    for (const page of site.pages)
+      expect(renderPage(site, page, ASSETS), page.slug).not.toContain('<th></th>')
+})
+
 test('a page is Markdown as well, with addresses that lead to Markdown', () => {
   const [site] = sites
   const page = site?.pages.find(({ slug }) => slug === 'first-charge')
