@@ -67,6 +67,14 @@ export function AccountList({ accounts }: { accounts: AccountLine[] }) {
           ))}
         </tbody>
       </Table>
+      <div className="flex items-center gap-x-3 border-line border-b px-4 py-1 @table:hidden">
+        <div className="-mr-2 -ml-2.5">
+          <SelectBox accounts={selectable} label={selection('all')} />
+        </div>
+        <span aria-hidden className="text-muted text-small">
+          {selection('all')}
+        </span>
+      </div>
       <ul className="@table:hidden">
         {accounts.map(account => (
           <AccountCard key={account.id} account={account} />
