@@ -3,8 +3,14 @@ import { defineConfig } from 'playwright/test'
 export default defineConfig({
   testDir: 'e2e/browser',
   testMatch: '*.spec.ts',
-  // Tests that repeat the steps of another test at another window size run in `npm run torture`.
-  grepInvert: process.env.ALL_STORIES ? [] : /@torture/,
+  // `npm run torture` runs each story once more at the other size, with this name before its title.
+  name: process.env.OTHER_SIZE ? 'other size' : '',
+  grepInvert: [
+    // Tests that repeat most steps of another test run in `npm run torture`.
+    ...(process.env.ALL_STORIES ? [] : [/@torture/]),
+    // Tests of one size, and tests that set the sizes themselves.
+    ...(process.env.OTHER_SIZE ? [/@one-size/] : []),
+  ],
   outputDir: '.cache/playwright',
   workers: 2,
   // A test that passes only when retried is a failure.

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type axeCore from 'axe-core'
 import type { RunOptions } from 'axe-core'
-import { test as base, expect, type Locator, type Page } from 'playwright/test'
+import { test as base, expect, type Page } from 'playwright/test'
+import { chooseSize, openAccountMenu } from '#e2e/browser/layout.ts'
 
 export { expect }
 
@@ -44,6 +45,9 @@ export const test = base.extend<Options & { browserErrors: string[] }>({
   expectedStatuses: [[], { option: true }],
   browserErrors: [
     async ({ page, expectedStatuses }, use) => {
+      const size = page.viewportSize()
+      const shownSize = size && chooseSize(size)
+      if (shownSize && shownSize !== size) await page.setViewportSize(shownSize)
       const browserErrors = collectBrowserErrors(page, expectedStatuses)
       await use(browserErrors)
       expect(browserErrors).toEqual([])
@@ -98,12 +102,6 @@ export function signInAsDemo(page: Page): Promise<void> {
 
 export function signInAsAdmin(page: Page): Promise<void> {
   return signIn(page, readSetting('ADMIN_EMAIL'), readSetting('ADMIN_PASSWORD'))
-}
-
-/** Opens the account menu of the sidebar, or of the bar on a phone. */
-export async function openAccountMenu(page: Page): Promise<Locator> {
-  await page.locator('[popovertarget]').filter({ visible: true }).click()
-  return page.getByRole('dialog')
 }
 
 export async function signOut(page: Page): Promise<void> {

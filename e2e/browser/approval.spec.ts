@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { chooseSize } from '#e2e/browser/layout.ts'
 import { addSession, createSession, openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
@@ -20,7 +21,7 @@ async function openShopOfTwo(
   const shop = await openShop(context)
   const { width = 1280, colorScheme } = options
   const theirs = await browser.newContext({
-    ...{ locale: 'pt-BR', viewport: { width, height: 900 }, colorScheme },
+    ...{ locale: 'pt-BR', viewport: chooseSize({ width, height: 900 }), colorScheme },
   })
   const secret = await createSession({ accountId: shop.id, role: 'finance' })
   await addSession(theirs, secret)

@@ -4,6 +4,7 @@ import type { Page } from 'playwright/test'
 import { credentialsAt, openAt, settingsAt } from '#e2e/banks/open.ts'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
+import { expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { connectToApplication, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
@@ -58,13 +59,6 @@ async function openBank(page: Page, changes: Partial<NewConnection> = {}) {
   return { name, ...opened }
 }
 
-async function expectFitsPhone(page: Page) {
-  await page.setViewportSize({ width: 390, height: 860 })
-  const widthOf = () => page.evaluate(() => document.documentElement.scrollWidth)
-  await expect.poll(widthOf).toBe(390)
-  await page.setViewportSize({ width: 1280, height: 860 })
-}
-
 const check = (page: Page) => page.getByRole('button', { name: /^Check (now|again)$/ }).click()
 const state = (page: Page) => page.getByTestId('bank-state').first()
 
@@ -81,7 +75,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await expect(page.getByText('a name that no other connection has')).toBeVisible()
   await expect(page.getByText('Choose a P12 file that can be read')).toBeVisible()
   await expectAccessible(page)
-  await expectFitsPhone(page)
+  await expectFits(page, PHONE)
   await fillBank(page, name)
   await page.getByRole('button', { name: 'Add bank' }).click()
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
@@ -97,7 +91,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await check(page)
   await expect(page.getByTestId('finding-notices_ours')).toBeVisible({ timeout: 30_000 })
   await expectAccessible(page)
-  await expectFitsPhone(page)
+  await expectFits(page, PHONE)
 
   const bankUrl = page.url()
   await page.goto(`${server.url}/admin/accounts/${shop.id}`)
@@ -124,7 +118,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await page.goto(`${server.url}/admin/banks`)
   await expect(page.getByRole('link', { name })).toBeVisible()
   await expectAccessible(page)
-  await expectFitsPhone(page)
+  await expectFits(page, PHONE)
 })
 
 async function fillBank(page: Page, name: string) {
@@ -167,7 +161,7 @@ test('an expired certificate is named with what to do, and new credentials solve
     timeout: 30_000,
   })
   await expect(page.getByTestId('finding-token_refused')).toBeVisible()
-  await expectFitsPhone(page)
+  await expectFits(page, PHONE)
   await page.getByLabel('Client secret').fill(bank.clientSecret)
   await page.getByRole('button', { name: 'Check and replace' }).click()
   await expect(page.getByText('The new credentials are in use.')).toBeVisible({ timeout: 30_000 })

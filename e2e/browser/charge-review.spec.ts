@@ -1,13 +1,10 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
 const THRESHOLD = 100_000
-const SIZES = [
-  ['desktop', { width: 1280, height: 860 }],
-  ['phone', { width: 390, height: 844 }],
-] as const
 
 const setThreshold = (shop: Shop, chargeReviewAbove: number | null) =>
   db().account.update({ where: { id: shop.id }, data: { chargeReviewAbove } })
@@ -23,41 +20,39 @@ async function fillCharge(page: Page, amount: string): Promise<void> {
   await page.locator('[name=amount]').fill(amount)
 }
 
-for (const [size, viewport] of SIZES) {
-  test.describe(`on a ${size}`, size === 'desktop' ? { tag: '@torture' } : {}, () => {
-    test.use({ viewport, locale: 'pt-BR' })
+test.describe('on a phone', () => {
+  test.use({ viewport: PHONE, locale: 'pt-BR' })
 
-    test('a charge above the threshold is created once, after its amount was confirmed', async ({
-      page,
-      context,
-    }) => {
-      const shop = await openShop(context)
-      await setThreshold(shop, THRESHOLD)
-      await page.goto('/test/charges/new')
-      await fillCharge(page, '12.345,60')
-      const create = page.getByRole('button', { name: 'Criar cobrança' })
-      await create.dblclick()
-      const title = page.getByRole('heading', { name: 'Confira antes de confirmar' })
-      await expect(title).toBeVisible()
-      await expect(page.getByTestId('amount')).toHaveText('R$ 12.345,60')
-      await expect(page.getByText('Mercearia Ñandú & Cia')).toBeVisible()
-      await expect(page.getByText('529.982.247-25')).toBeVisible()
-      await expect(page.getByText('Pedido 1047')).toBeVisible()
-      await expectAccessible(page)
-      await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
-      await expect(page.getByLabel('Valor', { exact: true })).toBeFocused()
-      await page.getByLabel('Valor', { exact: true }).fill('1.234,56')
-      await page.keyboard.press('Enter')
-      await expect(title).toBeFocused()
-      await expect(page.getByTestId('amount')).toHaveText('R$ 1.234,56')
-      expect(await countCharges(shop)).toBe(0)
-      await page.getByRole('button', { name: 'Confirmar cobrança' }).dblclick()
-      await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1.234,56')
-      await expect(page.getByText('Pedido 1047')).toBeVisible()
-      expect(await countCharges(shop)).toBe(1)
-    })
+  test('a charge above the threshold is created once, after its amount was confirmed', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    await setThreshold(shop, THRESHOLD)
+    await page.goto('/test/charges/new')
+    await fillCharge(page, '12.345,60')
+    const create = page.getByRole('button', { name: 'Criar cobrança' })
+    await create.dblclick()
+    const title = page.getByRole('heading', { name: 'Confira antes de confirmar' })
+    await expect(title).toBeVisible()
+    await expect(page.getByTestId('amount')).toHaveText('R$ 12.345,60')
+    await expect(page.getByText('Mercearia Ñandú & Cia')).toBeVisible()
+    await expect(page.getByText('529.982.247-25')).toBeVisible()
+    await expect(page.getByText('Pedido 1047')).toBeVisible()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Voltar e corrigir' }).click()
+    await expect(page.getByLabel('Valor', { exact: true })).toBeFocused()
+    await page.getByLabel('Valor', { exact: true }).fill('1.234,56')
+    await page.keyboard.press('Enter')
+    await expect(title).toBeFocused()
+    await expect(page.getByTestId('amount')).toHaveText('R$ 1.234,56')
+    expect(await countCharges(shop)).toBe(0)
+    await page.getByRole('button', { name: 'Confirmar cobrança' }).dblclick()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1.234,56')
+    await expect(page.getByText('Pedido 1047')).toBeVisible()
+    expect(await countCharges(shop)).toBe(1)
   })
-}
+})
 
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { DESKTOP, expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -9,8 +10,6 @@ import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 
-const DESKTOP = { width: 1280, height: 860 }
-const PHONE = { width: 390, height: 844 }
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',
   client_email: 'ana@example.com',
@@ -378,7 +377,7 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Create charge' }).click()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('R$ 1,234.56')
-    expect(await page.locator('html').evaluate(html => html.scrollWidth)).toBeLessThanOrEqual(390)
+    await expectFits(page)
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible()
     const copied = () => page.evaluate(() => navigator.clipboard.readText())

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 
 test.use({ locale: 'pt-BR' })
@@ -30,38 +31,27 @@ async function payCharge({ token }: Shop, id: string): Promise<void> {
 const payerLinks = (page: Page) =>
   page.locator('main a[href*="/charges/0"]').filter({ visible: true })
 
-for (const [name, width] of [
-  ['on a desktop', 1280],
-  ['on a phone', 390],
-] as const) {
-  test(`a merchant searches, filters and clears the filters, ${name}${width === 390 ? ' @torture' : ''}`, async ({
-    page,
-    context,
-  }) => {
-    await page.setViewportSize({ width, height: 844 })
-    const shop = await openShop(context)
-    await createCharge(shop, { client_name: 'João da Conceição', external_id: 'pedido 7' })
-    await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
-    await page.goto('/test/charges')
-    await expect(page.getByTestId('charge-totals')).toHaveText(
-      /3 cobranças.*R\$ 2\.014,00 no total/,
-    )
-    await expectAccessible(page)
+test('a merchant searches, filters and clears the filters', async ({ page, context }) => {
+  const shop = await openShop(context)
+  await createCharge(shop, { client_name: 'João da Conceição', external_id: 'pedido 7' })
+  await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
+  await page.goto('/test/charges')
+  await expect(page.getByTestId('charge-totals')).toHaveText(/3 cobranças.*R\$ 2\.014,00 no total/)
+  await expectAccessible(page)
 
-    await page.getByRole('searchbox').fill('joao da con')
-    await expect(payerLinks(page)).toHaveText(['João da Conceição'])
-    await expect(page.getByText('1 filtro aplicado')).toBeVisible()
-    await page.getByRole('button', { name: 'Pagas' }).click()
-    await expect(page.getByText('Nenhuma cobrança encontrada')).toBeVisible()
-    await page.getByRole('button', { name: 'Limpar filtros' }).first().click()
-    await expect(payerLinks(page)).toHaveCount(3)
-  })
+  await page.getByRole('searchbox').fill('joao da con')
+  await expect(payerLinks(page)).toHaveText(['João da Conceição'])
+  await expect(page.getByText('1 filtro aplicado')).toBeVisible()
+  await page.getByRole('button', { name: 'Pagas' }).click()
+  await expect(page.getByText('Nenhuma cobrança encontrada')).toBeVisible()
+  await page.getByRole('button', { name: 'Limpar filtros' }).first().click()
+  await expect(payerLinks(page)).toHaveCount(3)
+})
 
-  test(`charges between two amounts are listed and exported as CSV, ${name}${width === 1280 ? ' @torture' : ''}`, async ({
-    page,
-    context,
-  }) => {
-    await page.setViewportSize({ width, height: 844 })
+test.describe('on a phone', () => {
+  test.use({ viewport: PHONE })
+
+  test('charges between two amounts are listed and exported as CSV', async ({ page, context }) => {
     const shop = await openShop(context)
     await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
     await createCharge(shop, {})
@@ -87,13 +77,13 @@ for (const [name, width] of [
     expect(lines[1]).toContain(';999,00;')
     expect(lines[3]).toBe('')
   })
-}
+})
 
 test('a pending charge turns to paid in the list without a reload', async ({ page, context }) => {
   const shop = await openShop(context)
   const id = await createCharge(shop, { external_id: 'pedido 8' })
   await page.goto('/test/charges?q=pedido+8')
-  const row = page.getByRole('row', { name: /pedido 8/ })
+  const row = listRows(page).filter({ hasText: 'pedido 8' })
   await expect(row).toContainText('Pendente')
   await payCharge(shop, id)
   await expect(row).toContainText('Paga')

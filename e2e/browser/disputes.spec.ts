@@ -1,7 +1,12 @@
-import type { Browser, Page } from 'playwright/test'
 import { openAt } from '#e2e/banks/open.ts'
-import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { expectFits, findPlace, listRows, PHONE } from '#e2e/browser/layout.ts'
+import {
+  addSession,
+  connectToApplication,
+  createSession,
+  openAdmin,
+} from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -35,14 +40,6 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => bank.stop())
 
-/** Opens a browser session of an admin. */
-async function openAdmin(browser: Browser | null, locale: string): Promise<Page> {
-  const context = await browser?.newContext({ locale, baseURL: readSetting('BASE_URL') })
-  if (!context) throw new Error('There is no browser')
-  await addSession(context, await createSession({ isAdmin: true }))
-  return context.newPage()
-}
-
 /** Pays a live charge of a new merchant and disputes it. */
 async function dispute(name: string, respondBy = new Date(Date.now() + 3 * DAY_MS)) {
   const merchant = await makeMerchant(name)
@@ -62,7 +59,7 @@ async function dispute(name: string, respondBy = new Date(Date.now() + 3 * DAY_M
 
 test('an admin answers a dispute once, with a draft from the records', async ({ page }) => {
   const { merchant, id, endToEndId } = await dispute(`Loja ${newId()}`)
-  const admin = await openAdmin(page.context().browser(), 'en-US')
+  const admin = await openAdmin(page)
   await admin.goto(`/admin/disputes?status=open&q=${merchant.id}`)
   await expectAccessible(admin)
   await admin.getByRole('link', { name: merchant.name }).first().click()
@@ -94,7 +91,7 @@ test('an admin answers a dispute once, with a draft from the records', async ({ 
 test('an answer that comes too late, and one without a response, say so', async ({ page }) => {
   const late = await dispute('Loja Atrasada', new Date(Date.now() - DAY_MS))
   const lost = await dispute('Loja Muda')
-  const admin = await openAdmin(page.context().browser(), 'pt-BR')
+  const admin = await openAdmin(page, 'pt-BR')
   const send = async (path: string) => {
     await admin.goto(path)
     await admin.getByRole('button', { name: 'Enviar ao banco' }).click()
@@ -123,9 +120,9 @@ test.describe('on the pages of the merchant', () => {
     const { merchant } = await dispute(`Loja ${newId()}`, new Date(Date.now() + 2.5 * DAY_MS))
     await addSession(context, await createSession({ accountId: merchant.id, role: 'viewer' }))
     await page.goto('/live/home')
-    await page.getByRole('link', { name: 'Contestações', exact: true }).click()
+    await (await findPlace(page, 'Contestações')).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Contestações' })).toBeVisible()
-    const row = page.getByRole('row').filter({ hasText: 'R$ 123,45' })
+    const row = listRows(page).filter({ hasText: 'R$ 123,45' })
     await expect(row).toContainText('A responder')
     await expect(row).toContainText('em 2 dias')
     await expectAccessible(page)
@@ -144,9 +141,8 @@ test.describe('on the pages of the merchant', () => {
     await expect(page.getByText('O pagador contestou R$ 123,45', { exact: true })).toBeVisible()
     await page.getByRole('link', { name: 'Ver contestações' }).click()
     await expect(row).toBeVisible()
-    await page.setViewportSize({ width: 390, height: 844 })
-    const widthOf = () => page.evaluate(() => document.documentElement.scrollWidth)
-    await expect.poll(widthOf).toBe(390)
+    await page.setViewportSize(PHONE)
+    await expectFits(page)
     await expectAccessible(page)
   })
 

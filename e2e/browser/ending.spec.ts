@@ -1,23 +1,10 @@
-import type { Page } from 'playwright/test'
-import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { addSession, createSession } from '#e2e/browser/merchant.ts'
+import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { openAdmin } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
-
-/** Opens a browser session of an admin. */
-async function openAdmin(page: Page): Promise<Page> {
-  const options = { locale: 'en-US', viewport: page.viewportSize() }
-  const context = await page
-    .context()
-    .browser()
-    ?.newContext({ ...options, baseURL: readSetting('BASE_URL') })
-  if (!context) throw new Error('There is no browser')
-  await addSession(context, await createSession({ isAdmin: true }))
-  return context.newPage()
-}
 
 test('two admins end a withdrawal that the bank never answers', async ({ page }) => {
   const [first, second] = [await openAdmin(page), await openAdmin(page)]

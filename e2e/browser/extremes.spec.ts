@@ -111,10 +111,9 @@ const RUNS = [
 ]
 
 for (const { name, visitor, own, admin, widths } of RUNS)
-  test(`the longest names, addresses and amounts can be read ${name}`, async ({
-    page,
-    context,
-  }) => {
+  test(`the longest names, addresses and amounts can be read ${name}`, {
+    tag: '@one-size',
+  }, async ({ page, context }) => {
     test.setTimeout(process.env.ALL_STORIES ? 3_600_000 : 600_000)
     const unreadable: string[] = []
     const check = async (pattern: string) => {

@@ -1,13 +1,12 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop, signInAs, signOut } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'pt-BR' })
-
-const PHONE = { width: 390, height: 844 }
 
 /** Signs in a new member of the operator's staff. */
 async function signInAsStaff(context: BrowserContext): Promise<string> {

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, readSetting, test } from '#e2e/browser/app.ts'
+import { expectFits, listRows } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -49,7 +50,7 @@ test.describe('on a desktop, in Portuguese', () => {
       'href',
       '/test/charges/new',
     )
-    const row = page.getByRole('row').filter({ hasText: 'Rita Lima' })
+    const row = listRows(page).filter({ hasText: 'Rita Lima' })
     await expect(row).toContainText('Pendente')
     await payCharge(shop, id)
     await expect(progress(page)).toHaveText('2 de 3 feitos')
@@ -84,7 +85,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expectAccessible(page)
     await line.getByRole('link', { name: '1 saque' }).click()
     await expect(page).toHaveURL('/test/withdrawals?status=pending')
-    await expect(page.getByRole('row').filter({ hasText: '250,00' })).toBeVisible()
+    await expect(listRows(page).filter({ hasText: '250,00' })).toBeVisible()
   })
 
   test('a disputed payment is held, and its charge shows the dispute', async ({
@@ -194,13 +195,11 @@ test.describe('on a phone, in English', () => {
       ['New charge', '/test/charges/new'],
       ['Withdraw', '/test/withdrawals/new'],
     ]) {
-      const region = page.getByRole('region', { name: 'Balance' })
-      const link = region.getByRole('link', { name, exact: true })
-      await expect(link).toHaveAttribute('href', path ?? '')
+      const link = page.getByRole('main').getByRole('link', { name, exact: true })
+      await expect(link.filter({ visible: true }).first()).toHaveAttribute('href', path ?? '')
     }
     await expect(page.getByRole('application')).toBeVisible()
     await expectAccessible(page)
-    const width = await page.evaluate(() => document.documentElement.scrollWidth)
-    expect(width).toBeLessThanOrEqual(390)
+    await expectFits(page)
   })
 })

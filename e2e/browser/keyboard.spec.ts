@@ -121,7 +121,7 @@ const PAGES = [
   ...['webhooks/endpoints/new', 'settings', 'settings/tokens/new', 'settings/members'],
 ]
 
-test.describe('at 200 %', () => {
+test.describe('at 200 %', { tag: '@one-size' }, () => {
   test.use({ viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 })
 
   test('pages do not scroll sideways, and bars do not cover the focus', {

@@ -1,4 +1,5 @@
 import { expect, expectAccessible, expectBalance, signIn, test } from '#e2e/browser/app.ts'
+import { chooseSize, PHONE } from '#e2e/browser/layout.ts'
 import { createPendingOwner, openShop } from '#e2e/browser/merchant.ts'
 import { openPrintedLink } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
@@ -8,7 +9,6 @@ import type { Permission } from '#lib/rooms/tokens/schema.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
-const PHONE = { width: 390, height: 844 }
 
 test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
 
@@ -41,7 +41,10 @@ test.describe('an invitation', () => {
     await expect(page.getByTestId('invitation-row')).toContainText(email)
     await expectAccessible(page)
 
-    const inviteeContext = await browser.newContext({ locale: 'pt-BR', viewport: PHONE })
+    const inviteeContext = await browser.newContext({
+      locale: 'pt-BR',
+      viewport: chooseSize(PHONE),
+    })
     const inviteePage = await inviteeContext.newPage()
     await inviteePage.goto(new URL(link).pathname)
     await expect(inviteePage.getByRole('heading', { level: 1 })).toHaveText(

@@ -96,13 +96,13 @@ export async function signInAs(context: BrowserContext, email: string): Promise<
   )
 }
 
-/** Opens a browser session of an admin beside the merchant's. */
-export async function openAdmin(page: Page): Promise<Page> {
+/** Opens a browser session of an admin beside that of the page, with windows of its size. */
+export async function openAdmin(page: Page, locale = 'en-US'): Promise<Page> {
   const context = await page
     .context()
     .browser()
     ?.newContext({
-      locale: 'en-US',
+      locale,
       viewport: page.viewportSize(),
       baseURL: readSetting('BASE_URL'),
     })

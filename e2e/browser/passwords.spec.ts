@@ -1,5 +1,6 @@
 import type { BrowserContext } from 'playwright/test'
 import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
+import { openAccountMenu, PHONE } from '#e2e/browser/layout.ts'
 import { createShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { hashPassword } from '#lib/services/people/password.ts'
@@ -9,7 +10,6 @@ test.use({ locale: 'pt-BR' })
 
 const OLD_PASSWORD = 'girassol verde 88'
 const NEW_PASSWORD = 'tulipa azul no cais 7'
-const PHONE = { width: 390, height: 844 }
 
 /** Creates an owner with a password; signs the owner in if `context` is set. */
 async function makeOwner(context?: BrowserContext): Promise<string> {
@@ -111,8 +111,7 @@ test.describe('on a phone, in English', () => {
     await fillSignIn(lostPage, email, OLD_PASSWORD)
     await lostPage.waitForURL('**/test/home')
     await page.goto('/test/home')
-    await page.getByRole('button', { name: 'More' }).click()
-    await page.getByRole('dialog').getByRole('link', { name: 'Security' }).click()
+    await (await openAccountMenu(page)).getByRole('link', { name: 'Security' }).click()
     await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible()
     await expectAccessible(page)
     const row = page.getByTestId('device-row').filter({ hasText: 'Chrome · Windows' })

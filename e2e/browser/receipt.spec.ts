@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
 import { readPdf } from '#lib/testing/pdf.ts'
 
@@ -62,46 +63,36 @@ async function openReceipt(context: BrowserContext, page: Page, name?: string) {
   return { shop, charge }
 }
 
-/** Returns where the content reaches beyond the window, in CSS pixels; 0 if nowhere. */
-function readOverflow(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-}
+test.describe('on a phone', () => {
+  test.use({ locale: 'pt-BR', viewport: PHONE })
 
-for (const [name, width, height] of [
-  ['a phone', 390, 844],
-  ['a desktop @torture', 1280, 900],
-] as const) {
-  test.describe(`on ${name}`, () => {
-    test.use({ locale: 'pt-BR', viewport: { width, height } })
-
-    test('a member opens the receipt of a charge, and saves it in both languages', async ({
-      page,
-      context,
-    }) => {
-      const { shop, charge } = await openReceipt(context, page, LONG_NAME)
-      const receipt = page.getByTestId('receipt')
-      for (const text of [
-        ...['Pix recebido', 'R$ 1.234,56', charge.end_to_end_id, 'Não é documento fiscal.'],
-        ...['Teste: nenhum dinheiro foi movimentado', '***.982.247-**'],
-      ]) {
-        await expect(receipt).toContainText(text)
-      }
-      await expect(receipt).not.toContainText('529.982')
-      await expect(page.getByRole('img', { name: 'QR code' })).toBeVisible()
-      expect(await readOverflow(page)).toBe(0)
-      await expectAccessible(page)
-      const portuguese = await savePdf(page, 'Baixar PDF')
-      expect(portuguese.name).toBe(`comprovante-${charge.id}.pdf`)
-      const read = await readPdf(portuguese.pdf)
-      expect(read.codes).toEqual([await readReceiptUrl(context, shop, charge.id)])
-      expect(read.text).toContain(charge.end_to_end_id)
-      const english = await savePdf(page, 'PDF em English')
-      expect((await readPdf(english.pdf)).text).toContain('This is not a tax document.')
-    })
+  test('a member opens the receipt of a charge, and saves it in both languages', async ({
+    page,
+    context,
+  }) => {
+    const { shop, charge } = await openReceipt(context, page, LONG_NAME)
+    const receipt = page.getByTestId('receipt')
+    for (const text of [
+      ...['Pix recebido', 'R$ 1.234,56', charge.end_to_end_id, 'Não é documento fiscal.'],
+      ...['Teste: nenhum dinheiro foi movimentado', '***.982.247-**'],
+    ]) {
+      await expect(receipt).toContainText(text)
+    }
+    await expect(receipt).not.toContainText('529.982')
+    await expect(page.getByRole('img', { name: 'QR code' })).toBeVisible()
+    await expectFits(page)
+    await expectAccessible(page)
+    const portuguese = await savePdf(page, 'Baixar PDF')
+    expect(portuguese.name).toBe(`comprovante-${charge.id}.pdf`)
+    const read = await readPdf(portuguese.pdf)
+    expect(read.codes).toEqual([await readReceiptUrl(context, shop, charge.id)])
+    expect(read.text).toContain(charge.end_to_end_id)
+    const english = await savePdf(page, 'PDF em English')
+    expect((await readPdf(english.pdf)).text).toContain('This is not a tax document.')
   })
-}
+})
 
-test.describe('on paper', () => {
+test.describe('on paper', { tag: '@one-size' }, () => {
   test.use({ locale: 'pt-BR', viewport: { width: 794, height: 1123 }, colorScheme: 'dark' })
 
   test('only the receipt is printed, dark on white', async ({ page, context }) => {
@@ -174,7 +165,7 @@ test.describe('the public page', () => {
       for (const address of [url, `${url}?lang=en`, `${url}A`, `${url}A?lang=en`]) {
         await page.goto(address)
         await expectAccessible(page)
-        expect(await readOverflow(page)).toBe(0)
+        await expectFits(page)
       }
       await callApi(shop, 'POST', `/transactions/${id}/refunds`, { amount: 1_000 })
       await expect(async () => {

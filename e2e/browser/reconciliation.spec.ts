@@ -1,4 +1,5 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { expectFits, listRows, PHONE } from '#e2e/browser/layout.ts'
 import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -25,7 +26,7 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   await page.goto('/admin/reconciliation')
   await expect(page.getByTestId('open-count')).not.toHaveText('0')
   await expectAccessible(page)
-  await page.locator(`a[href="/admin/reconciliation/${itemId}"]`).first().click()
+  await listRows(page).locator(`a[href="/admin/reconciliation/${itemId}"]`).click()
   await expect(
     page.getByRole('heading', { level: 1, name: 'Payment without a charge' }),
   ).toBeVisible()
@@ -33,9 +34,7 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   await expect(page.getByRole('radio', { name: 'Match to a charge' })).toBeChecked()
   await expect(page.getByText(merchant.name)).toBeVisible()
   await expectAccessible(page)
-  await page.setViewportSize({ width: 390, height: 860 })
-  const widthOf = () => page.evaluate(() => document.documentElement.scrollWidth)
-  await expect.poll(widthOf).toBe(390)
+  await expectFits(page, PHONE)
   await page.getByRole('button', { name: 'Settle', exact: true }).click()
   await expect(page.getByText('Use 3 to 200 characters, on one line.')).toBeVisible()
   await page.getByLabel('Reason').fill('The payer confirmed the order')
@@ -63,7 +62,9 @@ test('an admin credits a payment to an account, which shows on its statement', a
   const session = await createSession({ accountId: shop.id, role: 'owner' })
   await addSession(context, session)
   await page.goto('/test/statement')
-  await expect(page.getByText('Payment assigned by the administrator').first()).toBeVisible()
+  await expect(
+    page.getByText('Payment assigned by the administrator').filter({ visible: true }),
+  ).toBeVisible()
 })
 
 test('a difference of a day shows what the bank and the books have, as rows with amounts', async ({
@@ -82,7 +83,7 @@ test('a difference of a day shows what the bank and the books have, as rows with
   const item = { id, connectionId: SIMULATOR_CONNECTION_ID, kind: 'day_different', key: id, facts }
   await db().inboxItem.create({ data: { ...item, day: new Date('2026-11-20') } })
   await page.goto('/admin/reconciliation?kind=day_different')
-  const row = page.getByTestId('inbox-row').filter({ has: page.locator(`a[href$="${id}"]`) })
+  const row = listRows(page).filter({ has: page.locator(`a[href$="${id}"]`) })
   await expect(row).toContainText('R$ 60.00')
   await row.getByRole('link').click()
   const side = (name: string) =>

@@ -1,5 +1,5 @@
-import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { expectFits, listRows } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { call } from '#lib/testing/call.ts'
 
@@ -19,8 +19,6 @@ async function sendRequests({ token }: Shop): Promise<void> {
   await expect.poll(countLogged).toBe(3)
 }
 
-const rows = (page: Page) => page.getByRole('table', { name: 'Requisições' }).locator('tbody tr')
-
 test.describe('on a desktop, in Portuguese', () => {
   test.use({ locale: 'pt-BR', viewport: { width: 1280, height: 860 } })
 
@@ -34,27 +32,27 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page.getByText('nos últimos 7 dias')).toContainText('se o servidor cair')
     await expectAccessible(page)
     await sendRequests(shop)
-    await expect(rows(page)).toHaveCount(3)
-    await expect(rows(page).first()).toContainText('GET /account')
+    await expect(listRows(page)).toHaveCount(3)
+    await expect(listRows(page).first()).toContainText('GET /account')
 
     await page.getByRole('button', { name: 'Status: Todos' }).click()
     await page.getByRole('menuitemradio', { name: 'Recusadas (4xx)' }).click()
     await page.waitForURL('**/test/requests?status=4xx')
-    await expect(rows(page)).toHaveCount(1)
-    await expect(rows(page)).toContainText('invalid_input')
+    await expect(listRows(page)).toHaveCount(1)
+    await expect(listRows(page)).toContainText('invalid_input')
     await page.getByRole('button', { name: 'Limpar: Status' }).click()
     await page.waitForURL('**/test/requests')
     await page.getByRole('button', { name: 'Código de erro: Todos' }).click()
     await page.getByRole('menuitemradio', { name: 'invalid_input' }).click()
     await page.waitForURL('**/test/requests?code=invalid_input')
-    await expect(rows(page)).toHaveCount(1)
+    await expect(listRows(page)).toHaveCount(1)
     await page.getByRole('button', { name: 'Método: Todos' }).click()
     await page.getByRole('menuitemradio', { name: 'DELETE' }).click()
     await expect(page.getByText('Nenhuma requisição encontrada')).toBeVisible()
     await page.getByRole('button', { name: 'Limpar: Método' }).click()
     await page.waitForURL('**/test/requests?code=invalid_input')
 
-    await rows(page).getByRole('link', { name: 'POST /transactions' }).click()
+    await listRows(page).getByRole('link', { name: 'POST /transactions' }).click()
     await expect(page.getByRole('heading', { name: 'POST /transactions' })).toBeVisible()
     const sent = page.getByRole('region', { name: 'Corpo da requisição' })
     await expect(sent).toContainText('"amount": 1')
@@ -70,7 +68,7 @@ test.describe('on a desktop, in Portuguese', () => {
     expect(await page.content()).not.toContain('Quaresma')
     await expectAccessible(page)
     await page.getByRole('link', { name: '/transactions', exact: true }).click()
-    await expect(rows(page)).toHaveCount(2)
+    await expect(listRows(page)).toHaveCount(2)
     await expect(page.getByRole('button', { name: 'Caminho: /transactions' })).toBeVisible()
   })
 
@@ -84,7 +82,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await page.goto('/test/settings/tokens')
     await page.getByTestId('token-row').getByRole('link', { name: 'Ver requisições' }).click()
     await expect(page.getByRole('button', { name: 'Token: Loja virtual' })).toBeVisible()
-    await rows(page).getByRole('link', { name: 'GET /transactions/{id}' }).click()
+    await listRows(page).getByRole('link', { name: 'GET /transactions/{id}' }).click()
     await expect(page.getByText('Sem corpo.')).toBeVisible()
     await page.getByRole('link', { name: id }).click()
     await page.waitForURL(`**/test/charges/${id}`)
@@ -94,7 +92,9 @@ test.describe('on a desktop, in Portuguese', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 }, hasTouch: true })
 
-  test('each request is a card, and its bodies fit the window', async ({ page, context }) => {
+  test('each request is a card, and its bodies fit the window', {
+    tag: '@one-size',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     await sendRequests(shop)
     await page.goto('/test/requests?status=failed')
@@ -104,7 +104,6 @@ test.describe('on a phone, in English', () => {
     await card.getByRole('link', { name: 'POST /transactions' }).click()
     await expect(page.getByRole('region', { name: 'Response body' })).toContainText('amount')
     await expectAccessible(page)
-    const width = await page.locator('html').evaluate(html => html.scrollWidth)
-    expect(width).toBeLessThanOrEqual(390)
+    await expectFits(page)
   })
 })

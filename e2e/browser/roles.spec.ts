@@ -1,4 +1,5 @@
 import { expect, test } from '#e2e/browser/app.ts'
+import { findPlace } from '#e2e/browser/layout.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -24,7 +25,7 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
   }
   await page.goto('/test/home')
   await expect(page.getByTestId('balance')).toHaveText('R$ 1,000.00')
-  await expect(page.getByRole('link', { name: 'Statement' }).first()).toBeVisible()
+  await expect(await findPlace(page, 'Statement')).toBeVisible()
   await expect(page.getByRole('link', { name: 'Withdraw', exact: true })).toHaveCount(0)
 })
 

@@ -226,7 +226,7 @@ test('a new account waits until an admin activates it, and then the API works', 
     page.request.get(`${tlsServer.url}/api/account`, { headers: { authorization } })
   expect(await (await callApi()).json()).toEqual({ error: 'Account not active' })
 
-  const adminContext = await browser.newContext({ locale: 'en-US' })
+  const adminContext = await browser.newContext({ locale: 'en-US', viewport: page.viewportSize() })
   const value = await createSession({ isAdmin: true })
   await adminContext.addCookies([{ name: 'troco-session', value, url: readSetting('BASE_URL') }])
   const admin = await adminContext.newPage()

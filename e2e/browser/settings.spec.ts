@@ -1,10 +1,10 @@
-import { expect, expectAccessible, openAccountMenu, readSetting, test } from '#e2e/browser/app.ts'
+import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { openAccountMenu, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 
 test.use({ locale: 'pt-BR' })
 
-const PHONE = { width: 390, height: 844 }
 const CHARGE = {
   amount: 1_500,
   client_name: 'Ana Rocha',

@@ -18,34 +18,28 @@ async function openBusyShop(context: Parameters<typeof openShop>[0]) {
   return { shop, withdrawalId: id }
 }
 
-for (const [size, width] of [
-  ['desktop', 1280],
-  ['phone @torture', 390],
-] as const) {
-  test(`the statement on a ${size}: the sums add up, and each row links to its source`, async ({
-    page,
-    context,
-  }) => {
-    const { withdrawalId } = await openBusyShop(context)
-    await page.setViewportSize({ width, height: 900 })
-    await page.goto('/test/statement')
-    await expect(page.getByRole('heading', { name: 'Extrato' })).toBeVisible()
-    const summary = page.locator('dl').filter({ has: page.getByTestId('closing') })
-    await expect(summary).toContainText('R$ 0,00')
-    await expect(summary).toContainText('+ R$ 1.250,00')
-    await expect(summary).toContainText('− R$ 250,00')
-    await expect(page.getByTestId('closing')).toHaveText('R$ 1.000,00')
-    const rows = page
-      .getByRole('main')
-      .getByRole('link', { name: /^(Estorno|Saque|Cobrança)/ })
-      .filter({ visible: true })
-    await expect(rows).toHaveText(['Estorno de saque recusado', 'Saque', 'Cobrança paga'])
-    await expect(page.getByText('***.982.247-**').filter({ visible: true })).toHaveCount(2)
-    await expectAccessible(page)
-    await rows.first().click()
-    await expect(page).toHaveURL(new RegExp(`/test/withdrawals/${withdrawalId}$`))
-  })
-}
+test('the sums of the statement add up, and each row links to its source', async ({
+  page,
+  context,
+}) => {
+  const { withdrawalId } = await openBusyShop(context)
+  await page.goto('/test/statement')
+  await expect(page.getByRole('heading', { name: 'Extrato' })).toBeVisible()
+  const summary = page.locator('dl').filter({ has: page.getByTestId('closing') })
+  await expect(summary).toContainText('R$ 0,00')
+  await expect(summary).toContainText('+ R$ 1.250,00')
+  await expect(summary).toContainText('− R$ 250,00')
+  await expect(page.getByTestId('closing')).toHaveText('R$ 1.000,00')
+  const rows = page
+    .getByRole('main')
+    .getByRole('link', { name: /^(Estorno|Saque|Cobrança)/ })
+    .filter({ visible: true })
+  await expect(rows).toHaveText(['Estorno de saque recusado', 'Saque', 'Cobrança paga'])
+  await expect(page.getByText('***.982.247-**').filter({ visible: true })).toHaveCount(2)
+  await expectAccessible(page)
+  await rows.first().click()
+  await expect(page).toHaveURL(new RegExp(`/test/withdrawals/${withdrawalId}$`))
+})
 
 /** Chooses February 2024 with the keyboard alone. */
 async function chooseFebruary(page: Page): Promise<void> {

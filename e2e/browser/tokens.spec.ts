@@ -1,5 +1,6 @@
 import type { Page, Route } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -8,8 +9,6 @@ import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'pt-BR' })
-
-const PHONE = { width: 390, height: 844 }
 
 /** Calls the API without the browser's cookies and returns the status. */
 async function fetchStatus(token: string, path = '/account'): Promise<number> {

@@ -91,9 +91,9 @@ for (const { locale, themes, details } of TOURS) {
   test.describe(`in ${locale}`, details, () => {
     test.use({ locale })
 
-    test('every page fits its window and has neither an axe violation nor a browser error', async ({
-      page,
-    }) => {
+    test('every page fits its window and has neither an axe violation nor a browser error', {
+      tag: '@one-size',
+    }, async ({ page }) => {
       // 39 pages: generous, because a busy machine is slow.
       test.setTimeout(900_000)
       mkdirSync(PICTURE_FOLDER, { recursive: true })

@@ -1,19 +1,18 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { DESKTOP, findPlace, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { ok, openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 
-const DESKTOP = { width: 1280, height: 900 }
-const PHONE = { width: 390, height: 844 }
 const PAYER = {
   client_name: "Ana D'Ávila",
   client_email: 'ana@example.com',
   client_doc: '529.982.247-25',
 }
 
-test.use({ locale: 'pt-BR' })
+test.use({ locale: 'pt-BR', viewport: DESKTOP })
 
 let receiver: Receiver
 test.beforeEach(async () => {
@@ -42,7 +41,6 @@ test.describe('a private address', () => {
     context,
   }) => {
     const shop = await openShop(context)
-    await page.setViewportSize(DESKTOP)
     await page.goto('/test/webhooks')
     await expect(page.getByText('Nenhuma entrega ainda')).toBeVisible()
     await expectAccessible(page)
@@ -62,7 +60,7 @@ test.describe('a private address', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Criar destino' }).click()
     await expect(page.getByTestId('secret-value')).toHaveText(/^whsec_/)
-    await page.getByRole('link', { name: 'Webhooks' }).first().click()
+    await (await findPlace(page, 'Webhooks')).click()
     await expect(page.getByText('O destino está pronto.')).toBeVisible()
     const reference = await createPaidCharge(shop)
     await expect(deliveryRows(page)).toHaveCount(1)
@@ -83,7 +81,6 @@ test('a failed delivery shows the reason, its text once revealed, and succeeds w
     response.writeHead(500, retryHeader).end('{"message":"Duplicate entry"}'),
   )
   const reference = await createPaidCharge(shop, `${receiver.url}/pix`)
-  await page.setViewportSize(DESKTOP)
   await page.goto('/test/webhooks')
   await expect(deliveryRows(page)).toContainText('Nova tentativa em')
   await deliveryRows(page).getByRole('link', { name: 'transaction.paid' }).click()
@@ -123,7 +120,6 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   receiver.respondWith(status(410))
   await createPaidCharge(shop, `${receiver.url}/pix`)
   await createPaidCharge(shop, `${receiver.url}/pix`)
-  await page.setViewportSize(DESKTOP)
   await page.goto('/test/webhooks?status=stopped')
   await expect(deliveryRows(page)).toHaveCount(2)
   receiver.respondWith(ok)
@@ -139,7 +135,9 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE, hasTouch: true })
 
-  test('filters are in the URL, and a delivery opens as a page', async ({ page, context }) => {
+  test('filters are in the URL, and a delivery opens as a page', {
+    tag: '@one-size',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const [first, second] = [
       await createPaidCharge(shop, `${receiver.url}/one`),

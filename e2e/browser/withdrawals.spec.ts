@@ -1,26 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
+import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 
 test.use({ locale: 'pt-BR' })
 
-const SIZES = [
-  ['desktop @torture', 1280],
-  ['phone', 390],
-] as const
-
 const findStatus = (page: Page) => page.getByTestId('withdrawal-status').filter({ visible: true })
 
-for (const [size, width] of SIZES) {
-  test(`a withdrawal on a ${size}: the key is shown as the bank reads it, then the result`, async ({
+test.describe('on a phone', () => {
+  test.use({ viewport: PHONE })
+
+  test('a withdrawal shows the key as the bank reads it, then the result', async ({
     page,
     context,
   }) => {
     await openShop(context)
-    await page.setViewportSize({ width, height: 900 })
     await page.goto('/test/withdrawals')
     await expect(page.getByText('Nenhum saque ainda')).toBeVisible()
     await page.getByRole('link', { name: 'Solicitar saque' }).first().click()
@@ -53,7 +50,7 @@ for (const [size, width] of SIZES) {
     await expect(findStatus(page)).toHaveText('Aprovado')
     await expectAccessible(page)
   })
-}
+})
 
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })

@@ -53,7 +53,13 @@ const code = await runProgram(
 )
 
 const { numPassedTests: passed, numFailedTests, numFailedTestSuites } = readReport()
-const exitCodes = chosen.length > 0 ? [] : [await repeatBehindNext(), await repeatInBrowser()]
+const repeats = [
+  repeatBehindNext,
+  () => repeatInBrowser('playwright', { TOUR_PICTURES: '1' }),
+  () => repeatInBrowser('other-size', { OTHER_SIZE: '1' }),
+]
+const exitCodes: number[] = []
+if (chosen.length === 0) for (const repeat of repeats) exitCodes.push(await repeat())
 const failed =
   (numFailedTests || numFailedTestSuites || (code === 0 ? 0 : 1)) +
   exitCodes.filter(exitCode => exitCode !== 0).length
@@ -68,16 +74,16 @@ function repeatBehindNext(): Promise<number> {
   })
 }
 
-/** Runs all browser tests, also at another size and in the other theme, and takes screenshots. */
-async function repeatInBrowser(): Promise<number> {
+/** Runs all browser tests, with both themes and the settings of a variant. */
+async function repeatInBrowser(name: string, variant: Record<string, string>): Promise<number> {
   const executable = await findBrowser()
   return withServer(SERVER_LOG, settings =>
     runProgram('playwright', ['test'], {
       ...settings,
       E2E_BROWSER: executable,
       ALL_STORIES: '1',
-      TOUR_PICTURES: '1',
-      PLAYWRIGHT_JSON_OUTPUT_FILE: '.cache/torture-playwright.json',
+      ...variant,
+      PLAYWRIGHT_JSON_OUTPUT_FILE: `.cache/torture-${name}.json`,
     }),
   )
 }

@@ -57,7 +57,7 @@ function Items({ items }: { items: InboxLine[] }) {
         </thead>
         <tbody>
           {items.map(item => (
-            <Row key={item.id} data-testid="inbox-row">
+            <Row key={item.id}>
               <Cell>
                 <ItemName item={item} />
               </Cell>
