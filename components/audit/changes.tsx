@@ -24,7 +24,7 @@ export function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) 
           value === undefined ? null : text(name, value),
         )
         return (
-          <li key={name} className="break-words">
+          <li key={name} className="wrap-anywhere">
             <span className="text-muted">{label(name)}: </span>
             {old && now ? t('changed', { before: old, after: now }) : (now ?? old)}
           </li>

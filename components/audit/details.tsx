@@ -59,7 +59,7 @@ export function AuditDetails({ line, isStaff, onClose, onFilter }: DetailsProps)
         {target ? (
           <Fact name={t('target')}>
             <Code>{target}</Code>
-            <span className="flex flex-wrap gap-x-4">
+            <span className="flex flex-wrap items-baseline gap-x-4">
               {targetPath ? (
                 <Link
                   href={targetPath}

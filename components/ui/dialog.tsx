@@ -39,7 +39,7 @@ function DialogContent({ title, description, hasCross = true, children }: Dialog
     <Radix.Content
       onCloseAutoFocus={useReturnFocus()}
       {...(description ? {} : { 'aria-describedby': undefined })}
-      className="fixed inset-x-0 bottom-0 z-50 max-h-[92dvh] overflow-y-auto rounded-t-sheet border border-line bg-surface p-5 pb-[calc(20px+env(safe-area-inset-bottom))] text-ink shadow-over md:inset-x-auto md:top-1/2 md:bottom-auto md:left-1/2 md:w-[min(520px,92vw)] md:-translate-x-1/2 md:-translate-y-1/2 md:rounded-sheet md:p-7"
+      className="wrap-anywhere fixed inset-x-0 bottom-0 z-50 max-h-[92dvh] overflow-y-auto rounded-t-sheet border border-line bg-surface p-5 pb-[calc(20px+env(safe-area-inset-bottom))] text-ink shadow-over md:inset-x-auto md:top-1/2 md:bottom-auto md:left-1/2 md:w-[min(520px,92vw)] md:-translate-x-1/2 md:-translate-y-1/2 md:rounded-sheet md:p-7"
     >
       <div className="flex items-start justify-between gap-4">
         <Radix.Title className="text-title">{title}</Radix.Title>

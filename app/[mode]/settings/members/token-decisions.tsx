@@ -69,7 +69,7 @@ function TokenDecision({ token, canAdopt }: { token: IssuedTokenRow; canAdopt: b
   return (
     <li data-testid="issued-token" className="border-line px-3.5 py-2.5 not-first:border-t">
       <fieldset>
-        <legend className="break-words font-medium">
+        <legend className="font-medium">
           {name}{' '}
           <span className="font-normal text-muted text-small">{t(`issued.mode.${mode}`)}</span>
         </legend>
