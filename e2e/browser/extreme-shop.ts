@@ -39,7 +39,7 @@ export async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
   const api = readSetting('BASE_URL')
   const send = async (path: string, body: object) => {
     const response = await call(api, 'POST', path, { token, body })
-    expect(response.status, path).toBe(200)
+    expect(response.status, `${path} ${response.text}`).toBe(200)
     return response.body.data
   }
   const charge = (external_id: string) =>
@@ -62,8 +62,13 @@ export async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
     await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
   // While the owner is alone: of two, the other one would have to approve it.
   const { id: payout } = await withdraw(`x${REFERENCE}`)
-  // Refused until the order has reached the bank, which takes a moment on a busy machine.
-  await expect(() => send(`/sandbox/withdrawals/${payout}`, { outcome: 'approved' })).toPass()
+  // The worker may settle it within the request, which is then refused.
+  await call(api, 'POST', `/sandbox/withdrawals/${payout}`, {
+    token,
+    body: { outcome: 'approved' },
+  })
+  const readPayout = async () => (await call(api, 'GET', `/withdrawals/${payout}`, { token })).body
+  await expect.poll(readPayout).toMatchObject({ data: { status: 'approved' } })
   const { id: userId } = await db().user.create({
     data: { id: newId(), email: newEmail(), name: NAME, ...VERIFIED },
   })

@@ -32,6 +32,11 @@ const FRAGMENTS: [found: RegExp, broken: string, sound: string][] = [
     `<p style="width: 90px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis">${NAME}</p>`,
   ],
   [
+    /^cut off: Compa/,
+    `<div role="dialog" style="width: 90px; overflow-y: auto; white-space: nowrap">${NAME}</div>`,
+    `<div style="width: 90px; overflow-y: auto; white-space: nowrap">${NAME}</div>`,
+  ],
+  [
     /^shortened to a few letters: Compa/,
     `<p style="width: 40px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis">${NAME}</p>`,
     `<p style="width: 160px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis">${NAME}</p>`,

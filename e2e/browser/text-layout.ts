@@ -105,12 +105,12 @@ export function findUnreadable(page: Page): Promise<string[]> {
         : null
     }
 
-    /** An ellipsis or a scroll bar says that there is more. */
+    /** An ellipsis or a scroll bar says that there is more. A dialog may scroll down, not sideways. */
     function isCutOff(box: DOMRect, element: Element): boolean {
       for (const parent of around(element)) {
         const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(parent)
-        const isAnnounced = textOverflow === 'ellipsis' || webkitLineClamp !== 'none'
-        if (isAnnounced || ['auto', 'scroll'].includes(overflowX)) return false
+        const canScroll = ['auto', 'scroll'].includes(overflowX) && parent.role !== 'dialog'
+        if (canScroll || textOverflow === 'ellipsis' || webkitLineClamp !== 'none') return false
         const { left, right } = parent.getBoundingClientRect()
         if (overflowX !== 'visible' && (box.right > right + 1 || box.left < left - 1)) return true
       }
