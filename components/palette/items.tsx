@@ -52,7 +52,7 @@ function isKnownStatus(status: string): status is keyof typeof STATUS_STYLES {
 }
 
 const ITEM_CLASS =
-  'flex min-h-11 cursor-pointer select-none items-center gap-3 rounded-control px-3 py-1.5 aria-selected:bg-sunk'
+  'flex min-h-11 cursor-pointer select-none items-center gap-2.5 rounded-control px-2.5 py-1.5 aria-selected:bg-sunk'
 
 interface HitItemProps {
   hit: Hit
@@ -70,7 +70,7 @@ export function HitItem({ hit, option }: HitItemProps) {
         <span className="block truncate font-medium">{label}</span>
         <span className="block truncate text-muted text-small">
           {t(`kind.${kind}`)}
-          {detail ? <span className="ml-2 font-mono text-[12.5px]">{detail}</span> : null}
+          {detail ? <span className="ml-1.5 font-mono text-[12.5px]">{detail}</span> : null}
         </span>
       </span>
       <span className="flex shrink-0 items-center gap-3 max-sm:flex-col max-sm:items-end max-sm:gap-0.5">
@@ -101,7 +101,7 @@ export function Group({ heading, children }: GroupProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place in a listbox
     <div role="group" aria-labelledby={id}>
-      <div id={id} aria-hidden className="px-3 pt-2.5 pb-1 text-[12.5px] text-muted">
+      <div id={id} aria-hidden className="px-2.5 pt-2.5 pb-1 text-[12.5px] text-muted">
         {heading}
       </div>
       {children}
