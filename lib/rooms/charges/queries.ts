@@ -18,7 +18,7 @@ import {
   searchCondition,
   searchCte,
 } from '#lib/rooms/charges/search.ts'
-import { type ChargeDetail, chargeToWire } from '#lib/rooms/charges/wire.ts'
+import { ChargeDetail, chargeToWire } from '#lib/rooms/charges/wire.ts'
 
 type ChargesSearch = ChargeFilters &
   ScannedFilters &
@@ -27,13 +27,14 @@ type ChargesSearch = ChargeFilters &
 const payerSql = Prisma.sql`CASE WHEN c.payer_name IS NOT NULL THEN json_build_object(
     'name', c.payer_name, 'document', c.payer_doc, 'bank', c.payer_bank) END AS payer`
 
-/** Columns of a ChargeRow, from a table or CTE named `c`. */
+const wireColumns = ChargeDetail.omit({ transaction_id: true, payment_url: true, payer: true })
+const columns = Object.keys(wireColumns.shape).map(name =>
+  name.endsWith('_at') ? utc(`c.${name}`) : Prisma.raw(`c.${name}`),
+)
+
+/** Columns of a ChargeRow, from a table or CTE named `c`: those of the wire are named like it. */
 export const chargeColumns = Prisma.sql`
-  c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata, c.client_name,
-  c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms, c.webhook_url,
-  ${utc('c.expires_at')}, ${utc('c.paid_at')}, c.end_to_end_id, c.refunded_amount,
-  ${utc('c.created_at')}, ${utc('c.updated_at')}, c.webhook_masked, ${utc('c.cancelled_at')},
-  c.description, ${payerSql}`
+  ${Prisma.join(columns, ', ')}, c.webhook_masked, ${payerSql}`
 
 export const chargeAsJson = asJson(chargeColumns)
 

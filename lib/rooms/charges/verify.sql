@@ -46,7 +46,7 @@ WITH closings AS (
 ), source AS (
   SELECT c.account_id, c.mode, c.event_id, c.webhook_url, c.webhook_host, c.trace,
       c.id AS subject_id, (SELECT row_to_json(r)
-      FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount, c.br_code, c.metadata,
+      FROM (SELECT c.br_code, c.amount, c.status, c.metadata, c.id, c.external_id, c.mode,
       c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip, c.items, c.utms,
       c.webhook_url, to_char(c.expires_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
@@ -54,8 +54,8 @@ WITH closings AS (
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      to_char(c.cancelled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at,
+      c.description, c.webhook_masked, CASE
       WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
       c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c

@@ -24,16 +24,16 @@ WITH locked AS (
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.trace,
       $8::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+      (SELECT row_to_json(r) FROM (SELECT c.br_code, c.amount, c.status, c.metadata, c.id,
+      c.external_id, c.mode, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
       to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      to_char(c.cancelled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at,
+      c.description, c.webhook_masked, CASE
       WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
       c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
@@ -155,16 +155,16 @@ WITH locked AS (
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount, r.trace,
       $11::uuid AS event_id, c.id AS subject_id, c.connection_id, c.webhook_url, c.webhook_host,
-      (SELECT row_to_json(r) FROM (SELECT c.id, c.external_id, c.mode, c.status, c.amount,
-      c.br_code, c.metadata, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
+      (SELECT row_to_json(r) FROM (SELECT c.br_code, c.amount, c.status, c.metadata, c.id,
+      c.external_id, c.mode, c.client_name, c.client_email, c.client_doc, c.client_phone, c.ip,
       c.items, c.utms, c.webhook_url,
       to_char(c.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at,
       to_char(c.paid_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS paid_at,
       c.end_to_end_id, c.refunded_amount,
       to_char(c.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
       to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at,
-      c.webhook_masked, to_char(c.cancelled_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at, c.description, CASE
+      to_char(c.cancelled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS cancelled_at,
+      c.description, c.webhook_masked, CASE
       WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
       c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
