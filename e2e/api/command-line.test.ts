@@ -48,6 +48,7 @@ afterAll(() => api.close())
 const CHECKSUMS: Record<string, string> = {
   '1.0.1': '93dd73991900715fcb8fbc48692823a0a2e07b175171fe7a739fa5e748e662ee',
   '1.0.2': '87ca3a497444fdf267e044d3fcd732aad75f20c21fbc9f026e4b2e0647e8b96f',
+  '1.0.3': '52ce55ee78cbfc7b27da6c7f4a86edd7f3770ddad130c694b1dee9b70fb16edd',
 }
 
 test('a version of the package always has the same content, under its own name and the latest', async () => {
@@ -69,7 +70,7 @@ test.each(['en', 'pt-BR'])(
 )
 
 test('the server has no package of another version', async () => {
-  for (const version of ['1.0.0', '1.0.1', '99.0.0'])
+  for (const version of ['1.0.0', '1.0.1', '1.0.2', '99.0.0'])
     expect((await fetch(`${api.url}/docs/clients/troco-${version}.tgz`)).status, version).toBe(404)
 })
 
@@ -388,7 +389,7 @@ test('events tail shows the last events across a restore', async () => {
 /** One of each kind of mistake first: the others only in `npm run torture`. */
 const MISTAKES: [string[], number, string][] = [
   [['listen'], 2, '--forward-to'],
-  [['events', 'tail', '--types', ''], 2, '"" is unknown'],
+  [['events', 'tail', '--types', ''], 2, '"" is no event type'],
   [['listenfoo'], 2, 'Unknown command: listenfoo'],
   [['trigger', 'withdrawal.returned'], 2, 'never causes withdrawal.returned'],
   [['--fly'], 2, "Unknown option '--fly'"],
@@ -399,7 +400,7 @@ const MISTAKES: [string[], number, string][] = [
   ],
   [['listen', '--forward-to', 'ftp://127.0.0.1'], 2, '--forward-to must be'],
   [['listen', '--forward-to', 'http://'], 2, '--forward-to must be'],
-  [['listen', '--forward-to', '127.0.0.1:9', '--types', 'paid'], 2, '"paid" is unknown'],
+  [['listen', '--forward-to', '127.0.0.1:9', '--types', 'paid'], 2, '"paid" is no event type'],
   [['events', 'tail', '--url', 'http://'], 2, '--url must be'],
   [['events'], 2, 'Unknown command: events'],
   [['listen', '--forward-to', 'http://127.0.0.1:9', '--secret', 'x'], 2, 'whsec_'],
