@@ -1,3 +1,5 @@
+import { BANK_KINDS } from '#lib/services/gateway/states.ts'
+
 const HELP = `Usage: npm run -s troco -- <command>
 
   start                                run the web server, the worker and, without DATABASE_URL, PostgreSQL
@@ -39,7 +41,7 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        give up what an account owes for lost disputes; print the amount
   bank list                            print id, kind, environment, state, number of accounts and name of
                                        each connection to a bank, separated by tabs
-  bank add --name <name> --kind api_pix|efi --environment homologation|production
+  bank add --name <name> --kind ${BANK_KINDS.join('|')} --environment homologation|production
            [--receiving-key <key>]… [--paying-key <key>] [--profile <name>]
            [--settings <file>] [--credentials <file|->]
                                        add a connection to a bank and print its id

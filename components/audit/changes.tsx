@@ -1,6 +1,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { moneyText } from '#components/format/format.tsx'
 import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
+import { BANK_NAMES } from '#lib/services/gateway/states.ts'
 
 /** Names of the audited values that hold cents. */
 const MONEY_FIELDS = [
@@ -60,6 +61,8 @@ function useValueText(): (name: string, value: AuditValues[string]) => string {
 function useEnumText(): (value: string) => string {
   const t = useTranslations('auditValue')
   return value => {
+    const bank = Object.entries(BANK_NAMES).find(([kind]) => kind === value)
+    if (bank) return bank[1]
     const key = value as 'owner'
     return /^\w+$/.test(value) && t.has(key) ? t(key) : value
   }

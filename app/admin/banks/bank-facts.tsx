@@ -9,6 +9,7 @@ import { useTimeText } from '#components/format/exact-time.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
+import { BANK_NAMES } from '#lib/services/gateway/states.ts'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
 
 export function BankName({ bank }: { bank: BankLine }) {
@@ -23,7 +24,7 @@ export function BankName({ bank }: { bank: BankLine }) {
         <span className={TWO_LINES}>{bank.name}</span>
       </Link>
       <span className="block text-muted text-small">
-        {t(`kind.${bank.kind}`)} · {t(`environment.${bank.environment}`)}
+        {BANK_NAMES[bank.kind]} · {t(`environment.${bank.environment}`)}
       </span>
     </>
   )

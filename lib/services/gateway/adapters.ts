@@ -4,8 +4,8 @@ import { lookupBank } from '#lib/services/gateway/bank-hosts.ts'
 import type { Adapter, Connection } from '#lib/services/gateway/connection.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { ConnectionKind } from '#lib/services/gateway/schema.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
+import type { ConnectionKind } from '#lib/services/gateway/states.ts'
 
 const ADAPTERS: Record<ConnectionKind, Adapter> = {
   simulator: () => simulator,

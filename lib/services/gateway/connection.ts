@@ -2,11 +2,8 @@ import type { LookupFunction } from 'node:net'
 import type { Prisma } from '#lib/base/db/client.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import {
-  type ConnectionKind,
-  ConnectionSettings,
-  type Environment,
-} from '#lib/services/gateway/schema.ts'
+import { ConnectionSettings, type Environment } from '#lib/services/gateway/schema.ts'
+import type { ConnectionKind } from '#lib/services/gateway/states.ts'
 
 /** What an adapter knows of its connection. */
 export interface Connection {

@@ -1,10 +1,7 @@
 import * as z from 'zod'
 import { must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
-
-/** Kinds of connections to banks that an operator can add. */
-export const BANK_KINDS = ['api_pix', 'efi'] as const
-export type ConnectionKind = 'simulator' | (typeof BANK_KINDS)[number]
+import { BANK_KINDS, type ConnectionKind } from '#lib/services/gateway/states.ts'
 
 /** A connection for homologation is checked and tried, and never serves an account. */
 export const ENVIRONMENTS = ['homologation', 'production'] as const

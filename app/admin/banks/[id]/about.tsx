@@ -5,6 +5,7 @@ import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import { BANK_NAMES } from '#lib/services/gateway/states.ts'
 import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
 
 export function About({ bank }: { bank: BankDetail }) {
@@ -13,7 +14,7 @@ export function About({ bank }: { bank: BankDetail }) {
   return (
     <Facts>
       <Fact name={t('environmentName')}>{t(`environment.${bank.environment}`)}</Fact>
-      <Fact name={t('kindName')}>{t(`kind.${bank.kind}`)}</Fact>
+      <Fact name={t('kindName')}>{BANK_NAMES[bank.kind]}</Fact>
       {profile ? <Fact name={t('profileName')}>{profile}</Fact> : null}
       {host ? <Fact name={t('host')}>{host}</Fact> : null}
       <Fact name={t('receivingKeys')}>

@@ -11,7 +11,8 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { BANK_KINDS, BankRequest, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+import { BankRequest, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+import { BANK_KINDS, BANK_NAMES, type BankKind } from '#lib/services/gateway/states.ts'
 
 interface BankFormProps {
   profiles: string[]
@@ -25,7 +26,7 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
   const t = useTranslations('bankForm')
   const api = useApi()
   const router = useRouter()
-  const [kind, setKind] = useState<(typeof BANK_KINDS)[number]>('efi')
+  const [kind, setKind] = useState<BankKind>('efi')
   const [profile, setProfile] = useState('standard')
   const form = useForm({
     schema: BankRequest,
@@ -38,7 +39,7 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
     },
   })
   const { problems } = form
-  const isEfi = kind === 'efi'
+  const isApiPix = kind === 'api_pix'
   return (
     <form {...form.props} className="grid max-w-[640px] grid-cols-[minmax(0,1fr)] gap-6">
       <Section title={t('bankSection')}>
@@ -55,16 +56,16 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
             label={t('kind')}
             name="kind"
             value={kind}
-            onChange={event => setKind(event.target.value as typeof kind)}
+            onChange={event => setKind(event.target.value as BankKind)}
             problem={problems.kind ? t('problem.kind') : null}
           >
             {[...BANK_KINDS].reverse().map(name => (
               <option key={name} value={name}>
-                {name === 'efi' ? 'Efí' : t('kindOther')}
+                {name === 'api_pix' ? t('kindOther') : BANK_NAMES[name]}
               </option>
             ))}
           </Select>
-          {isEfi ? null : (
+          {isApiPix ? (
             <Select
               label={t('profile')}
               name="profile"
@@ -77,18 +78,18 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
                 <option key={name}>{name}</option>
               ))}
             </Select>
-          )}
+          ) : null}
           <EnvironmentField problem={problems.environment} />
         </div>
       </Section>
       <Section title={t('keysSection')}>
         <div className={SECTION_GRID}>
-          <KeyFields problems={problems} hasPayouts={isEfi} />
+          <KeyFields problems={problems} hasPayouts={!isApiPix} />
         </div>
       </Section>
       <Section title={t('credentialsSection')}>
         <div className={SECTION_GRID}>
-          <CredentialsFields form={form} hasAppKey={!isEfi && withAppKey.includes(profile)} />
+          <CredentialsFields form={form} hasAppKey={isApiPix && withAppKey.includes(profile)} />
         </div>
       </Section>
       <Section title={t('moreSection')} text={t('moreText')}>

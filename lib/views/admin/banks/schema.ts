@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
-import { BANK_KINDS, ConnectionLimits, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+import { ConnectionLimits, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+import { BANK_KINDS } from '#lib/services/gateway/states.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 /**
