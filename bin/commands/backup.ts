@@ -11,8 +11,14 @@ import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
-import { recordRun } from '#lib/base/backup/records.ts'
-import { copyRunning, forgetRemoved, keepNewest, takeBackup } from '#lib/base/backup/take.ts'
+import { PROBLEM_LENGTH_MAX, recordRun } from '#lib/base/backup/records.ts'
+import {
+  type Copied,
+  copyRunning,
+  forgetRemoved,
+  keepNewest,
+  takeBackup,
+} from '#lib/base/backup/take.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -54,12 +60,13 @@ async function takeAndRecord(
     const { rows } = await client.query<{ major: number }>(
       `SELECT current_setting('server_version_num')::int / 10000 AS major`,
     )
-    const copy = (data: string) => {
+    const copy = async (data: string) => {
       if (location) return copyRunning(client, location, data)
       if (stanza) return copyByPgBackRest(stanza)
       return copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
     }
-    return takeBackup(client, folder, facts, { copy, isElsewhere: stanza !== undefined })
+    const isElsewhere = stanza !== undefined
+    return takeBackup(client, folder, facts, { copy: recordingFailure(copy), isElsewhere })
   })
   await recordRun({ kind: 'backup', beganAt: new Date(backup.beganAt), bytes: backup.bytes })
   print(`${backup.name}: ${formatSize(backup.bytes)} in ${secondsSince(began)}, ${backup.folder}`)
@@ -74,4 +81,18 @@ async function takeAndRecord(
       ? 'WAL is not archived here, so this moment can be restored, but no time after it.'
       : `WAL is archived up to ${lastAt.toISOString()}.`,
   )
+}
+
+/** A copy that fails is a problem on the health page at once, not only when the last one is a day old. */
+function recordingFailure(copy: (data: string) => Promise<Copied>) {
+  return async (data: string): Promise<Copied> => {
+    const beganAt = new Date()
+    try {
+      return await copy(data)
+    } catch (error) {
+      const problem = (error as Error).message.slice(0, PROBLEM_LENGTH_MAX)
+      await recordRun({ kind: 'backup', beganAt, bytes: 0, problem })
+      throw error
+    }
+  }
 }

@@ -17,7 +17,7 @@ import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { requireEntry } from '#lib/base/backup/folder.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
-import { recordRun } from '#lib/base/backup/records.ts'
+import { PROBLEM_LENGTH_MAX, recordRun } from '#lib/base/backup/records.ts'
 import {
   ask,
   type Programs,
@@ -33,8 +33,6 @@ import { withClient } from '#lib/base/db/with-client.ts'
 import { setupError } from '#lib/base/errors.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countRows } from '#lib/views/admin/backups.ts'
-
-const PROBLEM_LENGTH_MAX = 500
 
 /** Restores the newest backup beside the running system, verifies it, removes it and records the result. */
 export async function drill(args: string[]): Promise<void> {

@@ -9,6 +9,7 @@ import {
   passTime,
 } from '#e2e/torture/own-pgbackrest.ts'
 import { listBackups } from '#lib/base/backup/manifest.ts'
+import { readLastRuns } from '#lib/base/backup/records.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
@@ -25,6 +26,8 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     expect(refused.code).toBe(1)
     expect(refused.output).toMatch(/pgBackRest reported: .*stanza/)
     expect(listBackups(stage.backups)).toEqual([])
+    const problem = expect.stringContaining('backup.info')
+    expect(await readLastRuns()).toMatchObject([{ kind: 'backup', problem }])
   })
 
   test('is drilled, and restored to a time between two payments', async () => {

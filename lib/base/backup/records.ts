@@ -3,17 +3,20 @@ import { type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { setupError } from '#lib/base/errors.ts'
 
+/** Of a stored problem; the command prints all of it. */
+export const PROBLEM_LENGTH_MAX = 500
+
 interface Run {
   kind: 'backup' | 'drill'
   beganAt: Date
   bytes: number
   /** Of a drill: the last commit that the backup and its WAL contain. */
   recoveredTo?: Date | null
-  /** Why a drill failed. */
+  /** Why it failed. */
   problem?: string | null
 }
 
-/** Records a complete backup or a drill, for the health page. */
+/** Records a backup or a drill, for the health page. */
 export async function recordRun(run: Run, database: Database = db()): Promise<void> {
   const { kind, beganAt, bytes, recoveredTo = null, problem = null } = run
   await database.$executeRaw`
@@ -29,13 +32,15 @@ export interface LastRun {
   problem: string | null
 }
 
-/** Returns the newest backup and the newest drill, if there are any. */
+/** Returns the newest backup and drill that succeeded, and that failed, the newest first. */
 export function readLastRuns(): Promise<LastRun[]> {
   return queryRows(Prisma.sql`
-    SELECT DISTINCT ON (kind) json_build_object('kind', kind, 'bytes', bytes, 'problem', problem,
+    SELECT json_build_object('kind', kind, 'bytes', bytes, 'problem', problem,
       'age_s', greatest(0, extract(epoch FROM now() - began_at)::int),
       'took_s', greatest(0, extract(epoch FROM ended_at - began_at)::int))::text AS json
-    FROM backup_runs ORDER BY kind, began_at DESC`)
+    FROM (SELECT DISTINCT ON (kind, problem IS NULL) * FROM backup_runs
+      ORDER BY kind, problem IS NULL, began_at DESC) AS newest
+    ORDER BY began_at DESC`)
 }
 
 interface ArchiverState {

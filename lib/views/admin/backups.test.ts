@@ -33,3 +33,17 @@ test('the newest backup is a problem after a day, and its age is a metric', asyn
   await recordRun({ kind: 'drill', beganAt: hoursAgo(1), bytes: 5 })
   expect(await readStates()).toEqual(['ok', 'backup_fresh', 'ok', 'drill_passed'])
 })
+
+test('a backup that failed after the newest one is a problem, but not the age of the newest', async () => {
+  await recordRun({ kind: 'backup', beganAt: hoursAgo(3), bytes: 5 })
+  await recordRun({ kind: 'backup', beganAt: hoursAgo(1), bytes: 0, problem: 'damaged pages' })
+  expect((await examineBackups()).backups).toEqual({
+    level: 'problem',
+    state: 'backup_failed',
+    figures: { age_s: expect.any(Number), problem: 'damaged pages' },
+  })
+  const age = (await readDatabaseMetrics()).find(({ name }) => name === 'troco_backup_age_seconds')
+  expect(age?.value).toBeCloseTo(3 * 3_600, -2)
+  await recordRun({ kind: 'backup', beganAt: hoursAgo(0), bytes: 5 })
+  expect(await readStates()).toEqual(['ok', 'backup_fresh', 'warning', 'drill_missing'])
+})

@@ -44,7 +44,9 @@ function assessBackup(
     return { level: 'problem', state: 'archive_failing', figures: { failing_s } }
   if (!isSetUp) return { level: 'ok', state: 'backups_none', figures: {} }
   if (!last) return { level: 'problem', state: 'backup_missing', figures: {} }
-  const { age_s, bytes, took_s } = last
+  const { age_s, bytes, took_s, problem } = last
+  if (problem !== null)
+    return { level: 'problem', state: 'backup_failed', figures: { age_s, problem } }
   const figures = { age_s, size_bytes: bytes, took_s }
   return age_s > OLD_AFTER_S
     ? { level: 'problem', state: 'backup_old', figures }

@@ -122,7 +122,9 @@ async function readAuditLog(): Promise<Reading[]> {
 }
 
 async function readBackups(): Promise<Reading[]> {
-  const backup = (await readLastRuns()).find(({ kind }) => kind === 'backup')
+  const backup = (await readLastRuns()).find(
+    ({ kind, problem }) => kind === 'backup' && problem === null,
+  )
   const { failing_s } = await readArchiver()
   const age: Reading[] = backup ? [{ name: 'troco_backup_age_seconds', value: backup.age_s }] : []
   return [...age, { name: 'troco_wal_archive_failing_seconds', value: failing_s ?? 0 }]

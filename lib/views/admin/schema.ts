@@ -151,7 +151,8 @@ export const FINDING_STATES = {
     ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
-    ...['backup_missing', 'backup_old', 'archive_failing', 'drill_missing', 'drill_failed'],
+    ...['backup_missing', 'backup_old', 'backup_failed', 'archive_failing'],
+    ...['drill_missing', 'drill_failed'],
     'backfill_stands',
   ],
 } as const
