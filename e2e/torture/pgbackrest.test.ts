@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -80,5 +80,17 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     expect(await troco('backup')).toMatchObject({ code: 0 })
     expect(listBackups(stage.backups)).toHaveLength(1)
     expect(await troco('drill')).toMatchObject({ code: 0 })
+  })
+
+  test('Ctrl-C during the copy or the recovery leaves no data directory', async () => {
+    const { startTroco, folder } = stage
+    const into = join(folder, 'interrupted')
+    for (const mark of ['base', 'postmaster.pid']) {
+      const { child, ended, output } = startTroco('restore', '--to', 'latest', '--into', into)
+      await expect.poll(() => existsSync(join(into, mark)), { interval: 5 }).toBe(true)
+      child.kill('SIGINT')
+      expect(await ended, output()).toBe(130)
+      expect(existsSync(into)).toBe(false)
+    }
   })
 })

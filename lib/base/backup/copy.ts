@@ -24,6 +24,8 @@ interface CopyOptions {
   user?: { uid: number; gid: number } | null
   /** Checksums that the copied files must have, of all of them. */
   expected?: Files
+  /** Ends the copy after the files that are being copied, of at most 1 GiB each. */
+  signal?: AbortSignal
 }
 
 /** Files copied at the same time: each waits for the disk to store it. */
@@ -34,7 +36,7 @@ const PARALLEL = 4
  * that PostgreSQL removes meanwhile is left out, and one that it changes is repaired from the WAL.
  */
 export async function copyFolder(options: CopyOptions): Promise<Files> {
-  const { from, to, isExcluded = () => false, user, expected } = options
+  const { from, to, isExcluded = () => false, user, expected, signal } = options
   const entries = await readdir(from, { recursive: true, withFileTypes: true })
   const named = entries
     .map(entry => ({ entry, path: pathBelow(from, entry) }))
@@ -50,6 +52,7 @@ export async function copyFolder(options: CopyOptions): Promise<Files> {
   const waiting = paths.toSorted()
   const copyWaiting = async () => {
     for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+      signal?.throwIfAborted()
       const copied = await copyFile(join(from, path), join(to, path), user ?? null)
       if (copied === null) continue
       if (expected) requireSame(join(from, path), copied, expected[path])

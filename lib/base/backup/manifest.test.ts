@@ -161,7 +161,7 @@ test('a folder that shares the fate of the data is refused, from both sides', ()
   expect(() => requireSpace(folder, 2 ** 60)).toThrow(/has \d+ MiB free, but \d+ MiB are needed/)
 })
 
-test('a copy is private, and one that differs from its checksums is refused', async () => {
+test('a copy is private, can be stopped, and one that differs from its checksums is refused', async () => {
   const from = join(folder, 'from')
   mkdirSync(join(from, 'a', 'empty'), { recursive: true })
   writeFileSync(join(from, 'a', 'file'), 'content')
@@ -171,6 +171,9 @@ test('a copy is private, and one that differs from its checksums is refused', as
   expect(statSync(join(folder, '1', 'a')).mode & 0o777).toBe(0o700)
   expect(statSync(join(folder, '1', 'a', 'file')).mode & 0o777).toBe(0o600)
   expect(existsSync(join(folder, '1', 'a', 'empty'))).toBe(true)
+  const stopped = copyFolder({ from, to: join(folder, '0'), signal: AbortSignal.abort() })
+  await expect(stopped).rejects.toThrow('aborted')
+  expect(existsSync(join(folder, '0', 'a', 'file'))).toBe(false)
   writeFileSync(join(from, 'a', 'file'), 'Content')
   const again = (to: string) => copyFolder({ from, to: join(folder, to), expected })
   await expect(again('2')).rejects.toThrow('a/file has another checksum')

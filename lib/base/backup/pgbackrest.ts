@@ -48,10 +48,12 @@ export async function restoreByPgBackRest(
   { stanza, label }: Repository,
   location: string,
   user: PostgresUser | null,
+  signal: AbortSignal,
 ): Promise<void> {
   mkdirSync(location, { mode: 0o700 })
   if (user) chownSync(location, user.uid, user.gid)
-  await runPgBackRest(stanza, ['restore', `--set=${label}`, `--pg1-path=${location}`], user)
+  const args = ['restore', `--set=${label}`, `--pg1-path=${location}`]
+  await runPgBackRest(stanza, args, user, signal)
 }
 
 /** Returns the labels of the backups that pgBackRest still has. */
@@ -81,11 +83,13 @@ async function runPgBackRest(
   stanza: string,
   args: string[],
   user: PostgresUser | null,
+  signal?: AbortSignal,
 ): Promise<void> {
   const child = spawn('pgbackrest', [...optionsFor(stanza), ...args], {
     ...{ cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] as const, env: inheritedEnv() },
     ...user,
   })
+  signal?.addEventListener('abort', () => child.kill())
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', chunk => {

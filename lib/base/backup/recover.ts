@@ -42,47 +42,72 @@ const EMPTY_FOLDERS = [
 
 /** Copies a backup with its checksums verified, and recovers it up to a time. */
 export async function recover(options: RecoverOptions): Promise<Recovered> {
-  const { backup, archive, location, target, bin, user } = options
+  const { backup, archive, location, user } = options
   requireSpace(join(location, '..'), backup.bytes)
   requireNoGap(archive, backup.stopSegment)
   if (user && archive.lastAt !== null) requireEntry(archive.folder, user)
-  const from = join(backup.folder, 'data')
-  if (backup.repository) await restoreByPgBackRest(backup.repository, location, user)
-  else await copyFolder({ from, to: location, user, expected: backup.files })
-  for (const name of EMPTY_FOLDERS)
-    mkdirSync(join(location, name), { recursive: true, mode: 0o700 })
-  await writeFile(join(location, 'recovery.signal'), '', { mode: 0o600 })
   const socket = mkdtempSync(join(tmpdir(), 'troco-'))
-  const stop = async () => {
+  const interruption = new AbortController()
+  const removeServer = async () => {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     const server = findPostmaster(location)
     if (server) await stopPostmaster(server.pid)
     await rm(socket, { recursive: true, force: true })
   }
-  const interrupt = () => stop().finally(() => process.exit(130))
+  const interrupt = async () => {
+    interruption.abort()
+    try {
+      await copying.catch(() => {})
+      await removeServer()
+      await rm(location, { recursive: true, force: true })
+    } finally {
+      process.exit(130)
+    }
+  }
+  // The caller would report the end of the server as a failure; `interrupt` ends the process.
+  const stop = () => (interruption.signal.aborted ? new Promise<never>(() => {}) : removeServer())
   // PostgreSQL is a detached process, which Ctrl-C does not reach.
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  const copying = copyData(options, interruption.signal)
   try {
-    const hba = join(socket, 'hba.conf')
-    await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
-    const owned = [socket, hba, join(location, 'recovery.signal')]
-    owned.push(...EMPTY_FOLDERS.map(name => join(location, name)))
-    if (user) for (const path of owned) await chown(path, user.uid, user.gid)
-    const place = { listen_addresses: '', unix_socket_directories: socket, hba_file: hba }
-    const postmaster = await startPostmaster({ location, user }, bin, join(socket, 'start.log'), {
-      ...recoverySettings(options),
-      ...place,
-      ...(await replaceConfiguration(location, socket)),
-    }).catch(error => explainFailure(error, target))
-    if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
-    const host = encodeURIComponent(socket)
-    const urlOf = (role: string, database: string) =>
-      `postgresql://${encodeURIComponent(role)}@localhost:${postmaster.port}/${database}?host=${host}`
-    return { urlOf, stop }
+    await copying
+    return { urlOf: await startRecovery(options, socket), stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Makes a data directory that PostgreSQL recovers when it starts. */
+async function copyData(
+  { backup, location, user }: RecoverOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const from = join(backup.folder, 'data')
+  if (backup.repository) await restoreByPgBackRest(backup.repository, location, user, signal)
+  else await copyFolder({ from, to: location, user, expected: backup.files, signal })
+  const signalFile = join(location, 'recovery.signal')
+  await writeFile(signalFile, '', { mode: 0o600 })
+  const folders = EMPTY_FOLDERS.map(name => join(location, name))
+  for (const path of folders) mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (user) for (const path of [signalFile, ...folders]) await chown(path, user.uid, user.gid)
+}
+
+async function startRecovery(options: RecoverOptions, socket: string): Promise<Recovered['urlOf']> {
+  const { location, target, bin, user } = options
+  const hba = join(socket, 'hba.conf')
+  await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
+  if (user) for (const path of [socket, hba]) await chown(path, user.uid, user.gid)
+  const startLog = join(socket, 'start.log')
+  const postmaster = await startPostmaster({ location, user }, bin, startLog, {
+    ...recoverySettings(options),
+    ...{ listen_addresses: '', unix_socket_directories: socket, hba_file: hba },
+    ...(await replaceConfiguration(location, socket)),
+  }).catch(error => explainFailure(error, target))
+  if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
+  const host = encodeURIComponent(socket)
+  return (role, database) =>
+    `postgresql://${encodeURIComponent(role)}@localhost:${postmaster.port}/${database}?host=${host}`
 }
 
 /** Packages of Debian keep the configuration outside of the data directory: the defaults will do. */
