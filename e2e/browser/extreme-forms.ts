@@ -1,0 +1,33 @@
+import type { Page } from 'playwright/test'
+import { PAYER_NAME } from '#e2e/browser/extreme-shop.ts'
+import { say } from '#e2e/browser/extremes.ts'
+
+/** What to show of a page before it is inspected. */
+export type State = [name: string, path: string, show: (page: Page) => Promise<unknown>]
+
+async function fillIn(page: Page, values: Record<string, string>): Promise<void> {
+  for (const [name, value] of Object.entries(values))
+    await page.locator(`[name="${name}"]`).filter({ visible: true }).fill(value)
+}
+
+const submit = (page: Page) =>
+  page.locator('main form [type=submit]').filter({ visible: true }).first().click()
+
+/** Fills in the fields with these names and submits the first form. */
+export const sending =
+  (values: Record<string, string> = {}) =>
+  async (page: Page) => {
+    await fillIn(page, values)
+    await submit(page)
+  }
+
+export const CHARGE = {
+  ...{ amount: '9999999999,99', client_name: PAYER_NAME.slice(0, 255) },
+  ...{ client_email: 'ana@example.com', client_doc: '529.982.247-25' },
+}
+const WITHDRAWAL = { amount: '9999999999,99', pix_key: `${'a'.repeat(60)}@example.com` }
+
+export async function reviewWithdrawal(page: Page): Promise<void> {
+  await sending(WITHDRAWAL)(page)
+  await page.getByRole('button', { name: say('withdrawalRequest.confirm') }).waitFor()
+}
