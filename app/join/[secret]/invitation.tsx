@@ -34,7 +34,7 @@ export function Invitation({
   if (signedInEmail !== null) {
     return (
       <div className="grid gap-4">
-        <p className="break-words">{t('otherPerson', { reader: signedInEmail, email })}</p>
+        <p>{t('otherPerson', { reader: signedInEmail, email })}</p>
         <div className="rounded-control border border-line2">
           <SignOutButton
             label={t('signOut')}
@@ -49,9 +49,7 @@ export function Invitation({
   if (isRegistered || !isMailed) {
     return (
       <div className="grid gap-4">
-        <p className="break-words">
-          {isMailed ? t('known', { email }) : t('needsMail', { email })}
-        </p>
+        <p>{isMailed ? t('known', { email }) : t('needsMail', { email })}</p>
         <Link
           href={`/login?next=${encodeURIComponent(joinPath)}`}
           prefetch={false}

@@ -19,7 +19,7 @@ export function MailRequest({ secret, email }: MailRequestProps) {
   )
   if (isDone) {
     return (
-      <p role="status" className="break-words text-muted">
+      <p role="status" className="text-muted">
         {t('mailSent', { email })}
       </p>
     )
