@@ -1,0 +1,102 @@
+import type { Page } from 'playwright/test'
+import { expect, test } from '#e2e/browser/app.ts'
+import { CHARGE, reviewWithdrawal, type State, sending } from '#e2e/browser/extreme-forms.ts'
+import { fillShop, type Ids, makeLinks, NAME } from '#e2e/browser/extreme-shop.ts'
+import { BROWSER_LOCALE, fillAddress, inspect, say } from '#e2e/browser/extremes.ts'
+import { addSession, createShop } from '#e2e/browser/merchant.ts'
+import { watchRequests } from '#e2e/browser/request-watch.ts'
+import { newId } from '#lib/base/ids.ts'
+
+test.use({
+  locale: BROWSER_LOCALE,
+  viewport: { width: 1440, height: 844 },
+  actionTimeout: 20_000,
+  expectedStatuses: [503],
+})
+
+/** Lets every call of the page to the API fail from now on. */
+async function breakApi(page: Page): Promise<void> {
+  const headers = { 'x-error-code': 'service_unavailable', 'x-request-id': newId() }
+  await page.route(
+    url => url.pathname.startsWith('/api/'),
+    route => route.fulfill({ status: 503, headers, json: {} }),
+  )
+}
+
+const alertOf = (page: Page) => page.getByRole('main').getByRole('alert').filter({ visible: true })
+
+/** Reads the list again, as a browser does that comes back to a page. */
+async function refetch(page: Page): Promise<void> {
+  await breakApi(page)
+  await expect(async () => {
+    await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
+    await expect(alertOf(page).first()).toBeVisible({ timeout: 12_000 })
+  }).toPass({ timeout: 60_000 })
+}
+
+const failing = (show: (page: Page) => Promise<unknown>) => async (page: Page) => {
+  await breakApi(page)
+  await show(page)
+  await expect(alertOf(page).first()).toBeVisible()
+}
+
+const FAILING_LISTS = ['charges', 'withdrawals', 'requests', 'settings/audit']
+const FAILING: State[] = [
+  ...FAILING_LISTS.map((list): State => [`${list} without an answer`, `/test/${list}`, refetch]),
+  ['a charge that is not created', '/test/charges/new', failing(sending(CHARGE))],
+  [
+    'a withdrawal that is not created',
+    '/test/withdrawals/new',
+    failing(async page => {
+      await reviewWithdrawal(page)
+      await page.getByRole('button', { name: say('withdrawalRequest.confirm') }).click()
+    }),
+  ],
+  ['a token that is not created', '/test/settings/tokens/new', failing(sending({ name: NAME }))],
+  [
+    'an endpoint that is not created',
+    '/test/webhooks/endpoints/new',
+    failing(sending({ url: 'https://example.com/hook' })),
+  ],
+  ['settings that are not saved', '/test/settings', failing(sending({ full_name: 'Ana' }))],
+  [
+    'a lost connection',
+    '/test/home',
+    async page => {
+      await page.route('**/healthz', route => route.fulfill({ status: 503 }))
+      await page.evaluate(() => dispatchEvent(new Event('offline')))
+    },
+  ],
+]
+
+test.describe('a failure can be read @torture', () => {
+  let ids: Ids
+  test.beforeAll(async () => {
+    const shop = await createShop(NAME)
+    ids = { ...(await makeLinks(shop)), ...(await fillShop(shop)) }
+  })
+  test.beforeEach(({ context }) => addSession(context, ids.owner ?? ''))
+
+  for (const [name, path, show] of FAILING)
+    test(`in the state: ${name}`, async ({ page }) => {
+      const waitForQuiet = await watchRequests(page)
+      await page.goto(fillAddress(path, ids))
+      await waitForQuiet()
+      await show(page)
+      await waitForQuiet()
+      expect(await inspect(page, name)).toEqual([])
+    })
+
+  test('on a page that crashed', async ({ page, browserErrors }) => {
+    await page.goto('/test/charges')
+    await page.route('**/api/dashboard/charges?*', route => route.fulfill({ json: { data: null } }))
+    await expect(async () => {
+      await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
+      await expect(page.getByRole('heading', { name: say('crash.title') })).toBeVisible({
+        timeout: 3_000,
+      })
+    }).toPass({ timeout: 60_000 })
+    expect(await inspect(page, 'a page that crashed')).toEqual([])
+    browserErrors.splice(0)
+  })
+})
