@@ -1,4 +1,14 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -7,13 +17,16 @@ import {
   openPgBackRestStage,
   type PgBackRestStage,
   passTime,
+  STANZA,
 } from '#e2e/torture/own-pgbackrest.ts'
 import { listBackups } from '#lib/base/backup/manifest.ts'
 import { readLastRuns } from '#lib/base/backup/records.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { examineBackups } from '#lib/views/admin/backups.ts'
 
 let stage: PgBackRestStage
+const labels = () => listBackups(stage.backups).map(({ repository }) => repository?.label ?? '')
 
 describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
   beforeAll(async () => {
@@ -43,6 +56,7 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     await archiveNow(stage)
     const drilled = await troco('drill')
     expect(drilled.output).not.toContain('WRONG')
+    expect(drilled.output).not.toContain('all checksums right')
     expect(drilled, drilled.output).toMatchObject({ code: 0 })
     const into = join(folder, 'restored')
     const restored = await troco('restore', '--to', between, '--into', into)
@@ -81,6 +95,58 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     expect(listBackups(stage.backups)).toHaveLength(1)
     expect(await troco('drill')).toMatchObject({ code: 0 })
   })
+})
+
+describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', () => {
+  beforeAll(async () => {
+    stage = await openPgBackRestStage({
+      lines: ['repo1-cipher-type=aes-256-cbc', 'repo1-retention-full=9'],
+      variables: { PGBACKREST_REPO1_CIPHER_PASS: 'a passphrase of this test' },
+    })
+    stage.pgBackRest('stanza-create')
+    expect(await stage.troco('backup')).toMatchObject({ code: 0 })
+  })
+  afterAll(() => stage.close())
+
+  test('is restored with the same variable, from a quoted path, after an offline backup', async () => {
+    const { troco, stop, serve, pgBackRest, folder } = stage
+    await fundMerchant(await makeMerchant(), 1_100)
+    await archiveNow(stage)
+    await stop()
+    pgBackRest('--no-online', '--type=full', 'backup')
+    await serve()
+    const drilled = await troco('drill')
+    expect(drilled.output).not.toContain('WRONG')
+    expect(drilled, drilled.output).toMatchObject({ code: 0 })
+    const into = join(folder, "it's 100%f")
+    const restored = await troco('restore', '--to', 'latest', '--into', into)
+    expect(restored.output).toContain('Last movement of money: charge_paid')
+    expect(restored, restored.output).toMatchObject({ code: 0 })
+  })
+
+  test('a segment of the WAL that cannot be read ends a drill and a restore, and is named', async () => {
+    const { troco, folder } = stage
+    await archiveNow(stage)
+    await fundMerchant(await makeMerchant(), 2_200)
+    const segment = await archiveNow(stage)
+    await fundMerchant(await makeMerchant(), 3_300)
+    await archiveNow(stage)
+    const [path = ''] = globSync(join(folder, 'repository/archive/*/*/*', `${segment}-*`))
+    const content = readFileSync(path)
+    const damaged = Buffer.from(content)
+    damaged[content.length >> 1]! ^= 1
+    writeFileSync(path, damaged)
+    const into = join(folder, 'damaged')
+    for (const args of [['drill'], ['restore', '--to', 'latest', '--into', into]]) {
+      const refused = await troco(...args)
+      expect(refused.output).toContain(`The archived WAL ${segment} cannot be read`)
+      expect(refused.code).toBe(1)
+    }
+    expect(existsSync(into)).toBe(false)
+    writeFileSync(path, content)
+    const restored = await troco('restore', '--to', 'latest', '--into', into)
+    expect(restored, restored.output).toMatchObject({ code: 0 })
+  })
 
   test('Ctrl-C during the copy or the recovery leaves no data directory', async () => {
     const { startTroco, folder } = stage
@@ -92,5 +158,85 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
       expect(await ended, output()).toBe(130)
       expect(existsSync(into)).toBe(false)
     }
+  })
+
+  test('a repository that cannot be read is an error, and no manifest is removed', async () => {
+    const { troco, settings, folder, pgBackRest } = stage
+    const { PGBACKREST_CONFIG: config = '' } = settings
+    const repository = join(folder, 'repository')
+    const before = labels()
+    const older = '20260101T000000Z'
+    const { repository: _, ...manifest } = listBackups(stage.backups)[0]!
+    mkdirSync(join(stage.backups, 'base', older))
+    writeFileSync(
+      join(stage.backups, 'base', older, 'manifest.json'),
+      JSON.stringify({ ...manifest, kind: 'pg_basebackup' }),
+    )
+    const refuse = async () => {
+      for (const args of [['drill'], ['restore', '--to', 'latest', '--into', `${folder}/unread`]]) {
+        const refused = await troco(...args)
+        expect(refused.output).toContain(`pgBackRest cannot list the backups of ${STANZA}: `)
+        expect(refused.code).toBe(1)
+      }
+      expect(labels()).toEqual(['', ...before])
+    }
+    settings.PGBACKREST_CONFIG = join(folder, 'other.conf')
+    writeFileSync(settings.PGBACKREST_CONFIG, `[global]\nrepo1-path=${folder}/nowhere\n`)
+    await refuse()
+    settings.PGBACKREST_CONFIG = config
+    chmodSync(join(repository, 'backup'), 0)
+    await refuse()
+    chmodSync(join(repository, 'backup'), 0o750)
+    renameSync(join(repository, 'backup'), join(repository, 'away'))
+    await refuse()
+    renameSync(join(repository, 'away'), join(repository, 'backup'))
+    expect(pgBackRest('info')).toContain('status: ok')
+    execFileSync('rm', ['-r', join(stage.backups, 'base', older)])
+  })
+
+  test('a copy with damaged pages fails, names them, is shown on the health page and is never chosen', async () => {
+    const { troco, superuserUrl, folder, pgBackRest } = stage
+    const before = labels()
+    // Pages are compared with their checksums unless the full copy was made offline.
+    pgBackRest('--type=full', 'backup')
+    // Autovacuum would change its pages in memory, and write them over the damage.
+    const options = 'WITH (autovacuum_enabled = false)'
+    await query(superuserUrl, `CREATE TABLE plain ${options} AS SELECT generate_series(1, 20000)`)
+    for (const sql of ['VACUUM (FREEZE) plain', 'CHECKPOINT']) await query(superuserUrl, sql)
+    const [row] = await query(superuserUrl, `SELECT pg_relation_filepath('plain') AS path`)
+    const path = join(folder, 'data', String(row?.path))
+    const content = readFileSync(path)
+    const damaged = Buffer.from(content)
+    damaged[12_000]! ^= 1
+    writeFileSync(path, damaged)
+    const refused = await troco('backup')
+    expect(refused.output).toMatch(/copy \S+ has damaged pages in \S*base\/5\/\d+/)
+    expect(refused.code).toBe(1)
+    expect(labels()).toEqual(before)
+    const { backups } = await examineBackups()
+    expect(backups).toMatchObject({
+      level: 'problem',
+      state: 'backup_failed',
+      figures: { problem: expect.stringContaining(String(row?.path)) },
+    })
+    const [backup] = listBackups(stage.backups)
+    const file = join(backup?.folder ?? '', 'manifest.json')
+    const manifest = readFileSync(file, 'utf8')
+    const [, label = ''] = /copy (\S+) has/.exec(refused.output) ?? []
+    const renamed = join(stage.backups, 'base', '20990101T000000Z')
+    mkdirSync(renamed)
+    writeFileSync(
+      join(renamed, 'manifest.json'),
+      manifest.replaceAll(String(backup?.repository?.label), label),
+    )
+    const drilled = await troco('drill')
+    expect(drilled.output).toContain(`backup ${backup?.name}, `)
+    expect(drilled, drilled.output).toMatchObject({ code: 0 })
+    await query(superuserUrl, 'DROP TABLE plain')
+    await query(superuserUrl, 'CHECKPOINT')
+    expect(await troco('backup')).toMatchObject({ code: 0 })
+    expect(labels()).toContain(label)
+    expect((await examineBackups()).backups).toMatchObject({ state: 'backup_fresh' })
+    expect(pgBackRest('info')).toContain('status: ok')
   })
 })

@@ -90,7 +90,7 @@ export async function pruneArchive(archive: WalArchive, startSegment: string): P
 
 /** Settings of the embedded PostgreSQL that archive its WAL. Each file is flushed, then renamed. */
 export function archiveSettings(backupFolder: string): Record<string, string> {
-  const folder = quote(walFolder(backupFolder))
+  const folder = quoteForCommand(walFolder(backupFolder))
   const store = [
     `umask 077; d=${folder}; t="$d/%f.partial"; f="$d/%f.gz"`,
     'gzip -n <"%p" >"$t" && sync "$t" || exit 1',
@@ -110,7 +110,7 @@ export function archiveSettings(backupFolder: string): Record<string, string> {
  */
 export function restoreCommand({ folder }: WalArchive): string {
   return [
-    `d=${quote(folder)}; f="$d/%f"`,
+    `d=${quoteForCommand(folder)}; f="$d/%f"`,
     '[ -x "$d" ] || exit 200',
     'if [ -e "$f" ]; then cp "$f" "%p" || exit 200; exit 0; fi',
     '[ -e "$f.gz" ] || exit 1',
@@ -140,6 +140,6 @@ export async function offerTimeline(
 }
 
 /** Quotes for the shell, and for PostgreSQL, which replaces % and the letter after it. */
-function quote(path: string): string {
+export function quoteForCommand(path: string): string {
   return `'${path.replaceAll("'", `'\\''`).replaceAll('%', '%%')}'`
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { timelineHistory, timelineName, type WalArchive } from '#lib/base/backup/archive.ts'
-import { listLabels, Repository } from '#lib/base/backup/pgbackrest.ts'
+import { listCopies, Repository } from '#lib/base/backup/pgbackrest.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 const instant = z.iso.datetime({ offset: true })
@@ -55,15 +55,35 @@ export function listBackups(folder: string): Backup[] {
     .map(name => ({ ...readManifest(join(base, name)), name, folder: join(base, name) }))
 }
 
+interface Kept {
+  backup: Backup
+  /** Whether pgBackRest found pages in it that differ from their checksums. */
+  isDamaged: boolean
+}
+
 /** Lists the backups without those that pgBackRest has removed since, by its own retention. */
-export function listKept(folder: string): Backup[] {
+export function listKept(folder: string): Kept[] {
   const backups = listBackups(folder)
   const stanzas = new Set(backups.flatMap(({ repository }) => repository?.stanza ?? []))
-  const labels = new Map([...stanzas].map(stanza => [stanza, new Set(listLabels(stanza))]))
-  const kept = backups.filter(({ repository: of }) => !of || labels.get(of.stanza)?.has(of.label))
+  const copies = [...stanzas].flatMap(stanza =>
+    listCopies(stanza).map(copy => ({ ...copy, stanza })),
+  )
+  const kept = backups.flatMap(backup => {
+    const { repository: of } = backup
+    const copy = copies.find(({ stanza, label }) => of?.stanza === stanza && of.label === label)
+    return copy || !of ? [{ backup, isDamaged: copy?.isDamaged ?? false }] : []
+  })
   if (kept.length === 0 && backups.length > 0)
     throw setupError(`${folder} contains no backup that pgBackRest still has: make a new one`)
   return kept
+}
+
+function listSound(folder: string): Backup[] {
+  const kept = listKept(folder)
+  const sound = kept.filter(({ isDamaged }) => !isDamaged).map(({ backup }) => backup)
+  if (sound.length === 0 && kept.length > 0)
+    throw setupError(`All backups in ${folder} have damaged pages: pgbackrest info lists them`)
+  return sound
 }
 
 function readManifest(folder: string): Manifest {
@@ -85,7 +105,7 @@ interface Choice {
 
 /** Returns the newest backup from which a time can be reached; without a time, the newest of all. */
 export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Choice {
-  const backups = listKept(folder)
+  const backups = listSound(folder)
   const [oldest] = backups
   if (!oldest) throw setupError(`${folder} contains no backup: name the folder with --from`)
   const usable = backups.filter(backup => isOnNewestTimeline(backup, archive))

@@ -1,36 +1,58 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chownSync, mkdirSync } from 'node:fs'
 import * as z from 'zod'
-import { findPostgresUser, type PostgresUser } from '#lib/base/db/embedded-location.ts'
-import { inheritedEnv } from '#lib/base/env.ts'
+import {
+  findProgramUser,
+  inOneLine,
+  readFromPgBackRest,
+  runPgBackRest,
+} from '#lib/base/backup/pgbackrest-program.ts'
+import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { setupError } from '#lib/base/errors.ts'
 
 /** A backup in the repository of pgBackRest. */
 export const Repository = z.object({ stanza: z.string(), label: z.string() })
 export type Repository = z.infer<typeof Repository>
 
+const Status = z.object({ code: z.int(), message: z.string() })
+const Copy = z.looseObject({
+  label: z.string(),
+  /** Whether a page differs from its checksum. */
+  error: z.boolean().nullish(),
+  'error-list': z.array(z.string()).nullish(),
+})
 /** What is read of `pgbackrest info`. */
-const Info = z.array(
-  z.object({
-    backup: z.array(
-      z.object({
-        label: z.string(),
-        archive: z.object({ start: z.string(), stop: z.string() }),
-        lsn: z.object({ stop: z.string() }),
-        info: z.object({ size: z.int() }),
-      }),
-    ),
-  }),
-)
-type Info = z.infer<typeof Info>[number]
+const Info = z
+  .array(
+    z.object({
+      status: Status,
+      repo: z.array(z.object({ status: Status })).default([]),
+      backup: z.array(Copy).default([]),
+    }),
+  )
+  .min(1)
 
-/** Lets pgBackRest copy the data directory into its repository: full, or what has changed, as it is configured. */
+/** Of a copy that a restore can begin with: one that was made offline has no range of the WAL. */
+const OnlineCopy = z.object({
+  label: z.string(),
+  archive: z.object({ start: z.string(), stop: z.string() }),
+  lsn: z.object({ stop: z.string() }),
+  info: z.object({ size: z.int() }),
+})
+
+/** Codes of `pgbackrest info`: all is well, no backup yet, and repositories that differ in these. */
+const [OK, NO_BACKUP, MIXED] = [0, 2, 4]
+const NAMED_FILES_MAX = 5
+
+/** Lets pgBackRest copy the data directory into its repository: by default what has changed, if it has a full copy. */
 export async function copyByPgBackRest(stanza: string) {
-  await runPgBackRest(stanza, ['backup'], findUser())
-  const newest = readInfo(stanza).at(-1)
+  await runPgBackRest(stanza, ['backup'], findProgramUser())
+  const newest = readCopies(stanza).at(-1)
   if (!newest) throw setupError(`pgBackRest has no backup of the stanza ${stanza}: try again`)
-  const { label, archive, lsn, info } = newest
+  if (newest.error) throw describeDamage(stanza, newest.label)
+  const online = OnlineCopy.safeParse(newest)
+  if (!online.success)
+    throw setupError(`${newest.label}, the newest copy of pgBackRest, was made offline: try again`)
+  const { label, archive, lsn, info } = online.data
   return {
     kind: 'pgbackrest' as const,
     repository: { stanza, label },
@@ -43,7 +65,27 @@ export async function copyByPgBackRest(stanza: string) {
   }
 }
 
-/** Lets pgBackRest make a data directory that recovers, when it is started, from its archive. */
+/** pgBackRest logs pages that differ from their checksums as a warning, and exits with 0. */
+function describeDamage(stanza: string, label: string): Error {
+  const files = listDamagedFiles(stanza, label)
+  const named = files.slice(0, NAMED_FILES_MAX).join(', ')
+  const others = files.length > NAMED_FILES_MAX ? ` and ${files.length - NAMED_FILES_MAX} more` : ''
+  const place = named ? ` in ${named}${others}` : ''
+  return setupError(
+    `The copy ${label} has damaged pages${place}, as the database has: it is never restored. Check the disk of the database, and restore a backup from before the damage`,
+  )
+}
+
+/** Empty if this version of pgBackRest names them in its log only. */
+function listDamagedFiles(stanza: string, label: string): string[] {
+  try {
+    return readCopies(stanza, [`--set=${label}`])[0]?.['error-list'] ?? []
+  } catch {
+    return []
+  }
+}
+
+/** Lets pgBackRest copy a backup into a new data directory, without settings of its own for the recovery. */
 export async function restoreByPgBackRest(
   { stanza, label }: Repository,
   location: string,
@@ -52,70 +94,36 @@ export async function restoreByPgBackRest(
 ): Promise<void> {
   mkdirSync(location, { mode: 0o700 })
   if (user) chownSync(location, user.uid, user.gid)
-  const args = ['restore', `--set=${label}`, `--pg1-path=${location}`]
+  const args = ['restore', '--type=none', `--set=${label}`, `--pg1-path=${location}`]
   await runPgBackRest(stanza, args, user, signal)
 }
 
-/** Returns the labels of the backups that pgBackRest still has. */
-export function listLabels(stanza: string): string[] {
-  return readInfo(stanza).map(({ label }) => label)
+/** Lists the copies that pgBackRest still has. */
+export function listCopies(stanza: string): { label: string; isDamaged: boolean }[] {
+  return readCopies(stanza).map(({ label, error }) => ({ label, isDamaged: error === true }))
 }
 
-function readInfo(stanza: string): Info['backup'] {
+/** Throws unless all repositories could be read: `info` exits with 0 and lists nothing if not. */
+function readCopies(stanza: string, options: string[] = []): z.infer<typeof Copy>[] {
+  const stanzas = readInfo(stanza, options)
+  const statuses = stanzas.flatMap(({ status, repo }) => [
+    ...repo.map(each => each.status),
+    ...(status.code === MIXED ? [] : [status]),
+  ])
+  const problem = statuses.find(({ code }) => code !== OK && code !== NO_BACKUP)
+  if (problem)
+    throw setupError(
+      `pgBackRest cannot list the backups of ${stanza}: ${inOneLine(problem.message)}. Check the name of the stanza, PGBACKREST_CONFIG and whether this user can read the repository. To do without these backups, move their folders out of the folder of backups`,
+    )
+  return stanzas.flatMap(({ backup }) => backup)
+}
+
+function readInfo(stanza: string, options: string[]): z.infer<typeof Info> {
+  const text = readFromPgBackRest(stanza, ['--output=json', ...options, 'info'])
   try {
-    const args = [...optionsFor(stanza), '--output=json', 'info']
-    const options = { cwd: '/', encoding: 'utf8', env: inheritedEnv(), ...findUser() } as const
-    return Info.parse(JSON.parse(execFileSync('pgbackrest', args, options))).flatMap(
-      ({ backup }) => backup,
-    )
-  } catch (error) {
-    const { stdout = '', message } = error as Error & { stdout?: string }
-    throw explain(error as NodeJS.ErrnoException, `${stdout}\n${message}`)
+    return Info.parse(JSON.parse(text))
+  } catch (cause) {
+    const problem = 'printed a list of backups that this version of Troco cannot read'
+    throw setupError(`pgBackRest ${problem}: install a version that it was tested with`, { cause })
   }
-}
-
-/** Programs of PostgreSQL, and pgBackRest with them, refuse to run as root. */
-function findUser(): PostgresUser | null {
-  return process.geteuid?.() === 0 ? findPostgresUser() : null
-}
-
-async function runPgBackRest(
-  stanza: string,
-  args: string[],
-  user: PostgresUser | null,
-  signal?: AbortSignal,
-): Promise<void> {
-  const child = spawn('pgbackrest', [...optionsFor(stanza), ...args], {
-    ...{ cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] as const, env: inheritedEnv() },
-    ...user,
-  })
-  signal?.addEventListener('abort', () => child.kill())
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', chunk => {
-      output += chunk
-    })
-  const [code] = await once(child, 'close').catch(error => {
-    throw explain(error, output)
-  })
-  if (code !== 0) throw explain({ code: '' }, output)
-}
-
-/** A restore writes options, but not the environment, into the command by which PostgreSQL fetches WAL. */
-function optionsFor(stanza: string): string[] {
-  const { PGBACKREST_CONFIG: config } = inheritedEnv()
-  return [
-    `--stanza=${stanza}`,
-    ...(config ? [`--config=${config}`] : []),
-    ...['--log-level-console=error', '--log-level-stderr=off'],
-  ]
-}
-
-function explain({ code }: Pick<NodeJS.ErrnoException, 'code'>, output: string): Error {
-  if (code === 'ENOENT')
-    return setupError(
-      'pgbackrest is not on this machine: install it, or run this on the machine of the database',
-    )
-  const [, reason = output] = /ERROR: \[\d+\]: (.*)/s.exec(output) ?? []
-  return setupError(`pgBackRest reported: ${reason.trim().replaceAll(/\s+/g, ' ')}`)
 }

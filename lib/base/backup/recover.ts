@@ -8,6 +8,7 @@ import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireEntry, requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import { restoreByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
+import { fetchCommand, repositoryEnv } from '#lib/base/backup/pgbackrest-program.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { setupError } from '#lib/base/errors.ts'
@@ -94,16 +95,17 @@ async function copyData(
 }
 
 async function startRecovery(options: RecoverOptions, socket: string): Promise<Recovered['urlOf']> {
-  const { location, target, bin, user } = options
+  const { backup, location, bin, user } = options
   const hba = join(socket, 'hba.conf')
   await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
   if (user) for (const path of [socket, hba]) await chown(path, user.uid, user.gid)
+  const variables = backup.repository && repositoryEnv()
   const startLog = join(socket, 'start.log')
-  const postmaster = await startPostmaster({ location, user }, bin, startLog, {
+  const postmaster = await startPostmaster({ location, user, variables }, bin, startLog, {
     ...recoverySettings(options),
     ...{ listen_addresses: '', unix_socket_directories: socket, hba_file: hba },
     ...(await replaceConfiguration(location, socket)),
-  }).catch(error => explainFailure(error, target))
+  }).catch(error => explainFailure(error, options))
   if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
   const host = encodeURIComponent(socket)
   return (role, database) =>
@@ -121,8 +123,10 @@ async function replaceConfiguration(
   return { config_file }
 }
 
-function recoverySettings({ backup, archive, target }: RecoverOptions): Record<string, string> {
+function recoverySettings(options: RecoverOptions): Record<string, string> {
+  const { backup, archive, location, target } = options
   const settings: Record<string, string> = {
+    restore_command: archive.lastAt === null ? 'exit 1' : restoreCommand(archive),
     recovery_target_action: 'promote',
     // A standby would need at least as many connections as the server that was backed up.
     hot_standby: 'off',
@@ -131,19 +135,25 @@ function recoverySettings({ backup, archive, target }: RecoverOptions): Record<s
     // Without an archive, the checkpoint at the stop would remove the full segments of that timeline.
     wal_keep_size: '256MB',
   }
-  // pgBackRest has written its own command into the data directory.
-  if (!backup.repository)
-    settings.restore_command = archive.lastAt === null ? 'exit 1' : restoreCommand(archive)
+  if (backup.repository) settings.restore_command = fetchCommand(backup.repository.stanza, location)
   // PostgreSQL knows no letter Z here.
   if (target) settings.recovery_target_time = target.toISOString().replace('Z', '+00')
   return settings
 }
 
 /** Without the path of the log, which the caller removes. */
-function explainFailure({ message }: Error, target: Date | null): never {
+function explainFailure({ message }: Error, { backup, target }: RecoverOptions): never {
   if (/recovery ended before configured recovery target was reached/.test(message))
     throw setupError(
       `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
+    )
+  const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(message) ?? []
+  const advice = backup.repository
+    ? `pgbackrest --stanza=${backup.repository.stanza} archive-get ${file} /tmp/${file} prints why`
+    : `check the files ${file}* in the folder wal of the backups`
+  if (file)
+    throw setupError(
+      `The archived WAL ${file} cannot be read: ${advice}. If it is lost, only an earlier time can be restored`,
     )
   throw setupError(message.replace(/ \(log: .*$/, ''))
 }

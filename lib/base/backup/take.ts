@@ -156,7 +156,7 @@ export async function keepNewest(folder: string, count: number): Promise<string[
 
 /** Removes the manifests of backups that pgBackRest has removed. Returns their names. */
 export async function forgetRemoved(folder: string): Promise<string[]> {
-  const kept = new Set(listKept(folder).map(({ name }) => name))
+  const kept = new Set(listKept(folder).map(({ backup }) => backup.name))
   const removed = listBackups(folder).filter(({ name }) => !kept.has(name))
   await removeBackups(folder, removed)
   return removed.map(({ name }) => name)

@@ -64,7 +64,7 @@ export function findPostmaster(location: string): Postmaster | null {
 
 /** Returns null if the port or data is in use: the caller then looks for a server again. */
 export async function startPostmaster(
-  { location, user }: DataDirectory,
+  { location, user, variables }: DataDirectory & { variables?: Record<string, string> },
   bin: string,
   startLog: string,
   settings: Record<string, string>,
@@ -78,7 +78,10 @@ export async function startPostmaster(
   const child = spawn(
     join(bin, 'postgres'),
     ['-D', location, ...values.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { cwd: '/', detached: true, stdio: ['ignore', output, output], env: plainEnv(), ...user },
+    {
+      ...{ cwd: '/', detached: true, stdio: ['ignore', output, output], ...user },
+      env: plainEnv(variables),
+    },
   )
   closeSync(output)
   child.unref()
@@ -195,8 +198,9 @@ async function waitUntil(condition: () => boolean, waitMs: number): Promise<bool
   return true
 }
 
-/** Environment without PGPORT and secrets; undefined on Windows, to inherit everything. */
-export function plainEnv(): NodeJS.ProcessEnv | undefined {
+/** Environment without PGPORT and secrets but those given; undefined on Windows, to inherit everything. */
+export function plainEnv(variables: Record<string, string> = {}): NodeJS.ProcessEnv | undefined {
   if (process.platform === 'win32') return undefined
-  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
+  const fixed = { LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
+  return { PATH: '/usr/bin:/bin', ...variables, ...fixed }
 }
