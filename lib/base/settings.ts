@@ -135,7 +135,7 @@ const schema = z.object({
     .string()
     .optional()
     .describe(
-      'stanza of pgBackRest, which then makes the backups of a PostgreSQL of your own; BACKUP_FOLDER keeps what Troco knows of each',
+      'stanza of pgBackRest, which then makes the backups of a PostgreSQL of your own; BACKUP_FOLDER stores a manifest of each backup',
     ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
