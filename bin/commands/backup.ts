@@ -9,14 +9,15 @@ import {
 import { print, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
-import { copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
+import { COPY_TYPES, type CopyType, copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
 import { PROBLEM_LENGTH_MAX, recordRun } from '#lib/base/backup/records.ts'
 import {
   type Copied,
   copyRunning,
-  forgetRemoved,
   keepNewest,
+  removeExpiredManifests,
+  requireNoTablespaces,
   takeBackup,
 } from '#lib/base/backup/take.ts'
 import { withClient } from '#lib/base/db/with-client.ts'
@@ -25,8 +26,9 @@ import { refuse } from '#lib/base/errors.ts'
 
 /** Copies the database while it runs, and removes what is older than the backups to keep. */
 export async function backUp(args: string[]): Promise<void> {
-  const options = { to: { type: 'string' }, keep: { type: 'string' } } as const
-  const { values } = parseArgs({ args, options })
+  const text = { type: 'string' } as const
+  const { values } = parseArgs({ args, options: { to: text, keep: text, type: text } })
+  const type = readType(values.type)
   const keep = values.keep === undefined ? null : Number(values.keep)
   if (keep !== null && !(Number.isInteger(keep) && keep > 0))
     throw refuse('invalid_input', { message: '--keep must be a number of backups, at least 1' })
@@ -36,12 +38,24 @@ export async function backUp(args: string[]): Promise<void> {
       throw refuse('invalid_input', {
         message: '--keep is not for pgBackRest: set repo1-retention-full in its configuration',
       })
+    if (type && !stanza)
+      throw refuse('invalid_input', {
+        message:
+          '--type is for pgBackRest only: set PGBACKREST_STANZA and DATABASE_URL, or omit it',
+      })
     const folder = openNamedFolder('--to', values.to, runtime)
-    await takeAndRecord(runtime, folder, stanza)
+    await takeAndRecord(runtime, folder, stanza, type)
     const removed = keep === null ? [] : await keepNewest(folder, keep)
-    if (stanza) removed.push(...(await forgetRemoved(folder)))
+    if (stanza) removed.push(...(await removeExpiredManifests(folder)))
     for (const name of removed) print(`${name} removed`)
   })
+}
+
+function readType(text: string | undefined): CopyType | undefined {
+  const type = COPY_TYPES.find(known => known === text)
+  if (type === undefined && text !== undefined)
+    throw refuse('invalid_input', { message: '--type must be full, diff or incr' })
+  return type
 }
 
 /** The stanza of pgBackRest, which does not know the embedded database. */
@@ -53,6 +67,7 @@ async function takeAndRecord(
   { backupUrl, location }: Runtime,
   folder: string,
   stanza: string | undefined,
+  type: CopyType | undefined,
 ): Promise<void> {
   const began = performance.now()
   const facts = { ...describeInstallation(), counts: await countLive() }
@@ -62,8 +77,9 @@ async function takeAndRecord(
     )
     const copy = async (data: string) => {
       if (location) return copyRunning(client, location, data)
-      if (stanza) return copyByPgBackRest(stanza)
-      return copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
+      if (!stanza) return copyByBasebackup(backupUrl, rows[0]?.major ?? 0, data)
+      await requireNoTablespaces(client)
+      return copyByPgBackRest(stanza, type)
     }
     const isElsewhere = stanza !== undefined
     return takeBackup(client, folder, facts, { copy: recordingFailure(copy), isElsewhere })

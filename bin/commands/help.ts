@@ -8,8 +8,10 @@ const HELP = `Usage: npm run -s troco -- <command>
   upgrade --plan                       print what pending migrations do to others, and how long they take
   database roles                       limit the application's database role; see docs/operating.md
   doctor                               check the installation
-  backup [--to <folder>] [--keep <number>]
-                                       copy the database while it runs, and remove all but the newest copies
+  backup [--to <folder>] [--keep <number>] [--type full|diff|incr]
+                                       copy the database while it runs, and remove all but the newest copies;
+                                       pgBackRest copies all of it, or what has changed since the last full
+                                       or the last copy
   restore --to <time|latest> [--from <folder>] [--replace] [--into <folder>]
                                        restore the embedded database to a time such as '2026-11-20 14:05',
                                        in the zone of this machine, or '2026-11-20 14:05-03:00'; with

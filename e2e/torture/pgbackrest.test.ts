@@ -81,12 +81,31 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     expect(early.output).toContain('cannot be restored')
   })
 
-  test('what pgBackRest has removed is no longer offered, and --keep is refused', async () => {
-    const { troco, pgBackRest } = stage
+  test('copies are whole or of changes as --type says, and the manifests follow the retention', async () => {
+    const { troco } = stage
     const kept = await troco('backup', '--keep', '2')
     expect(kept.output).toContain('repo1-retention-full')
     expect(kept.code).toBe(1)
-    expect(listBackups(stage.backups)).toHaveLength(1)
+    const wrong = await troco('backup', '--type', 'whole')
+    expect(wrong.output).toContain('--type must be full, diff or incr')
+    expect(wrong.code).toBe(1)
+    const [first = ''] = labels()
+    for (const type of ['diff', 'incr', 'full'])
+      expect(await troco('backup', '--type', type)).toMatchObject({ code: 0 })
+    const [, diff, incremental, full] = labels()
+    expect([diff, incremental]).toEqual([
+      expect.stringMatching(new RegExp(`^${first}_\\d{8}-\\d{6}D$`)),
+      expect.stringMatching(new RegExp(`^${first}_\\d{8}-\\d{6}I$`)),
+    ])
+    expect(full).toMatch(/^\d{8}-\d{6}F$/)
+    const last = await troco('backup', '--type', 'full')
+    expect(last.output.match(/^\S+ removed$/gm)).toHaveLength(3)
+    expect(labels()).toEqual([full, expect.stringMatching(/F$/)])
+    expect(await troco('drill')).toMatchObject({ code: 0 })
+  })
+
+  test('what pgBackRest has removed is no longer offered', async () => {
+    const { troco, pgBackRest } = stage
     pgBackRest('--type=full', 'backup')
     pgBackRest('--repo1-retention-full=1', 'expire')
     const gone = await troco('drill')
@@ -94,6 +113,36 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     expect(await troco('backup')).toMatchObject({ code: 0 })
     expect(listBackups(stage.backups)).toHaveLength(1)
     expect(await troco('drill')).toMatchObject({ code: 0 })
+  })
+
+  test('a backup asks for no room in the folder of the manifests', async context => {
+    const { settings, folder, troco } = stage
+    const small = join(folder, 'small')
+    mkdirSync(small)
+    try {
+      execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=1m', 'troco', small])
+    } catch {
+      return context.skip('no file system can be mounted here')
+    }
+    try {
+      settings.BACKUP_FOLDER = small
+      const made = await troco('backup')
+      expect(made, made.output).toMatchObject({ code: 0 })
+    } finally {
+      settings.BACKUP_FOLDER = stage.backups
+      execFileSync('/bin/umount', ['-l', small])
+    }
+  })
+
+  test('a database with tablespaces is refused, because they would be restored over its own', async () => {
+    const { superuserUrl, folder, troco } = stage
+    await query(superuserUrl, `CREATE TABLESPACE other LOCATION '${join(folder, 'tablespace')}'`)
+    const before = labels()
+    const refused = await troco('backup')
+    expect(refused.output).toContain('The database has tablespaces: back it up with pg_basebackup')
+    expect(refused.code).toBe(1)
+    expect(labels()).toEqual(before)
+    await query(superuserUrl, 'DROP TABLESPACE other')
   })
 })
 
@@ -197,8 +246,6 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
   test('a copy with damaged pages fails, names them, is shown on the health page and is never chosen', async () => {
     const { troco, superuserUrl, folder, pgBackRest } = stage
     const before = labels()
-    // Pages are compared with their checksums unless the full copy was made offline.
-    pgBackRest('--type=full', 'backup')
     // Autovacuum would change its pages in memory, and write them over the damage.
     const options = 'WITH (autovacuum_enabled = false)'
     await query(superuserUrl, `CREATE TABLE plain ${options} AS SELECT generate_series(1, 20000)`)
@@ -209,8 +256,8 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     const damaged = Buffer.from(content)
     damaged[12_000]! ^= 1
     writeFileSync(path, damaged)
-    const refused = await troco('backup')
-    expect(refused.output).toMatch(/copy \S+ has damaged pages in \S*base\/5\/\d+/)
+    const refused = await troco('backup', '--type', 'full')
+    expect(refused.output).toMatch(/copy \S+F has damaged pages in \S*base\/5\/\d+/)
     expect(refused.code).toBe(1)
     expect(labels()).toEqual(before)
     const { backups } = await examineBackups()
@@ -222,7 +269,7 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     const [backup] = listBackups(stage.backups)
     const file = join(backup?.folder ?? '', 'manifest.json')
     const manifest = readFileSync(file, 'utf8')
-    const [, label = ''] = /copy (\S+) has/.exec(refused.output) ?? []
+    const [, label = ''] = /copy (\S+F) has/.exec(refused.output) ?? []
     const renamed = join(stage.backups, 'base', '20990101T000000Z')
     mkdirSync(renamed)
     writeFileSync(
@@ -234,7 +281,7 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     expect(drilled, drilled.output).toMatchObject({ code: 0 })
     await query(superuserUrl, 'DROP TABLE plain')
     await query(superuserUrl, 'CHECKPOINT')
-    expect(await troco('backup')).toMatchObject({ code: 0 })
+    expect(await troco('backup', '--type', 'full')).toMatchObject({ code: 0 })
     expect(labels()).toContain(label)
     expect((await examineBackups()).backups).toMatchObject({ state: 'backup_fresh' })
     expect(pgBackRest('info')).toContain('status: ok')

@@ -13,6 +13,10 @@ import { setupError } from '#lib/base/errors.ts'
 export const Repository = z.object({ stanza: z.string(), label: z.string() })
 export type Repository = z.infer<typeof Repository>
 
+/** Everything, what has changed since the last full copy, or since the last copy of any type. */
+export const COPY_TYPES = ['full', 'diff', 'incr'] as const
+export type CopyType = (typeof COPY_TYPES)[number]
+
 const Status = z.object({ code: z.int(), message: z.string() })
 const Copy = z.looseObject({
   label: z.string(),
@@ -44,8 +48,8 @@ const [OK, NO_BACKUP, MIXED] = [0, 2, 4]
 const NAMED_FILES_MAX = 5
 
 /** Lets pgBackRest copy the data directory into its repository: by default what has changed, if it has a full copy. */
-export async function copyByPgBackRest(stanza: string) {
-  await runPgBackRest(stanza, ['backup'], findProgramUser())
+export async function copyByPgBackRest(stanza: string, type: CopyType | undefined) {
+  await runPgBackRest(stanza, [...(type ? [`--type=${type}`] : []), 'backup'], findProgramUser())
   const newest = readCopies(stanza).at(-1)
   if (!newest) throw setupError(`pgBackRest has no backup of the stanza ${stanza}: try again`)
   if (newest.error) throw describeDamage(stanza, newest.label)

@@ -33,6 +33,8 @@ type Facts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
 /** Any number that no other program uses: one backup or drill at a time. */
 const LOCK = 4_207_316_001
 
+const TABLESPACES = 'The database has tablespaces: back it up with pg_basebackup'
+
 /** Parts of a data directory that PostgreSQL makes anew, or that belong to the running server. */
 const EXCLUDED = [
   /^(postmaster\.(pid|opts)|current_logfiles.*|recovery\.(signal|done)|standby\.signal)$/,
@@ -96,6 +98,14 @@ async function readTime(client: Client): Promise<string> {
   return (rows[0]?.at ?? new Date()).toISOString()
 }
 
+/** A copy that is restored beside the running system would write into its tablespaces. */
+export async function requireNoTablespaces(client: Client): Promise<void> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')`,
+  )
+  if (rowCount) throw setupError(TABLESPACES)
+}
+
 /** Copies the data directory of a running PostgreSQL, with the WAL that makes the copy consistent. */
 export async function copyRunning(client: Client, location: string, data: string): Promise<Copied> {
   // A temporary slot: until the session ends, PostgreSQL keeps the WAL since the checkpoint.
@@ -110,7 +120,7 @@ export async function copyRunning(client: Client, location: string, data: string
      FROM pg_backup_stop(false)`,
   )
   const { lsn = '', segment = '', label = '', map = '' } = rows[0] ?? {}
-  if (map !== '') throw setupError('The database has tablespaces: back it up with pg_basebackup')
+  if (map !== '') throw setupError(TABLESPACES)
   const [, startSegment = ''] = /^START WAL LOCATION: \S+ \(file (\w+)\)/m.exec(label) ?? []
   const [, timeline = ''] = /^START TIMELINE: (\d+)/m.exec(label) ?? []
   files.backup_label = await writeDurably(join(data, 'backup_label'), label)
@@ -155,7 +165,7 @@ export async function keepNewest(folder: string, count: number): Promise<string[
 }
 
 /** Removes the manifests of backups that pgBackRest has removed. Returns their names. */
-export async function forgetRemoved(folder: string): Promise<string[]> {
+export async function removeExpiredManifests(folder: string): Promise<string[]> {
   const kept = new Set(listKept(folder).map(({ backup }) => backup.name))
   const removed = listBackups(folder).filter(({ name }) => !kept.has(name))
   await removeBackups(folder, removed)
