@@ -41,7 +41,7 @@ export async function exportStatement(
     query.format === 'csv'
       ? writeCsv(pages, query.locale, timeZone)
       : writeOfx(pages, query.locale, statement)
-  const name = `${query.locale === 'pt-BR' ? 'extrato' : 'statement'}-${dayOf(last, timeZone)}`
+  const name = `${MESSAGES[query.locale].statement.file}-${dayOf(last, timeZone)}`
   return {
     headers: {
       'content-type': TYPES[query.format],
