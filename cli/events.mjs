@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './api.mjs'
 import { printEvent, printNote } from './output.mjs'
 
-/** Only the form: which types there are, the server decides. */
-const EVENT_TYPE = /^[a-z_]+\.[a-z_]+$/
 const POLL_INTERVAL_MS = 500
 /** Events that `events tail` prints before it ends or follows. */
 const TAIL_COUNT = 10
@@ -14,7 +12,7 @@ const PAGE_LIMIT = 100
 export async function tailEvents(api, { json, types, after, follow }) {
   if (after !== undefined && !/^\d+$/.test(after))
     throw new UsageError('--after must be a sequence number')
-  const wanted = readTypes(types)
+  const wanted = await readTypes(api, types)
   const feed = await readFeed(api)
   const start = after === undefined ? await findStart(api, feed, wanted) : Number(after)
   for await (const event of followEvents(api, { ...feed, after: start, wanted, follow })) {
@@ -22,13 +20,15 @@ export async function tailEvents(api, { json, types, after, follow }) {
   }
 }
 
-/** Reads the list of `--types`; null without it: all types. */
-export function readTypes(types) {
+/** Reads the list of `--types`, which the server must know; null without it: all types. */
+export async function readTypes(api, types) {
   if (types === undefined) return null
   const wanted = types.split(',').map(type => type.trim())
-  const wrong = wanted.find(type => !EVENT_TYPE.test(type))
+  const { data } = await api.call('GET', '/openapi.json')
+  const known = Object.keys(data.webhooks)
+  const wrong = wanted.find(type => !known.includes(type))
   if (wrong === undefined) return wanted
-  throw new UsageError(`--types: "${wrong}" is no event type, such as transaction.paid`)
+  throw new UsageError(`--types: "${wrong}" is no event type. There are ${known.join(', ')}`)
 }
 
 /** Reads where the feed begins and ends, and its epoch. */

@@ -10,7 +10,7 @@ const SECRET_PREFIX = 'whsec_'
 /** Sends each new event to a program on this machine, with the headers of a webhook. */
 export async function forwardEvents(api, { 'forward-to': receiver, secret, types, json }) {
   const target = readTarget(receiver)
-  const wanted = readTypes(types)
+  const wanted = await readTypes(api, types)
   if (!api.isTest)
     throw new UsageError(
       'troco listen works in test mode only: use a token that begins with troco_test_',

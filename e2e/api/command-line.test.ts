@@ -48,7 +48,7 @@ afterAll(() => api.close())
 const CHECKSUMS: Record<string, string> = {
   '1.0.1': '93dd73991900715fcb8fbc48692823a0a2e07b175171fe7a739fa5e748e662ee',
   '1.0.2': '87ca3a497444fdf267e044d3fcd732aad75f20c21fbc9f026e4b2e0647e8b96f',
-  '1.0.3': '52ce55ee78cbfc7b27da6c7f4a86edd7f3770ddad130c694b1dee9b70fb16edd',
+  '1.0.3': 'd416036793daf26f970f43934ef6c021d69e3d238d8d1e80edeed1b8009c7756',
 }
 
 test('a version of the package always has the same content, under its own name and the latest', async () => {
@@ -400,7 +400,11 @@ const MISTAKES: [string[], number, string][] = [
   ],
   [['listen', '--forward-to', 'ftp://127.0.0.1'], 2, '--forward-to must be'],
   [['listen', '--forward-to', 'http://'], 2, '--forward-to must be'],
-  [['listen', '--forward-to', '127.0.0.1:9', '--types', 'paid'], 2, '"paid" is no event type'],
+  [
+    ['listen', '--forward-to', '127.0.0.1:9', '--types', 'transaction.paid,transaction.payed'],
+    2,
+    '"transaction.payed" is no event type. There are transaction.',
+  ],
   [['events', 'tail', '--url', 'http://'], 2, '--url must be'],
   [['events'], 2, 'Unknown command: events'],
   [['listen', '--forward-to', 'http://127.0.0.1:9', '--secret', 'x'], 2, 'whsec_'],
