@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -173,7 +174,7 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     expect(restored, restored.output).toMatchObject({ code: 0 })
   })
 
-  test('a segment of the WAL that cannot be read ends a drill and a restore, and is named', async () => {
+  test('a segment of the WAL that is damaged or missing ends a drill and a restore, and is named', async () => {
     const { troco, folder } = stage
     await archiveNow(stage)
     await fundMerchant(await makeMerchant(), 2_200)
@@ -186,12 +187,17 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     damaged[content.length >> 1]! ^= 1
     writeFileSync(path, damaged)
     const into = join(folder, 'damaged')
-    for (const args of [['drill'], ['restore', '--to', 'latest', '--into', into]]) {
-      const refused = await troco(...args)
-      expect(refused.output).toContain(`The archived WAL ${segment} cannot be read`)
-      expect(refused.code).toBe(1)
+    const expectRefusal = async (problem: string) => {
+      for (const args of [['drill'], ['restore', '--to', 'latest', '--into', into]]) {
+        const refused = await troco(...args)
+        expect(refused.output).toContain(problem)
+        expect(refused.code).toBe(1)
+      }
+      expect(existsSync(into)).toBe(false)
     }
-    expect(existsSync(into)).toBe(false)
+    await expectRefusal(`The archived WAL ${segment} cannot be read`)
+    unlinkSync(path)
+    await expectRefusal('WAL is missing: the recovery ended at ')
     writeFileSync(path, content)
     const restored = await troco('restore', '--to', 'latest', '--into', into)
     expect(restored, restored.output).toMatchObject({ code: 0 })

@@ -75,6 +75,25 @@ export function requireNoGap({ folder, segments }: WalArchive, stopSegment: stri
   )
 }
 
+/**
+ * Throws if a recovery without a target ended before the last segment of an archive: PostgreSQL takes a
+ * missing segment for the end of the WAL. The history of the new timeline says where it ended.
+ */
+export function requireReached(location: string, lastSegment: string): void {
+  const folder = join(location, 'pg_wal')
+  const newest = readdirSync(folder)
+    .filter(name => HISTORY.test(name))
+    .toSorted()
+    .at(-1)
+  const lines = newest ? readFileSync(join(folder, newest), 'utf8').trim().split('\n') : []
+  const [, high = '', low = ''] = /\t([0-9A-F]+)\/([0-9A-F]+)/.exec(lines.at(-1) ?? '') ?? []
+  const reached = Number.parseInt(high, 16) * 256 + Math.floor(Number.parseInt(low, 16) / 2 ** 24)
+  if (reached >= segmentNumber(lastSegment)) return
+  throw setupError(
+    `WAL is missing: the recovery ended at ${high}/${low}, and the archive reaches to ${lastSegment}. Restore an earlier time with --to, and take a new backup`,
+  )
+}
+
 /** The low half of a name has 256 values: segments are of 16 MiB, the default of initdb. */
 function segmentNumber(name: string): number {
   return Number.parseInt(name.slice(8, 16), 16) * 256 + Number.parseInt(name.slice(16), 16)

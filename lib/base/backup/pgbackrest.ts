@@ -23,7 +23,10 @@ const Copy = z.looseObject({
   /** Whether a page differs from its checksum. */
   error: z.boolean().nullish(),
   'error-list': z.array(z.string()).nullish(),
+  database: z.object({ id: z.int() }).optional(),
 })
+/** The WAL of one generation of the database: a number of `pgbackrest stanza-upgrade`. */
+const Archive = z.object({ database: z.object({ id: z.int() }), max: z.string().nullish() })
 /** What is read of `pgbackrest info`. */
 const Info = z
   .array(
@@ -31,6 +34,7 @@ const Info = z
       status: Status,
       repo: z.array(z.object({ status: Status })).default([]),
       backup: z.array(Copy).default([]),
+      archive: z.array(Archive).default([]),
     }),
   )
   .min(1)
@@ -105,6 +109,19 @@ export async function restoreByPgBackRest(
 /** Lists the copies that pgBackRest still has. */
 export function listCopies(stanza: string): { label: string; isDamaged: boolean }[] {
   return readCopies(stanza).map(({ label, error }) => ({ label, isDamaged: error === true }))
+}
+
+/** Returns the last segment of the WAL that the repositories have for a copy; null if they have none. */
+export function readArchiveEnd({ stanza, label }: Repository): string | null {
+  const stanzas = readInfo(stanza, [])
+  const copy = stanzas.flatMap(({ backup }) => backup).find(each => each.label === label)
+  const ends = stanzas.flatMap(({ archive }) =>
+    archive.flatMap(({ database, max }) =>
+      max && database.id === copy?.database?.id ? [max] : [],
+    ),
+  )
+  // Without the timeline, with which a name begins.
+  return ends.toSorted((a, b) => (a.slice(8) < b.slice(8) ? 1 : -1))[0] ?? null
 }
 
 /** Throws unless all repositories could be read: `info` exits with 0 and lists nothing if not. */

@@ -3,11 +3,16 @@ import { chown, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { requireNoGap, restoreCommand, type WalArchive } from '#lib/base/backup/archive.ts'
+import {
+  requireNoGap,
+  requireReached,
+  restoreCommand,
+  type WalArchive,
+} from '#lib/base/backup/archive.ts'
 import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireEntry, requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
-import { restoreByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
+import { readArchiveEnd, restoreByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import { fetchCommand, repositoryEnv } from '#lib/base/backup/pgbackrest-program.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
@@ -43,10 +48,11 @@ const EMPTY_FOLDERS = [
 
 /** Copies a backup with its checksums verified, and recovers it up to a time. */
 export async function recover(options: RecoverOptions): Promise<Recovered> {
-  const { backup, archive, location, user } = options
+  const { backup, archive, location, user, target } = options
   requireSpace(join(location, '..'), backup.bytes)
   requireNoGap(archive, backup.stopSegment)
   if (user && archive.lastAt !== null) requireEntry(archive.folder, user)
+  const archiveEnd = backup.repository && !target ? readArchiveEnd(backup.repository) : null
   const socket = mkdtempSync(join(tmpdir(), 'troco-'))
   const interruption = new AbortController()
   const removeServer = async () => {
@@ -72,7 +78,9 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   const copying = copyData(options, interruption.signal)
   try {
     await copying
-    return { urlOf: await startRecovery(options, socket), stop }
+    const urlOf = await startRecovery(options, socket)
+    if (archiveEnd) requireReached(location, archiveEnd)
+    return { urlOf, stop }
   } catch (error) {
     await stop()
     throw error
