@@ -15,10 +15,10 @@ const ProofDialog = dynamic(
   async () => (await import('#components/proof/proof-dialog.tsx')).ProofDialog,
 )
 
-/** Retries after network failures and service_unavailable; a retry changes no other error. */
+/** Retries reads that failed for the moment; a retry changes no other error. */
 function shouldRetry(failures: number, error: Error): boolean {
   const code = error instanceof ApiError ? error.code : ''
-  return failures < 3 && ['network', 'service_unavailable'].includes(code)
+  return failures < 3 && ['network', 'unread'].includes(code)
 }
 
 interface ApiProviderProps {

@@ -40,7 +40,10 @@ const failing = (show: (page: Page) => Promise<unknown>) => async (page: Page) =
   await expect(alertOf(page).first()).toBeVisible()
 }
 
-const FAILING_LISTS = ['charges', 'withdrawals', 'requests', 'settings/audit']
+const FAILING_LISTS = [
+  ...['charges', 'withdrawals', 'requests', 'settings/audit', 'webhooks'],
+  'webhooks/deliveries/:delivery',
+]
 const FAILING: State[] = [
   ...FAILING_LISTS.map((list): State => [`${list} without an answer`, `/test/${list}`, refetch]),
   ['a charge that is not created', '/test/charges/new', failing(sending(CHARGE))],
@@ -69,7 +72,7 @@ const FAILING: State[] = [
   ],
 ]
 
-test.describe('a failure can be read @torture', () => {
+test.describe('a failure can be read @torture @one-size', () => {
   let ids: Ids
   test.beforeAll(async () => {
     const shop = await createShop(NAME)

@@ -88,7 +88,7 @@ const WRONG_VISITOR_FORMS: State[] = [
   ['an easy password', '/reset/:reset', sending({ password: 'password1234' })],
 ]
 
-test.describe('the longest texts can be read @torture', () => {
+test.describe('the longest texts can be read @torture @one-size', () => {
   let ids: Ids
   test.beforeAll(async () => {
     await connectToApplication()

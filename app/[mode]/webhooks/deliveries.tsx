@@ -11,7 +11,7 @@ import { COLUMNS_CLASS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.ts
 import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
-import { NoMatches, Pager } from '#components/filters/list-body.tsx'
+import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
@@ -31,14 +31,7 @@ interface DeliveriesProps {
 }
 
 const FILTER_NAMES = [
-  'status',
-  'type',
-  'endpoint_id',
-  'reference',
-  'period',
-  'from',
-  'to',
-  'cursor',
+  ...['status', 'type', 'endpoint_id', 'reference', 'period', 'from', 'to', 'cursor'],
 ]
 
 export function Deliveries({
@@ -51,7 +44,7 @@ export function Deliveries({
 }: DeliveriesProps) {
   const t = useTranslations('deliveries')
   const { get, set, isPending } = useFilters()
-  const { data } = useDeliveries(query, page)
+  const { data, error } = useDeliveries(query, page)
   const listClass = selectedId ? 'max-xl:hidden' : ''
   const isFiltered = FILTER_NAMES.some(get)
   const clear = () => set(Object.fromEntries(FILTER_NAMES.map(name => [name, null])))
@@ -86,19 +79,21 @@ export function Deliveries({
         }
       >
         <div className={`min-w-0 ${listClass}`}>
-          <ListSheet
-            aria-busy={isPending}
-            className={`overflow-clip transition-opacity duration-150 ${isPending ? 'opacity-60' : ''}`}
+          <ListBody
+            error={selectedId ? null : error}
+            isPending={isPending}
+            nextCursor={data.next_cursor}
           >
-            {data.data.length > 0 ? (
-              <DeliveryList deliveries={data.data} selectedId={selectedId} />
-            ) : isFiltered ? (
-              <NoMatches title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
-            ) : (
-              <NoDeliveries hasEndpoint={endpoints.length > 0} />
-            )}
-          </ListSheet>
-          <Pager nextCursor={data.next_cursor} />
+            <ListSheet className="overflow-clip">
+              {data.data.length > 0 ? (
+                <DeliveryList deliveries={data.data} selectedId={selectedId} />
+              ) : isFiltered ? (
+                <NoMatches title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
+              ) : (
+                <NoDeliveries hasEndpoint={endpoints.length > 0} />
+              )}
+            </ListSheet>
+          </ListBody>
         </div>
         {children}
       </div>

@@ -11,6 +11,7 @@ import { useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { ResendButton } from '#app/[mode]/webhooks/resend-button.tsx'
 import { RevealDelivery } from '#app/[mode]/webhooks/reveal-delivery.tsx'
+import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -20,7 +21,7 @@ const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
 export function DeliveryPanel({ delivery: initialDelivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
-  const { data } = useDelivery(initialDelivery)
+  const { data, error } = useDelivery(initialDelivery)
   const [chosenNumber, setChosenNumber] = useState<number | null>(null)
   const [revealed, setRevealed] = useState<DeliveryDetail['attempts']>([])
   // A new attempt is masked until it is revealed too.
@@ -49,6 +50,7 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
             <ResendButton delivery={delivery} onSent={() => setChosenNumber(null)} />
           </IfAllowed>
         </div>
+        <Problem error={error} />
         <DeliveryFacts delivery={delivery} />
         {delivery.is_masked ? (
           <IfAllowed permission="documents:reveal">

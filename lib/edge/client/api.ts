@@ -19,7 +19,11 @@ export interface LimitDetails {
 /** Dispatched before the sign-in page replaces a page whose session has ended. */
 export const SESSION_ENDED_EVENT = 'troco-session-ended'
 
-/** `code` is the X-Error-Code of the response, or `network` (`not_sent` after a write) if no response arrived. */
+/**
+ * `code` is the X-Error-Code of the response, or
+ * `network` (`not_sent` after a write) if no response arrived. A read that fails with `service_unavailable`
+ * has the code `unread`: nothing was to be saved.
+ */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -90,7 +94,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
       location.assign(`/login?next=${encodeURIComponent(currentPath)}&ended`)
     }
     if (response.ok) return response
-    const problem = await readError(response)
+    const problem = await readError(response, method)
     if (problem.code === 'proof_required' && (await requestProof?.()))
       return request(method, path, options)
     throw problem
@@ -107,8 +111,9 @@ export function createVisitorApi(): Api {
   return createApi({ mode: 'test', userId: null, accountId: null })
 }
 
-async function readError(response: Response): Promise<ApiError> {
-  const code = response.headers.get('x-error-code') ?? String(response.status)
+async function readError(response: Response, method: string): Promise<ApiError> {
+  const given = response.headers.get('x-error-code') ?? String(response.status)
+  const code = method === 'GET' && given === 'service_unavailable' ? 'unread' : given
   const body = await response.json().catch(() => ({}))
   const message = typeof body.errors === 'string' ? body.errors : body.error
   const fieldNames = response.headers.get('x-error-fields')?.split(' ') ?? []
