@@ -10,15 +10,14 @@ async function fillIn(page: Page, values: Record<string, string>): Promise<void>
     await page.locator(`[name="${name}"]`).filter({ visible: true }).fill(value)
 }
 
-const submit = (page: Page) =>
-  page.locator('main form [type=submit]').filter({ visible: true }).first().click()
-
-/** Fills in the fields with these names and submits the first form. */
+/** Fills in the fields with these names and submits their form; without names, the first form. */
 export const sending =
   (values: Record<string, string> = {}) =>
   async (page: Page) => {
     await fillIn(page, values)
-    await submit(page)
+    const names = Object.keys(values).map(name => `:has([name="${name}"])`)
+    const buttons = page.locator(`main form${names.join('')} [type=submit]`)
+    await buttons.filter({ visible: true }).first().click()
   }
 
 export const CHARGE = {
