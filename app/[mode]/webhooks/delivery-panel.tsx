@@ -50,7 +50,9 @@ export function DeliveryPanel({ delivery: initialDelivery }: { delivery: Deliver
             <ResendButton delivery={delivery} onSent={() => setChosenNumber(null)} />
           </IfAllowed>
         </div>
-        <Problem error={error} />
+        <div className="mt-4 empty:hidden">
+          <Problem error={error} />
+        </div>
         <DeliveryFacts delivery={delivery} />
         {delivery.is_masked ? (
           <IfAllowed permission="documents:reveal">
