@@ -1,6 +1,6 @@
 import type { Page } from 'playwright/test'
 import { PAYER_NAME } from '#e2e/browser/extreme-shop.ts'
-import { say } from '#e2e/browser/extremes.ts'
+import { BROWSER_LOCALE, say } from '#e2e/browser/extremes.ts'
 
 /** What to show of a page before it is inspected. */
 export type State = [name: string, path: string, show: (page: Page) => Promise<unknown>]
@@ -20,11 +20,14 @@ export const sending =
     await buttons.filter({ visible: true }).first().click()
   }
 
+/** In English, a comma would be asked about. */
+const AMOUNT = BROWSER_LOCALE === 'pt-BR' ? '9999999999,99' : '9999999999.99'
+
 export const CHARGE = {
-  ...{ amount: '9999999999,99', client_name: PAYER_NAME.slice(0, 255) },
+  ...{ amount: AMOUNT, client_name: PAYER_NAME.slice(0, 255) },
   ...{ client_email: 'ana@example.com', client_doc: '529.982.247-25' },
 }
-const WITHDRAWAL = { amount: '9999999999,99', pix_key: `${'a'.repeat(60)}@example.com` }
+const WITHDRAWAL = { amount: AMOUNT, pix_key: `${'a'.repeat(60)}@example.com` }
 
 export async function reviewWithdrawal(page: Page): Promise<void> {
   await sending(WITHDRAWAL)(page)
