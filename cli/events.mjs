@@ -28,7 +28,7 @@ export async function readTypes(api, types) {
   const known = Object.keys(data.webhooks)
   const wrong = wanted.find(type => !known.includes(type))
   if (wrong === undefined) return wanted
-  throw new UsageError(`--types: "${wrong}" is no event type. There are ${known.join(', ')}`)
+  throw new UsageError(`--types: "${wrong}" is not an event type. Event types: ${known.join(', ')}`)
 }
 
 /** Reads where the feed begins and ends, and its epoch. */

@@ -11,12 +11,12 @@ import type { Runtime } from '#bin/runtime.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { COPY_TYPES, type CopyType, copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
 import { copyByBasebackup } from '#lib/base/backup/programs.ts'
-import { PROBLEM_LENGTH_MAX, recordRun } from '#lib/base/backup/records.ts'
+import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
 import {
-  type Copied,
   copyRunning,
   keepNewest,
   removeExpiredManifests,
+  requireAlone,
   requireNoTablespaces,
   takeBackup,
 } from '#lib/base/backup/take.ts'
@@ -82,7 +82,8 @@ async function takeAndRecord(
       return copyByPgBackRest(stanza, type)
     }
     const isElsewhere = stanza !== undefined
-    return takeBackup(client, folder, facts, { copy: recordingFailure(copy), isElsewhere })
+    await requireAlone(client)
+    return recordFailure('backup', () => takeBackup(client, folder, facts, { copy, isElsewhere }))
   })
   await recordRun({ kind: 'backup', beganAt: new Date(backup.beganAt), bytes: backup.bytes })
   print(`${backup.name}: ${formatSize(backup.bytes)} in ${secondsSince(began)}, ${backup.folder}`)
@@ -97,18 +98,4 @@ async function takeAndRecord(
       ? 'WAL is not archived here, so this moment can be restored, but no time after it.'
       : `WAL is archived up to ${lastAt.toISOString()}.`,
   )
-}
-
-/** A copy that fails is a problem on the health page at once, not only when the last one is a day old. */
-function recordingFailure(copy: (data: string) => Promise<Copied>) {
-  return async (data: string): Promise<Copied> => {
-    const beganAt = new Date()
-    try {
-      return await copy(data)
-    } catch (error) {
-      const problem = (error as Error).message.slice(0, PROBLEM_LENGTH_MAX)
-      await recordRun({ kind: 'backup', beganAt, bytes: 0, problem })
-      throw error
-    }
-  }
 }

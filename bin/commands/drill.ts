@@ -17,7 +17,7 @@ import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { readArchive } from '#lib/base/backup/archive.ts'
 import { requireEntry } from '#lib/base/backup/folder.ts'
 import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
-import { PROBLEM_LENGTH_MAX, recordRun } from '#lib/base/backup/records.ts'
+import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
 import {
   ask,
   type Programs,
@@ -42,29 +42,21 @@ export async function drill(args: string[]): Promise<void> {
     await withClient(runtime.backupUrl, 'DATABASE_OWNER_URL', async client => {
       await requireAlone(client)
       await removeDrafts(folder, '.drill-', 'data')
-      const began = { at: new Date(), clock: performance.now() }
-      const run = {
-        kind: 'drill',
-        beganAt: began.at,
-        bytes: 0,
-        recoveredTo: null as Date | null,
-      } as const
-      try {
-        const archive = readArchive(folder)
-        const { backup, skipped } = chooseBackup(folder, archive, null)
-        if (skipped !== null) throw setupError(skipped)
-        const programs = programsFor(backup, runtime.folder)
-        const result = await rehearse(folder, { backup, archive, ...programs })
-        report(true, `restored in ${secondsSince(began.clock)}, and removed again`)
-        await recordRun({ ...run, ...result, bytes: backup.bytes })
-        if (result.problem !== null) process.exitCode = 1
-      } catch (error) {
-        const problem = (error as Error).message.slice(0, PROBLEM_LENGTH_MAX)
-        await recordRun({ ...run, problem })
-        throw error
-      }
+      await recordFailure('drill', () => drillNewest(folder, runtime.folder))
     })
   })
+}
+
+async function drillNewest(folder: string, stateFolder: string | null): Promise<void> {
+  const began = { at: new Date(), clock: performance.now() }
+  const archive = readArchive(folder)
+  const { backup, skipped } = chooseBackup(folder, archive, null)
+  if (skipped !== null) throw setupError(skipped)
+  const programs = programsFor(backup, stateFolder)
+  const result = await rehearse(folder, { backup, archive, ...programs })
+  report(true, `restored in ${secondsSince(began.clock)}, and removed again`)
+  await recordRun({ kind: 'drill', beganAt: began.at, ...result, bytes: backup.bytes })
+  if (result.problem !== null) process.exitCode = 1
 }
 
 async function rehearse(
@@ -126,7 +118,7 @@ async function examine(backup: Backup, { urlOf }: Recovered) {
   } finally {
     await database.$disconnect()
   }
-  const problem = problems.length === 0 ? null : problems.join('; ').slice(0, PROBLEM_LENGTH_MAX)
+  const problem = problems.length === 0 ? null : problems.join('; ')
   return { recoveredTo, problem }
 }
 

@@ -68,6 +68,7 @@ const FAILING: State[] = [
     async page => {
       await page.route('**/healthz', route => route.fulfill({ status: 503 }))
       await page.evaluate(() => dispatchEvent(new Event('offline')))
+      await expect(page.getByText(say('connection.lost'))).toBeVisible()
     },
   ],
 ]

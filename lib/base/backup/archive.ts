@@ -87,11 +87,18 @@ export function requireReached(location: string, lastSegment: string): void {
     .at(-1)
   const lines = newest ? readFileSync(join(folder, newest), 'utf8').trim().split('\n') : []
   const [, high = '', low = ''] = /\t([0-9A-F]+)\/([0-9A-F]+)/.exec(lines.at(-1) ?? '') ?? []
-  const reached = Number.parseInt(high, 16) * 256 + Math.floor(Number.parseInt(low, 16) / 2 ** 24)
-  if (reached >= segmentNumber(lastSegment)) return
+  const segment = readdirSync(folder).find(name => /^[0-9A-F]{24}$/.test(name))
+  const segmentBytes = segment ? statSync(join(folder, segment)).size : 0
+  if (placeOf(high, low) >= placeOf(lastSegment.slice(8, 16), lastSegment.slice(16), segmentBytes))
+    return
   throw setupError(
     `WAL is missing: the recovery ended at ${high}/${low}, and the archive reaches to ${lastSegment}. Restore an earlier time with --to, and take a new backup`,
   )
+}
+
+/** Returns a place in the WAL in bytes: its low half counts bytes, or segments. */
+function placeOf(high: string, low: string, unitBytes = 1): number {
+  return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16) * unitBytes
 }
 
 /** The low half of a name has 256 values: segments are of 16 MiB, the default of initdb. */

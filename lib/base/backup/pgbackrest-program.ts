@@ -54,8 +54,17 @@ export async function runPgBackRest(
  * one, which PostgreSQL takes for the end of the WAL.
  */
 export function fetchCommand(stanza: string, location: string): string {
-  const options = [...optionsFor(stanza), `--pg1-path=${location}`].map(quoteForCommand)
+  // The live database may use the files of asynchronous archiving.
+  const own = [`--pg1-path=${location}`, '--no-archive-async']
+  const options = [...optionsFor(stanza), ...own].map(quoteForCommand)
   return `pgbackrest ${options.join(' ')} archive-get %f "%p"; s=$?; [ $s -le 1 ] || exit 200; exit $s`
+}
+
+/** For an operator, who may have other variables. */
+export function describeFetching(stanza: string, file: string): string {
+  const { PGBACKREST_CONFIG: config } = inheritedEnv()
+  const options = [...(config ? [`--config=${config}`] : []), `--stanza=${stanza}`]
+  return `pgbackrest ${options.join(' ')} archive-get ${file} /tmp/${file}`
 }
 
 /** Variables of the command that fetches WAL, such as a passphrase. It names the stanza itself. */

@@ -80,7 +80,7 @@ function describeDamage(stanza: string, label: string): Error {
   const others = files.length > NAMED_FILES_MAX ? ` and ${files.length - NAMED_FILES_MAX} more` : ''
   const place = named ? ` in ${named}${others}` : ''
   return setupError(
-    `The copy ${label} has damaged pages${place}, as the database has: it is never restored. Check the disk of the database, and restore a backup from before the damage`,
+    `The copy ${label} has damaged pages${place}, and so has the database. Troco will not restore it. Check the disk of the database, and restore a backup from before the damage`,
   )
 }
 

@@ -2,13 +2,15 @@ import { ask } from '#lib/base/backup/recover.ts'
 import { type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { setupError } from '#lib/base/errors.ts'
+import { logFailure } from '#lib/base/log.ts'
 
-/** Of a stored problem; the command prints all of it. */
-export const PROBLEM_LENGTH_MAX = 500
+/** Maximum length of a stored problem; the command prints all of it. */
+const PROBLEM_LENGTH_MAX = 500
 
 interface Run {
   kind: 'backup' | 'drill'
-  beganAt: Date
+  /** Absent: now. */
+  beganAt?: Date
   bytes: number
   /** Of a drill: the last commit that the backup and its WAL contain. */
   recoveredTo?: Date | null
@@ -18,10 +20,24 @@ interface Run {
 
 /** Records a backup or a drill, for the health page. */
 export async function recordRun(run: Run, database: Database = db()): Promise<void> {
-  const { kind, beganAt, bytes, recoveredTo = null, problem = null } = run
+  const { kind, beganAt = null, bytes, recoveredTo = null } = run
+  const problem = run.problem?.slice(0, PROBLEM_LENGTH_MAX) ?? null
   await database.$executeRaw`
     INSERT INTO backup_runs (kind, began_at, bytes, recovered_to, problem)
-    VALUES (${kind}, ${beganAt}, ${bytes}, ${recoveredTo}, ${problem})`
+    VALUES (${kind}, COALESCE(${beganAt}, now()), ${bytes}, ${recoveredTo}, ${problem})`
+}
+
+/** Records a backup or drill that fails, if the database can be reached, and throws the failure. */
+export async function recordFailure<T>(kind: Run['kind'], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const problem = (error as Error).message
+    await recordRun({ kind, bytes: 0, problem }).catch(failure =>
+      logFailure(failure, 'the failure was not recorded', { kind }),
+    )
+    throw error
+  }
 }
 
 export interface LastRun {

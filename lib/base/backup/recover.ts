@@ -13,7 +13,11 @@ import { copyFolder } from '#lib/base/backup/copy.ts'
 import { requireEntry, requireSpace } from '#lib/base/backup/folder.ts'
 import type { Backup } from '#lib/base/backup/manifest.ts'
 import { readArchiveEnd, restoreByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
-import { fetchCommand, repositoryEnv } from '#lib/base/backup/pgbackrest-program.ts'
+import {
+  describeFetching,
+  fetchCommand,
+  repositoryEnv,
+} from '#lib/base/backup/pgbackrest-program.ts'
 import type { PostgresUser } from '#lib/base/db/embedded-location.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/base/db/embedded-server.ts'
 import { setupError } from '#lib/base/errors.ts'
@@ -157,7 +161,7 @@ function explainFailure({ message }: Error, { backup, target }: RecoverOptions):
     )
   const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(message) ?? []
   const advice = backup.repository
-    ? `pgbackrest --stanza=${backup.repository.stanza} archive-get ${file} /tmp/${file} prints why`
+    ? `${describeFetching(backup.repository.stanza, file ?? '')} prints why`
     : `check the files ${file}* in the folder wal of the backups`
   if (file)
     throw setupError(

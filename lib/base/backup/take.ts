@@ -55,14 +55,13 @@ export interface Copying {
   isElsewhere: boolean
 }
 
-/** Copies into a folder with a temporary name, which only a complete backup loses. */
+/** Copies into a folder with a temporary name, which only a complete backup loses. Requires `requireAlone`. */
 export async function takeBackup(
   client: Client,
   folder: string,
   facts: Facts,
   { copy, isElsewhere }: Copying,
 ): Promise<Backup> {
-  await requireAlone(client)
   const base = baseFolder(folder)
   return explainFileErrors(folder, async () => {
     for (const name of readdirSync(base).filter(each => each.startsWith('.')))

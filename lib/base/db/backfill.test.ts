@@ -1,15 +1,17 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type Backfill, listOpenBackfills, runBackfill } from '#lib/base/db/backfill.ts'
 import { db } from '#lib/base/db/client.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 
+beforeEach(() => db().backfill.deleteMany())
+
 /** Batches of three of so many rows. */
 function makeBackfill(rows: number): Backfill & { rows: number } {
   const backfill = {
     rows,
-    name: 'search_index' as const,
+    name: 'search_index',
     countLeft: async () => backfill.rows,
     fillBatch: async () => {
       const size = Math.min(3, backfill.rows)
@@ -34,12 +36,15 @@ test('shows how far it is, and ends when no row is left', async () => {
 })
 
 test('begins again with rows that an older process writes after the end', async () => {
-  await runBackfill(makeBackfill(4))
+  const backfill = makeBackfill(3)
+  for (let run = 0; run < 2; run++) await runBackfill(backfill)
+  expect(await listOpenBackfills()).toEqual([])
+  backfill.rows = 4
+  await runBackfill(backfill)
   expect(await listOpenBackfills()).toMatchObject([{ done: 3, total: 4 }])
 })
 
 test('counts rows that an older process writes meanwhile', async () => {
-  await db().backfill.deleteMany()
   const backfill = makeBackfill(4)
   await runBackfill(backfill)
   backfill.rows += 4
@@ -48,7 +53,8 @@ test('counts rows that an older process writes meanwhile', async () => {
 })
 
 test('does not end while another worker fills the last rows', async () => {
-  const backfill = { ...makeBackfill(3), fillBatch: async () => 0 }
-  expect(await runBackfill(backfill)).toBe(0)
+  const backfill = makeBackfill(4)
+  await runBackfill(backfill)
+  expect(await runBackfill({ ...backfill, fillBatch: async () => 0 })).toBe(0)
   expect(await listOpenBackfills()).toHaveLength(1)
 })

@@ -1,18 +1,17 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 
-export const BACKFILLS = ['search_index'] as const
-
 /** Fills columns of rows that an earlier version wrote. The worker runs it in batches, in a job of its own. */
 export interface Backfill {
-  name: (typeof BACKFILLS)[number]
+  /** Shown by the health page. */
+  name: string
   /** Fills one batch and returns its size. Skips rows that another worker is filling. */
   fillBatch: () => Promise<number>
   countLeft: () => Promise<number>
 }
 
 export interface BackfillProgress {
-  name: Backfill['name']
+  name: string
   done: number
   total: number
   /** Seconds since the last batch. */

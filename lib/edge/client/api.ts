@@ -20,9 +20,8 @@ export interface LimitDetails {
 export const SESSION_ENDED_EVENT = 'troco-session-ended'
 
 /**
- * `code` is the X-Error-Code of the response, or
- * `network` (`not_sent` after a write) if no response arrived. A read that fails with `service_unavailable`
- * has the code `unread`: nothing was to be saved.
+ * `code` is the X-Error-Code of the response, or `network` (`not_sent` after a write) if none arrived. A read
+ * that fails with `service_unavailable` has the code `unread`: nothing was to be saved.
  */
 export class ApiError extends Error {
   readonly status: number

@@ -43,7 +43,7 @@ const isSettling = Prisma.sql`COALESCE(
  */
 export const vouchersSql = Prisma.sql`CASE WHEN ${isSettling} THEN m.ids ELSE ARRAY[m.id] END`
 
-/** Whether row `m` may approve what has this column of barred ids. */
+/** Returns SQL that is true if row `m` may approve what has this column of barred ids. */
 export function mayApproveSql(barred: 'w.approval_barred' | 'c.barred'): Prisma.Sql {
   return Prisma.sql`NOT ${Prisma.raw(barred)} && ${vouchersSql}`
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { recordRun } from '#lib/base/backup/records.ts'
+import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
 import { db } from '#lib/base/db/client.ts'
 import { supplyEnv } from '#lib/base/env.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -40,10 +40,20 @@ test('a backup that failed after the newest one is a problem, but not the age of
   expect((await examineBackups()).backups).toEqual({
     level: 'problem',
     state: 'backup_failed',
-    figures: { age_s: expect.any(Number), problem: 'damaged pages' },
+    figures: {
+      ...{ age_s: expect.any(Number), problem: 'damaged pages', has_other: 'true' },
+      good_s: expect.any(Number),
+    },
   })
   const age = (await readDatabaseMetrics()).find(({ name }) => name === 'troco_backup_age_seconds')
   expect(age?.value).toBeCloseTo(3 * 3_600, -2)
-  await recordRun({ kind: 'backup', beganAt: hoursAgo(0), bytes: 5 })
+  await recordRun({ kind: 'backup', bytes: 5 })
   expect(await readStates()).toEqual(['ok', 'backup_fresh', 'warning', 'drill_missing'])
+})
+
+test('a failure is recorded and thrown', async () => {
+  const fail = () => Promise.reject(new Error('no room'))
+  await expect(recordFailure('backup', fail)).rejects.toThrow('no room')
+  const { backups } = await examineBackups()
+  expect(backups).toMatchObject({ state: 'backup_failed', figures: { problem: 'no room' } })
 })

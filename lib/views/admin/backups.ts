@@ -29,15 +29,19 @@ export async function countRows(database: Database): Promise<Record<string, numb
 export async function examineBackups(): Promise<{ backups: Finding; drill: Finding }> {
   const runs = await readLastRuns()
   const backup = runs.find(({ kind }) => kind === 'backup')
+  const good = runs.find(({ kind, problem }) => kind === 'backup' && problem === null)
   const drill = runs.find(({ kind }) => kind === 'drill')
   const isSetUp = env().BACKUP_FOLDER !== undefined || backup !== undefined
   const { failing_s } = await readArchiver()
-  return { backups: assessBackup(isSetUp, backup, failing_s), drill: assessDrill(isSetUp, drill) }
+  return {
+    backups: assessBackup(isSetUp, { last: backup, good }, failing_s),
+    drill: assessDrill(isSetUp, drill),
+  }
 }
 
 function assessBackup(
   isSetUp: boolean,
-  last: LastRun | undefined,
+  { last, good }: { last: LastRun | undefined; good: LastRun | undefined },
   failing_s: number | null,
 ): Finding {
   if (isSetUp && failing_s !== null)
@@ -45,8 +49,10 @@ function assessBackup(
   if (!isSetUp) return { level: 'ok', state: 'backups_none', figures: {} }
   if (!last) return { level: 'problem', state: 'backup_missing', figures: {} }
   const { age_s, bytes, took_s, problem } = last
-  if (problem !== null)
-    return { level: 'problem', state: 'backup_failed', figures: { age_s, problem } }
+  if (problem !== null) {
+    const others = { has_other: String(good !== undefined), good_s: good?.age_s ?? 0 }
+    return { level: 'problem', state: 'backup_failed', figures: { age_s, problem, ...others } }
+  }
   const figures = { age_s, size_bytes: bytes, took_s }
   return age_s > OLD_AFTER_S
     ? { level: 'problem', state: 'backup_old', figures }
