@@ -41,14 +41,16 @@ afterAll(async () => {
   await survivor.close()
 })
 
+/** Counts the processes that others see: PostgreSQL notices a moment later that one has ended. */
+async function countSeen(): Promise<number> {
+  const [row] = await db().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::integer AS count FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`
+  return row?.count ?? 0
+}
+
 /** Starts a process, and waits until others see it. */
 async function startProcess(): Promise<ApiProcess> {
-  const countSeen = async () => {
-    const locks = db().$queryRaw<{ count: number }[]>`
-      SELECT count(*)::integer AS count FROM pg_locks JOIN pg_database d ON d.oid = database
-      WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`
-    return (await locks)[0]?.count ?? 0
-  }
   const before = await countSeen()
   const started = await startApiProcess({ DATABASE_URL: env().DATABASE_URL ?? '' })
   await vi.waitFor(async () => expect(await countSeen()).toBe(before + 1), 30_000)
@@ -139,6 +141,7 @@ test.each([
       for (const attempt of attempts) firstResponses.push(await post(victim, attempt))
       await victim.close()
     })
+    await expect.poll(countSeen, { timeout: 30_000 }).toBe(1)
     const isRefused = ({ path }: Attempt) => isBefore && !path.endsWith('/test')
     expect(firstResponses.map(({ status }) => status)).toEqual(
       attempts.map(attempt => (isRefused(attempt) ? 500 : 200)),
