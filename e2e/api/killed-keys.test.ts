@@ -114,6 +114,16 @@ async function withHeldKeys(isEffectRefused: boolean, work: () => Promise<void>)
   await runAsOwner(`DROP FUNCTION hold CASCADE; DROP FUNCTION refuse CASCADE`)
 }
 
+/** Returns the number that the process stores in its keys: none until it has seen its own lock. */
+async function findHolder(holder: ApiProcess): Promise<number | null> {
+  const key = newId()
+  const body = { from: '2026-11-20', to: '2026-11-21' }
+  await withHeldKeys(false, async () => {
+    await post(holder, { path: '/webhooks/deliveries/resend', body, key })
+  })
+  return (await db().idempotencyKey.findFirstOrThrow({ where: { key } })).lockedBy
+}
+
 test('the attempts are all operations of the API that store their whole response', async () => {
   const attempted = (await prepareAttempts()).map(({ path }) =>
     path.replace(/[\da-f-]{36}/, '[id]'),
@@ -136,6 +146,7 @@ test.each([
   async (_, isBefore) => {
     const attempts = await prepareAttempts()
     const victim = await startProcess()
+    await expect.poll(() => findHolder(victim)).not.toBeNull()
     const firstResponses: ApiResponse[] = []
     await withHeldKeys(isBefore, async () => {
       for (const attempt of attempts) firstResponses.push(await post(victim, attempt))
