@@ -18,8 +18,6 @@ const NO_WORKER_MS = 300_000
 const NEW_PRIMARY_MAX_MS = 90_000
 /** Requests that were in progress, and the balancer's next check. */
 const FRONT_SECONDS = 0.5
-/** A hung process or a cut cable is noticed by the balancer's second check that gets no answer. */
-const CHECKED_SECONDS = 2
 const POOLER_SECONDS = 3
 const SWITCHOVER_SECONDS = 5
 const DEATH_SECONDS = TTL_SECONDS + 5
@@ -27,7 +25,7 @@ const DEATH_SECONDS = TTL_SECONDS + 5
 /** Processes that this program started, except Patroni and PostgreSQL. */
 const PROCESSES: { kind: string; service: string; target: number | null; paused: number | null }[] =
   [
-    { kind: 'a web server', service: 'web1', target: FRONT_SECONDS, paused: CHECKED_SECONDS },
+    { kind: 'a web server', service: 'web1', target: FRONT_SECONDS, paused: FRONT_SECONDS },
     { kind: 'a worker', service: 'worker1', target: FRONT_SECONDS, paused: FRONT_SECONDS },
     { kind: 'the pooler', service: 'pgbouncer', target: POOLER_SECONDS, paused: null },
     { kind: 'the balancer', service: 'haproxy', target: POOLER_SECONDS, paused: null },
@@ -41,7 +39,7 @@ export function listFaults(rounds: number): Fault[] {
     ...faultsOfPatroni(),
     ...faultsOfPostgres('primary'),
     ...faultsOfPostgres('replica'),
-    cut('a web server', 'web1', CHECKED_SECONDS),
+    cut('a web server', 'web1', FRONT_SECONDS),
     cut('a worker', 'worker1', FRONT_SECONDS),
     cut('the pooler', 'pooler', null),
     cut('the balancer', 'balancer', null),

@@ -130,6 +130,15 @@ backend webs
   mode http
   option httpchk GET /readyz
   default-server check inter 500ms fall 2 rise 1
+  use-server web1 if !{ srv_is_up(alive/web2) }
+  use-server web2 if !{ srv_is_up(alive/web1) }
+  server web1 ${addressOf('web1')}:3000
+  server web2 ${addressOf('web2')}:3000
+backend alive
+  mode http
+  timeout check 100ms
+  option httpchk GET /healthz
+  default-server check inter 50ms fall 2 rise 2
   server web1 ${addressOf('web1')}:3000
   server web2 ${addressOf('web2')}:3000
 listen database

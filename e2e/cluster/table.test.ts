@@ -44,8 +44,10 @@ test('docs/operating.md shows the settings that are run', () => {
   const page = readFileSync('docs/operating.md', 'utf8')
   const ofHaproxy = haproxySettings('cert.pem')
     .split('\n')
-    .filter(line => /^ +(mode|timeout|option|retries|http-check|default-server)/.test(line))
-  expect(ofHaproxy).toHaveLength(17)
+    .filter(line =>
+      /^ +(mode|timeout|option|retries|http-check|default-server|use-server)/.test(line),
+    )
+  expect(ofHaproxy).toHaveLength(23)
   for (const line of ofHaproxy) expect(page).toContain(`${line}\n`)
   const { dcs } = JSON.parse(patroniSettings('db1', '')).bootstrap
   for (const name of ['synchronous_mode', 'failsafe_mode', 'ttl', 'loop_wait', 'retry_timeout'])
