@@ -2,7 +2,7 @@ import type { Page } from 'playwright/test'
 import { PAYER_NAME } from '#e2e/browser/extreme-shop.ts'
 import { BROWSER_LOCALE, say } from '#e2e/browser/extremes.ts'
 
-/** What to show of a page before it is inspected. */
+/** A state of a page. `show` brings the page into it before the page is inspected. */
 export type State = [name: string, path: string, show: (page: Page) => Promise<unknown>]
 
 async function fillIn(page: Page, values: Record<string, string>): Promise<void> {

@@ -17,7 +17,7 @@ test.use({
   locale: BROWSER_LOCALE,
   viewport: { width: 1440, height: 844 },
   actionTimeout: 20_000,
-  // What a wrong password, a wrong link and a wrong form return.
+  // Statuses of a wrong password, a wrong link and a wrong form.
   expectedStatuses: [401, 404, 422],
 })
 

@@ -92,7 +92,7 @@ describe.skipIf(!program)('behind Caddy, as compose.yaml sets it up', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** By HTTP/2, as a browser does. */
+  /** Sends a request by HTTP/2, as browsers do. */
   async function send(path: string, headers: Record<string, string> = {}, body?: object) {
     const method = body ? 'POST' : 'GET'
     const stream = session.request({ ':path': path, ':method': method, ...headers })

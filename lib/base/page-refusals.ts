@@ -1,6 +1,6 @@
 import { callerMessage, type Refusal } from '#lib/base/refusal-headers.ts'
 
-/** Of `end_refused` and `opening_refused`, which two admins agree on. */
+/** Message of `end_refused` and `opening_refused` if the second admin comes too late. */
 export const PROPOSAL_ENDED = 'This proposal was replaced, has expired or was carried out'
 
 /** Refusals that API clients never get: those of the pages, the command line and bank notices. */

@@ -62,9 +62,7 @@ export function fetchCommand(stanza: string, location: string): string {
 
 /** For an operator, who may have other variables. */
 export function describeFetching(stanza: string, file: string): string {
-  const { PGBACKREST_CONFIG: config } = inheritedEnv()
-  const options = [...(config ? [`--config=${config}`] : []), `--stanza=${stanza}`]
-  return `pgbackrest ${options.join(' ')} archive-get ${file} /tmp/${file}`
+  return `pgbackrest ${placeOptions(stanza).join(' ')} archive-get ${file} /tmp/${file}`
 }
 
 /** Variables of the command that fetches WAL, such as a passphrase. It names the stanza itself. */
@@ -79,12 +77,13 @@ export function repositoryEnv(): Record<string, string> {
 }
 
 function optionsFor(stanza: string): string[] {
+  return [...placeOptions(stanza), '--log-level-console=error', '--log-level-stderr=off']
+}
+
+/** Name the stanza and the configuration that describes it. */
+function placeOptions(stanza: string): string[] {
   const { PGBACKREST_CONFIG: config } = inheritedEnv()
-  return [
-    `--stanza=${stanza}`,
-    ...(config ? [`--config=${config}`] : []),
-    ...['--log-level-console=error', '--log-level-stderr=off'],
-  ]
+  return [`--stanza=${stanza}`, ...(config ? [`--config=${config}`] : [])]
 }
 
 function explain({ code }: Pick<NodeJS.ErrnoException, 'code'>, output: string): Error {

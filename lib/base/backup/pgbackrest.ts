@@ -39,7 +39,7 @@ const Info = z
   )
   .min(1)
 
-/** Of a copy that a restore can begin with: one that was made offline has no range of the WAL. */
+/** A copy that can be restored. One made offline lacks its range of the WAL. */
 const OnlineCopy = z.object({
   label: z.string(),
   archive: z.object({ start: z.string(), stop: z.string() }),

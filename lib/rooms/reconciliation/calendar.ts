@@ -1,4 +1,4 @@
-/** Of HOME_TIME_ZONE. */
+/** In the time zone of `HOME_TIME_ZONE`. */
 const MIDNIGHT = 'T00:00:00-03:00'
 const HOUR_MS = 3_600_000
 /** Hour of the night at which a day is closed: lists and statements have it by then. */

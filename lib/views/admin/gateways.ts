@@ -1,16 +1,16 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { listEndingCertificates } from '#lib/services/gateway/certificate-warnings.ts'
+import {
+  type EndingCertificate,
+  listEndingCertificates,
+} from '#lib/services/gateway/certificate-warnings.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { connectionName } from '#lib/services/gateway/connection.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { readClosures } from '#lib/services/gateway/opening.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
-import type { Subject } from '#lib/views/admin/states.ts'
+import { FAILING_SHARE, ROWS_READ_MAX } from '#lib/views/admin/traffic.ts'
 
-/** Maximum rows read per check: more take longer and give the same result. */
-const ROWS_READ_MAX = 20_000
-const FAILING_SHARE = 0.5
 const CALLS_MIN = 5
 const SLOW_MS = 5_000
 const HEALTH_TIMEOUT_MS = 2_000
@@ -25,10 +25,13 @@ export async function examineGateways(): Promise<Finding[]> {
   )
   const unserved = (await listBanks()).filter(({ gateway }) => !gateway)
   const open = await findWithOpenRows(unserved.map(({ connection: { id } }) => id))
-  const missing = unserved.flatMap(({ connection: { id, name }, isAssignable }): Finding[] => {
-    const about = { figures: { name }, subjects: [{ kind: 'bank' as const, id, name }] }
-    if (open.has(id)) return [{ level: 'problem', state: 'gateway_abandons', ...about }]
-    return isAssignable ? [{ level: 'warning', state: 'gateway_missing', ...about }] : []
+  const missing = unserved.flatMap(({ connection, isAssignable }): Finding[] => {
+    const figures = { name: connection.name }
+    if (open.has(connection.id))
+      return [aboutBank({ level: 'problem', state: 'gateway_abandons', figures }, connection)]
+    return isAssignable
+      ? [aboutBank({ level: 'warning', state: 'gateway_missing', figures }, connection)]
+      : []
   })
   return [...served.flat(), ...missing, ...(await examineClosures())]
 }
@@ -165,12 +168,12 @@ export async function readTraffic(connectionId: string): Promise<Traffic> {
 export async function examineCertificates(now = Date.now()): Promise<Finding[]> {
   const ending = await listEndingCertificates(now)
   if (ending.length === 0) return [{ level: 'ok', state: 'certificates_valid', figures: {} }]
-  return ending.map(({ id, name, endsAt, isAssignable }): Finding => {
-    const left_s = Math.round((endsAt.getTime() - now) / 1_000)
-    const subjects: Subject[] = [{ kind: 'bank', id, name }]
-    if (left_s > 0)
-      return { level: 'warning', state: 'certificate_ends', figures: { name, left_s }, subjects }
-    const level = isAssignable ? 'problem' : 'warning'
-    return { level, state: 'certificate_ended', figures: { name, since_s: -left_s }, subjects }
-  })
+  return ending.map(certificate => aboutBank(judgeCertificate(certificate, now), certificate))
+}
+
+function judgeCertificate({ name, endsAt, isAssignable }: EndingCertificate, now: number): Finding {
+  const left_s = Math.round((endsAt.getTime() - now) / 1_000)
+  if (left_s > 0) return { level: 'warning', state: 'certificate_ends', figures: { name, left_s } }
+  const level = isAssignable ? 'problem' : 'warning'
+  return { level, state: 'certificate_ended', figures: { name, since_s: -left_s } }
 }

@@ -19,7 +19,7 @@ export const CHECK_GROUPS = {
 
 export const SUBJECT_KINDS = ['account', 'bank', 'person', 'withdrawal'] as const
 
-/** What a finding is about, if it has a page of its own. */
+/** The account, bank, person or withdrawal that a finding concerns; the health page links to it. */
 export interface Subject {
   kind: (typeof SUBJECT_KINDS)[number]
   id: string

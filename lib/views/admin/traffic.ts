@@ -6,11 +6,12 @@ import type { Finding } from '#lib/views/admin/schema.ts'
 import type { Subject } from '#lib/views/admin/states.ts'
 
 /** Maximum rows read per check: more take longer and give the same result. */
-const ROWS_READ_MAX = 20_000
+export const ROWS_READ_MAX = 20_000
 /** Minimum sample: fewer attempts say nothing about receivers in general. */
 const ATTEMPTS_MIN = 10
 const FAILING_NAMED_MAX = 5
-const FAILING_SHARE = 0.5
+/** Share of calls or attempts from which they count as failing. */
+export const FAILING_SHARE = 0.5
 
 /** Judges by first attempts (stored body, indexed by time): dead receivers are retried often. */
 export async function examineReceivers(): Promise<Finding> {
