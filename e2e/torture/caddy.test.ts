@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
-import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startCreations } from '#e2e/torture/creations.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env, inheritedEnv, supplyEnv } from '#lib/base/env.ts'
@@ -21,7 +21,6 @@ import type { WorkerProcess } from '#lib/testing/worker-process.ts'
 
 /** Installed only by `npm run torture`, and only as root on Debian. */
 const program = pickSize(0, 1) === 1 ? await findProgram('caddy', ['caddy']) : null
-const LANE_COUNT = 8
 
 inOwnDatabase()
 
@@ -141,38 +140,15 @@ describe.skipIf(!program)('behind Caddy, as compose.yaml sets it up', () => {
   })
 
   test('a roll of both web servers fails no request', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: LANE_COUNT, ca: authority })
-    const outcomes = new Map<string, number>()
-    let [begun, isRolling] = [0, true]
-    const create = () =>
-      new Promise<string>(resolve => {
-        const options = { method: 'POST', agent, headers: withToken() }
-        const sent = request(`${url}/api/transactions`, options)
-        sent.on('response', response => {
-          response.resume()
-          response.on('close', () => resolve(`${response.statusCode}`))
-        })
-        sent.on('error', error => resolve(`${error}`))
-        sent.end(JSON.stringify(CHARGE))
-      })
-    const runLane = async () => {
-      while (isRolling) {
-        begun++
-        const outcome = await create()
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-      }
-    }
     const before = await db().charge.count({ where: { accountId: merchant.id } })
-    const lanes = Array.from({ length: LANE_COUNT }, runLane)
+    const creations = startCreations(url, token, authority)
     for (const [port, web] of webs) {
       expect(await web.stop()).toBe(0)
       await startWeb(port)
     }
-    isRolling = false
-    await Promise.all(lanes)
-    agent.destroy()
-    recordFigures('a roll behind Caddy', Object.fromEntries(outcomes))
-    expect(Object.fromEntries(outcomes)).toEqual({ 200: begun })
+    const { begun, outcomes } = await creations.end()
+    recordFigures('a roll behind Caddy', outcomes)
+    expect(outcomes).toEqual({ 200: begun })
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(before + begun)
   }, 300_000)
 })

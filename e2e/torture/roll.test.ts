@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startCreations } from '#e2e/torture/creations.ts'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { type Haproxy, startHaproxy } from '#e2e/torture/haproxy.ts'
 import { db } from '#lib/base/db/client.ts'
@@ -8,7 +8,6 @@ import { env } from '#lib/base/env.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { findProgram } from '#lib/testing/debian.ts'
 import {
-  CHARGE,
   expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
@@ -24,13 +23,11 @@ const program = pickSize(0, 1) === 1 ? await findProgram('haproxy', ['haproxy'])
 
 const ROLL_COUNT = 3
 const REQUEST_COUNT = 10_000
-const LANE_COUNT = 8
 
 inOwnDatabase()
 
 describe.skipIf(!program)('behind a balancer that repeats no request', () => {
   const folder = makeScratchFolder('troco-roll-')
-  const agent = new Agent({ keepAlive: true, maxSockets: LANE_COUNT })
   const webs = new Map<number, WorkerProcess>()
   let workers: WorkerProcess[] = []
   let balancer: Haproxy
@@ -55,7 +52,6 @@ describe.skipIf(!program)('behind a balancer that repeats no request', () => {
   afterAll(async () => {
     await balancer?.close()
     await Promise.all([...webs.values(), ...workers].map(one => one.kill()))
-    agent.destroy()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -74,33 +70,11 @@ describe.skipIf(!program)('behind a balancer that repeats no request', () => {
     await expect.poll(balancer.listUp, { timeout: 30_000 }).toHaveLength(webs.size)
     const merchant = await makeMerchant()
     const token = await makeToken(merchant.id)
-    const outcomes = new Map<string, number>()
-    let begun = 0
-    let areRolling = true
-    const send = () =>
-      new Promise<string>(resolve => {
-        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-        const sent = request(`${balancer.url}/api/transactions`, { method: 'POST', agent, headers })
-        sent.on('response', response => {
-          response.resume()
-          response.on('close', () => resolve(`${response.statusCode}`))
-        })
-        sent.on('error', error => resolve(`${error}`))
-        sent.end(JSON.stringify(CHARGE))
-      })
-    const lane = async () => {
-      while (begun < REQUEST_COUNT || areRolling) {
-        begun++
-        const outcome = await send()
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-      }
-    }
-    const lanes = Array.from({ length: LANE_COUNT }, lane)
+    const creations = startCreations(balancer.url, token)
     for (let count = 0; count < ROLL_COUNT; count++) await roll()
-    areRolling = false
-    await Promise.all(lanes)
-    recordFigures('rolls', Object.fromEntries(outcomes))
-    expect(Object.fromEntries(outcomes)).toEqual({ 200: begun })
+    const { begun, outcomes } = await creations.end(REQUEST_COUNT)
+    recordFigures('rolls', outcomes)
+    expect(outcomes).toEqual({ 200: begun })
     expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(begun)
     await expectBalancedLedger(merchant.id)
   }, 900_000)
