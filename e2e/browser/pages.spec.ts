@@ -132,7 +132,11 @@ test.describe('on a desktop, in Portuguese', () => {
       await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
       await fillSignIn(page, email, password, { isOnLogin: true })
       await expect(page).toHaveURL(chargePath)
-      await page.getByRole('button', { name: 'Adicionar' }).click()
+      // The page was loaded anew: a click before its scripts run does nothing.
+      await expect(async () => {
+        await page.getByRole('button', { name: 'Adicionar' }).click({ timeout: 5_000 })
+        await expect(description).toBeVisible({ timeout: 5_000 })
+      }).toPass({ timeout: 60_000 })
       await expect(description).toHaveValue('Mensalidade de março')
 
       await page.goto('/test/settings/security')
