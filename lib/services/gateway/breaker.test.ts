@@ -48,6 +48,18 @@ async function open(): Promise<void> {
 }
 
 describe('a connection', () => {
+  test('rests at once in a process whose calls fail at the same time', async () => {
+    const calls = { operation: 'sendPayout', probe: null, failuresMax: 8 }
+    for (let count = 0; count < 200; count++) {
+      const id = newId()
+      const breaker = new Breaker(60_000)
+      await breaker.admit(id)
+      const record = () => breaker.record({ ...calls, connectionId: id }, LOST)
+      await Promise.all(Array.from({ length: 8 }, record))
+      expect(await breaker.restMs(id)).toBeGreaterThan(0)
+    }
+  })
+
   test('rests in all processes after five failed calls in a row, of any of them', async () => {
     for (const [breaker, result] of [
       [first, LOST],

@@ -30,13 +30,16 @@ interface Row {
   isProbed: boolean
   /** Codes of what the bank blocks, by operation. */
   blocks: Record<string, string>
+  /** When the database read or wrote the row, after it had its lock. */
+  atMs: number
 }
 
 const ROW = Prisma.sql`failures, opened_at IS NOT NULL AS "isOpen",
   (SELECT COALESCE(json_object_agg(key, value -> 'code'), '{}') FROM jsonb_each(blocks)) AS blocks,
   COALESCE(GREATEST(0, extract(epoch FROM retry_at - now()) * 1000), 0)::float8 AS "restMs",
-  COALESCE(probe_until > now(), false) AS "isProbed"`
-const CLOSED: Row = { failures: 0, isOpen: false, restMs: 0, isProbed: false, blocks: {} }
+  COALESCE(probe_until > now(), false) AS "isProbed",
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs"`
+const CLOSED: Row = { failures: 0, isOpen: false, restMs: 0, isProbed: false, blocks: {}, atMs: 0 }
 const ADMITTED = { isAdmitted: true, probe: null } as const
 
 /**
@@ -96,11 +99,8 @@ export class Breaker {
     const isUncounted = failuresMax === Number.POSITIVE_INFINITY
     if (result === null || (isFailure(result) && isUncounted))
       return probe === null ? undefined : this.releaseProbe(connectionId, probe)
-    if (isFailure(result)) {
-      return isRepeated && probe === null
-        ? undefined
-        : this.recordFailure(connectionId, probe, failuresMax)
-    }
+    if (isFailure(result) && isRepeated && probe === null) return
+    if (isFailure(result)) return this.recordFailure(connectionId, probe, failuresMax)
     const { failures, blocks } = this.cache.get(connectionId)?.row ?? CLOSED
     const changed = changedBlocks(operation, blocks[operation], result)
     if (changed || probe !== null || failures > 0)
@@ -190,7 +190,9 @@ export class Breaker {
     return row ?? CLOSED
   }
 
+  /** Responses of concurrent statements arrive in any order: an older row does not replace a newer one. */
   private remember(id: string, row: Row): void {
+    if (row.atMs < (this.cache.get(id)?.row.atMs ?? 0)) return
     this.cache.set(id, { row, readAt: performance.now() })
   }
 }
