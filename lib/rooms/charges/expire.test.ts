@@ -90,7 +90,7 @@ test('an overdue charge expires with one event', async () => {
 test('an overdue charge that the bank reports as paid is credited', async () => {
   const merchant = await makeMerchant()
   const id = await openDueCharge(merchant, 4_200)
-  const state = await decideCharge(id.replaceAll('-', ''), 4_200, 'paid')
+  const { state } = await decideCharge(id.replaceAll('-', ''), 4_200, 'paid')
   const endToEndId = state.state === 'paid' ? state.payments[0]?.endToEndId : ''
   await expireDueCharges()
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
@@ -155,10 +155,8 @@ test('a charge that cannot be credited stays due and does not block the others',
     await openDueCharge(merchant),
     await openDueCharge(merchant),
   ]
-  const state = await decideCharge(paid.replaceAll('-', ''), 1_000, 'paid')
-  await simulateCharge(merchant.id, paid, 'paid')
+  const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, paid, 'paid')
   // The same payment for a second charge: the database refuses to credit it twice.
-  const endToEndId = state.state === 'paid' ? state.payments[0]?.endToEndId : ''
   await decideCharge(duplicate.replaceAll('-', ''), 1_000, 'paid')
   await db().simulatorOrder.update({
     where: { id: duplicate.replaceAll('-', '') },

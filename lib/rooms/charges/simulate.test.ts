@@ -1,12 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
+import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
+import {
+  CHARGE,
+  expectBalancedLedger,
+  inOwnDatabase,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
+import { makeReceipt } from '#lib/testing/receipts.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
+
+inOwnDatabase()
 
 const OUTCOMES = ['paid', 'failed', 'expired'] as const
 
@@ -93,6 +106,31 @@ test('of 20 concurrent payments one succeeds, and the others are refused as alre
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 3_000, outbound: 0 })
   await expectBalancedLedger(merchant.id)
 })
+
+test.each(OUTCOMES)(
+  '%s: succeeds even if the worker ends the charge before the request does',
+  async outcome => {
+    const merchant = await makeMerchant()
+    const { id } = await openCharge(merchant, 3_000)
+    const [endedByWorker, response] = await withClient(async client => {
+      await client.query('BEGIN')
+      await client.query('SELECT FROM charges WHERE id = $1 FOR UPDATE', [id])
+      const payment = { accountId: merchant.id, chargeId: id, ...makeReceipt(3_000) }
+      const worker =
+        outcome === 'paid'
+          ? settleCharges([payment]).then(([row]) => row)
+          : closeCharge(merchant.id, id, outcome)
+      await untilLocked(1)
+      const request = simulateCharge(merchant.id, id, outcome)
+      await untilLocked(2)
+      await client.query('COMMIT')
+      return Promise.all([worker, request])
+    })
+    expect(endedByWorker).toMatchObject({ status: outcome })
+    expect(response).toEqual(endedByWorker)
+    await expectBalancedLedger(merchant.id)
+  },
+)
 
 test('of concurrent outcomes, a payment that the simulator accepts is always credited', async () => {
   const merchant = await makeMerchant()

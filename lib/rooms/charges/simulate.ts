@@ -11,7 +11,7 @@ import { decideCharge } from '#lib/services/gateway/simulator.ts'
 
 /**
  * The simulated bank's state is stored first: after a crash, the worker ends the due charge. `isResumed`:
- * an earlier process died during this request and may already have applied the outcome.
+ * an earlier process died during this request and may already have decided.
  */
 export async function simulateCharge(
   accountId: string,
@@ -22,14 +22,15 @@ export async function simulateCharge(
   const charge = await findAddressed(accountId, 'test', idOrReference)
   if (isResumed && charge.status === outcome) return charge
   const mayChange = charge.status === 'pending' || (outcome === 'paid' && charge.status !== 'paid')
-  if (!mayChange) throw alreadyFinal(charge.status)
-  const bankState = await decideCharge(removeHyphens(charge.id), charge.amount, outcome)
-  const row = await endAsReported(accountId, charge.id, withPayer(bankState, charge))
-  if (row) return row
-  // A statement that the dead process left may have ended it meanwhile, as may the worker.
-  const ended = await findAddressed(accountId, 'test', charge.id)
-  if (isResumed && ended.status === outcome) return ended
-  throw alreadyFinal('final')
+  if (!mayChange) throw alreadyFinal(charge)
+  const { id, amount } = charge
+  const { state, isAccepted } = await decideCharge(removeHyphens(id), amount, outcome)
+  const ended =
+    (await endAsReported(accountId, id, withPayer(state, charge))) ??
+    // The worker or another request has ended it.
+    (await findAddressed(accountId, 'test', id))
+  if (ended.status === outcome && (isAccepted || isResumed)) return ended
+  throw alreadyFinal(ended)
 }
 
 /** The simulated bank, which stores no payer, lets the person pay whom the charge names. */
@@ -60,6 +61,6 @@ export async function endAsReported(
   })
 }
 
-function alreadyFinal(status: string): TrocoError {
+function alreadyFinal({ status }: ChargeRow): TrocoError {
   return refuse('already_final', { subject: 'Transaction', status })
 }

@@ -19,5 +19,7 @@ export async function payWelcomeCharge(
     }
     await createCharge(merchant, 'test', request, null)
   }
-  if (existing?.status !== 'paid') await simulateCharge(merchant.id, WELCOME.reference, 'paid')
+  const isResumed = existing !== null
+  if (existing?.status !== 'paid')
+    await simulateCharge(merchant.id, WELCOME.reference, 'paid', isResumed)
 }

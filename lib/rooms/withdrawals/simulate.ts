@@ -8,7 +8,7 @@ import { decidePayout } from '#lib/services/gateway/simulator.ts'
 
 /**
  * The first decision is final, and stored first: after a crash, the worker settles the payout. `isResumed`:
- * an earlier process died during this request and may already have applied the decision.
+ * an earlier process died during this request and may already have decided.
  */
 export async function simulateWithdrawal(
   accountId: string,
@@ -19,23 +19,20 @@ export async function simulateWithdrawal(
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
   if (!withdrawal) throw refuse('withdrawal_not_found')
   if (isResumed && withdrawal.status === decision.outcome) return withdrawal
-  if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal.status)
+  if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal)
   if (await isWaiting(accountId, withdrawal.id)) throw refuse('approval_pending')
   const { outcome, reason } = decision
-  const orderState = await decidePayout(
-    removeHyphens(withdrawal.id),
-    withdrawal.amount,
-    outcome,
-    reason,
-  )
-  const settled = await settleAsReported(accountId, withdrawal.id, orderState)
-  if (settled) return settled
-  // A statement that the dead process left may have settled it meanwhile, as may the worker.
-  const ended = await findWithdrawal(accountId, 'test', withdrawal.id)
-  if (isResumed && ended?.status === outcome) return ended
-  throw alreadyFinal('final')
+  const { id, amount } = withdrawal
+  const { state, isAccepted } = await decidePayout(removeHyphens(id), amount, outcome, reason)
+  const ended =
+    (await settleAsReported(accountId, id, state)) ??
+    // The worker or another request has settled it.
+    (await findWithdrawal(accountId, 'test', id)) ??
+    withdrawal
+  if (ended.status === outcome && (isAccepted || isResumed)) return ended
+  throw alreadyFinal(ended)
 }
 
-function alreadyFinal(status: string): TrocoError {
+function alreadyFinal({ status }: WithdrawalRow): TrocoError {
   return refuse('already_final', { subject: 'Withdrawal', status })
 }

@@ -145,12 +145,23 @@ describe('a charge', () => {
 
   test('once paid keeps its state, end-to-end id and time', async () => {
     const txid = newId()
-    const first = await decideCharge(txid, 700, 'paid')
+    const { state, isAccepted } = await decideCharge(txid, 700, 'paid')
+    expect(isAccepted).toBe(true)
     for (const outcome of ['failed', 'expired', 'paid'] as const) {
-      expect(await decideCharge(txid, 700, outcome)).toEqual(first)
+      expect(await decideCharge(txid, 700, outcome)).toEqual({ state, isAccepted: false })
     }
-    const late = newId()
-    expect(await decideCharge(late, 700, 'expired')).toEqual({ state: 'expired' })
-    expect(await decideCharge(late, 700, 'paid')).toMatchObject({ state: 'paid' })
+  })
+
+  test('once expired can only be paid', async () => {
+    const txid = newId()
+    const state = { state: 'expired' }
+    expect(await decideCharge(txid, 700, 'expired')).toEqual({ state, isAccepted: true })
+    for (const outcome of ['failed', 'expired'] as const) {
+      expect(await decideCharge(txid, 700, outcome)).toEqual({ state, isAccepted: false })
+    }
+    expect(await decideCharge(txid, 700, 'paid')).toMatchObject({
+      state: { state: 'paid' },
+      isAccepted: true,
+    })
   })
 })

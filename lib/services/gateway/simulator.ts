@@ -106,24 +106,25 @@ function chargeState(row: OrderRow): ChargeState {
   return { state: row.state === 'failed' ? 'failed' : 'expired' }
 }
 
-/** Decides a charge at the simulated bank. A later decision replaces any outcome but `paid`. */
+/** Decides a charge at the simulated bank. The first decision counts, except that a payment can follow another. */
 export async function decideCharge(
   txid: string,
   amount: number,
   outcome: 'paid' | 'failed' | 'expired',
-): Promise<ChargeState> {
+): Promise<{ state: ChargeState; isAccepted: boolean }> {
   const endToEndId = outcome === 'paid' ? newEndToEndId() : null
-  const [row] = await db().$queryRaw<OrderRow[]>`
-    INSERT INTO simulator_orders (id, kind, amount, state, end_to_end_id, settles_at)
+  const [accepted] = await db().$queryRaw<OrderRow[]>`
+    INSERT INTO simulator_orders AS o (id, kind, amount, state, end_to_end_id, settles_at)
     VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${endToEndId}, now())
-    ON CONFLICT (id) DO UPDATE SET
-      state = CASE WHEN simulator_orders.state = 'paid' THEN 'paid' ELSE EXCLUDED.state END,
-      end_to_end_id = COALESCE(simulator_orders.end_to_end_id, EXCLUDED.end_to_end_id),
-      settles_at = CASE WHEN simulator_orders.state = 'paid' THEN simulator_orders.settles_at
-        ELSE EXCLUDED.settles_at END
+    ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, end_to_end_id = EXCLUDED.end_to_end_id,
+      settles_at = EXCLUDED.settles_at
+    WHERE o.settles_at > clock_timestamp() OR (o.state <> 'paid' AND EXCLUDED.state = 'paid')
     RETURNING id, amount, state, end_to_end_id, settles_at`
-  if (!row) throw new Invariant(`the simulator stored no order for charge ${txid}`)
-  return chargeState(row)
+  if (accepted) return { state: chargeState(accepted), isAccepted: true }
+  const answers = await getCharges([txid])
+  const state = answers.outcome === 'ok' && answers.value.states.get(txid)
+  if (!state) throw new Invariant(`the simulator stored no order for charge ${txid}`)
+  return { state, isAccepted: false }
 }
 
 async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
@@ -161,29 +162,27 @@ async function acceptOrder(
   return order as GatewayResult<OrderState>
 }
 
-/** Decides a payout at the simulated bank at once. The outcome of a settled payout is final. */
+/** Decides a payout at the simulated bank at once, unless it has settled. */
 export async function decidePayout(
   id: string,
   amount: number,
   outcome: 'approved' | 'rejected',
   reasonText?: string,
-): Promise<OrderState> {
+): Promise<{ state: OrderState; isAccepted: boolean }> {
   const state = outcome === 'approved' ? 'done' : 'refused'
   const code: SimulatorReason | null = reasonText === undefined ? 'simulated' : null
   const reason = reasonText ?? REJECTIONS.simulated
-  await db().$executeRaw`
+  const accepted = await db().$executeRaw`
     INSERT INTO simulator_orders AS o
       (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
     VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()}, now())
-    ON CONFLICT (id) DO UPDATE SET
-      reason_code = CASE WHEN o.reason IS NULL THEN EXCLUDED.reason_code ELSE o.reason_code END,
-      state = CASE WHEN o.state = 'taken' OR o.settles_at > now() THEN EXCLUDED.state ELSE o.state END,
-      reason = COALESCE(o.reason, EXCLUDED.reason),
-      settles_at = LEAST(o.settles_at, now())`
+    ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason,
+      reason_code = EXCLUDED.reason_code, settles_at = EXCLUDED.settles_at
+    WHERE o.state = 'taken' OR o.settles_at > clock_timestamp()`
   const order = await getOrder(id, 'payout')
   if (order.outcome !== 'ok' || !order.value)
     throw new Invariant(`the simulator stored no order for payout ${id}`)
-  return order.value
+  return { state: order.value, isAccepted: accepted === 1 }
 }
 
 async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderState | null>> {

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { db } from '#lib/base/db/client.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
+import { decidePayout, newEndToEndId, simulator } from '#lib/services/gateway/simulator.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/fixtures.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
+
+inOwnDatabase()
+
+const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
+
+async function openWithdrawal() {
+  const merchant = await makeMerchant()
+  await fundMerchant(merchant, 3_000)
+  const { id } = await createWithdrawal(merchant.id, 'test', { amount: 3_000, ...KEY })
+  return { accountId: merchant.id, withdrawalId: id }
+}
+
+test.each(['approved', 'rejected'] as const)(
+  '%s: succeeds even if the worker settles the withdrawal before the request does',
+  async outcome => {
+    const settlement = await openWithdrawal()
+    const { accountId, withdrawalId } = settlement
+    const [settledByWorker, response] = await withClient(async client => {
+      await client.query('BEGIN')
+      await client.query('SELECT FROM withdrawals WHERE id = $1 FOR UPDATE', [withdrawalId])
+      const worker =
+        outcome === 'approved'
+          ? approveWithdrawal({ ...settlement, endToEndId: newEndToEndId() })
+          : rejectWithdrawal({ ...settlement, reason: REFUSAL })
+      await untilLocked(1)
+      const request = simulateWithdrawal(accountId, withdrawalId, { outcome })
+      await untilLocked(2)
+      await client.query('COMMIT')
+      return Promise.all([worker, request])
+    })
+    expect(settledByWorker).toMatchObject({ status: outcome })
+    expect(response).toEqual(settledByWorker)
+    await expectBalancedLedger(accountId)
+  },
+)
+
+test('after another decision, the same outcome is refused; only a resumed request gets it', async () => {
+  const { accountId, withdrawalId } = await openWithdrawal()
+  const decide = (isResumed: boolean) =>
+    simulateWithdrawal(accountId, withdrawalId, { outcome: 'approved' }, isResumed)
+  // As by a process that died before it settled the withdrawal.
+  await decidePayout(removeHyphens(withdrawalId), 3_000, 'approved')
+  await expect(decide(false)).rejects.toMatchObject({
+    code: 'already_final',
+    message: 'Withdrawal is already approved',
+  })
+  expect(await decide(true)).toMatchObject({ status: 'approved' })
+  await expectBalancedLedger(accountId)
+})
+
+test('the reason of a decision replaces that of the simulator', async () => {
+  const { accountId, withdrawalId } = await openWithdrawal()
+  const order = { id: removeHyphens(withdrawalId), amount: 3_000, ownerDoc: null }
+  await simulator.sendPayout({ ...order, dictKey: 'reject@example.com' })
+  await db().$executeRaw`
+    UPDATE simulator_orders SET settles_at = now() + interval '1 hour' WHERE id = ${order.id}`
+  const decision = { outcome: 'rejected', reason: 'Key not found' } as const
+  expect(await simulateWithdrawal(accountId, withdrawalId, decision)).toMatchObject({
+    rejection_reason: 'Key not found',
+  })
+  await expectBalancedLedger(accountId)
+})
