@@ -16,7 +16,7 @@ export function ResultDialog({ results, names, onClose }: ResultDialogProps) {
   const t = useTranslations('accountSelection')
   return (
     <Dialog isOpen onClose={onClose} title={t('results')}>
-      <dl className="grid max-h-[50dvh] gap-4 overflow-y-auto">
+      <dl className="grid gap-4">
         {STATUS_OUTCOMES.map(outcome => {
           const accounts = results.filter(result => result.outcome === outcome)
           if (accounts.length === 0) return null
