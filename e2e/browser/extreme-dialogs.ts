@@ -9,7 +9,7 @@ import { generateTotp } from '#lib/testing/totp.ts'
 export type Dialog = [name: string, path: string, open: (page: Page) => Promise<unknown>]
 
 /** Presses the first visible button whose name begins with a message, in the open dialog if there is one. */
-async function press(page: Page, key: string): Promise<void> {
+export async function press(page: Page, key: string): Promise<void> {
   const dialog = page.getByRole('dialog').filter({ visible: true })
   const place = (await dialog.count()) > 0 ? dialog : page.getByRole('main')
   await place
@@ -31,7 +31,7 @@ const choosing = (filter: string, choice: string) => async (page: Page) => {
   await page.getByRole('menuitemradio', { name: say(choice), exact: true }).click()
 }
 
-const fill = (page: Page, name: string, text: string) =>
+export const fill = (page: Page, name: string, text: string) =>
   page.locator(`[name="${name}"]`).filter({ visible: true }).fill(text)
 
 async function openPalette(page: Page): Promise<void> {
@@ -66,10 +66,14 @@ async function createToken(page: Page): Promise<void> {
   await expect(page.getByTestId('token-value')).toBeVisible()
 }
 
-async function invite(page: Page): Promise<void> {
+export async function sendInvitation(page: Page): Promise<void> {
   await press(page, 'members.invite')
   await fill(page, 'email', `${'financeiro'.repeat(6)}@${'filial'.repeat(10)}.troco.example`)
   await press(page, 'members.send')
+}
+
+async function invite(page: Page): Promise<void> {
+  await sendInvitation(page)
   await expect(page.getByTestId('invitation-link')).toBeVisible()
 }
 
@@ -77,6 +81,33 @@ async function askForProof(page: Page): Promise<void> {
   const refusal = { status: 403, headers: { 'x-error-code': 'proof_required' }, json: {} }
   await page.route('**/api/person/authenticator', route => route.fulfill(refusal), { times: 1 })
   await press(page, 'factor.app.begin')
+}
+
+/** Opens an action of the staff, gives a reason and confirms. */
+export const acting = (key: string) => async (page: Page) => {
+  await press(page, key)
+  await fill(page, 'reason', REFERENCE.slice(0, 200))
+  await press(page, key)
+}
+
+async function activateSelected(page: Page): Promise<void> {
+  await page
+    .getByRole('checkbox', { name: RegExp(`^${say('accountSelection.one')}`) })
+    .filter({ visible: true })
+    .first()
+    .check()
+  await acting('accountSelection.activate')(page)
+  await expect(page.getByRole('dialog', { name: say('accountSelection.results') })).toBeVisible()
+}
+
+async function proposeEnd(page: Page): Promise<void> {
+  await press(page, 'adminAccount.ending.propose')
+  await fill(page, 'reason', REFERENCE.slice(0, 200))
+}
+
+async function resendFailed(page: Page): Promise<void> {
+  const button = page.getByRole('main').getByRole('button')
+  await button.filter({ hasText: /^(Reenviar|Resend) / }).click()
 }
 
 const memberRow = (page: Page) => page.getByTestId('member-row').filter({ hasText: NAME })
@@ -120,6 +151,13 @@ export const MEMBER_DIALOGS: Dialog[] = [
     '/test/settings/audit',
     page => page.getByRole('table').getByRole('button').first().click(),
   ],
+  ['an open filter', '/test/charges', pressing('period.label')],
+  ['confirming a token', '/test/settings/tokens', pressIn(tokenRow, 'tokens.adopt')],
+  ['resending a delivery', '/test/webhooks/deliveries/:delivered', pressing('deliveries.resend')],
+  ['resending failed deliveries', '/test/webhooks?status=exhausted', resendFailed],
+]
+export const FOUNDER_DIALOGS: Dialog[] = [
+  ['the only owner who leaves', '/test/settings/members', pressing('members.leave')],
 ]
 export const ADMIN_DIALOGS: Dialog[] = [
   ['the palette of the staff', '/admin', page => search(page, NAME)],
@@ -130,6 +168,8 @@ export const ADMIN_DIALOGS: Dialog[] = [
   ['revoking a token', '/admin/tokens?q=:account', pressing('adminTokens.revoke')],
   ['sending a password link', '/admin/people/:person', pressing('adminPeople.reset.password')],
   ['closing a bank', '/admin/banks/:bank', pressing('banks.close.run')],
+  ['accounts that were activated', '/admin/accounts?q=:account', activateSelected],
+  ['ending a withdrawal', '/admin/accounts/:silent?charge=:unanswered', proposeEnd],
   ['answering a dispute', '/admin/disputes/:account/:dispute', pressing('disputes.send')],
   ['filters of the audit log', '/admin/audit', pressing('audit.more')],
   ['a proof of identity', '/test/settings/security', askForProof],

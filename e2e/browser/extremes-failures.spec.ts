@@ -1,9 +1,10 @@
 import type { Page } from 'playwright/test'
 import { expect, test } from '#e2e/browser/app.ts'
+import { acting, fill, press, sendInvitation } from '#e2e/browser/extreme-dialogs.ts'
 import { CHARGE, reviewWithdrawal, type State, sending } from '#e2e/browser/extreme-forms.ts'
 import { fillShop, type Ids, makeLinks, NAME } from '#e2e/browser/extreme-shop.ts'
 import { BROWSER_LOCALE, fillAddress, inspect, say } from '#e2e/browser/extremes.ts'
-import { addSession, createShop } from '#e2e/browser/merchant.ts'
+import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { watchRequests } from '#e2e/browser/request-watch.ts'
 import { newId } from '#lib/base/ids.ts'
 
@@ -23,7 +24,8 @@ async function breakApi(page: Page): Promise<void> {
   )
 }
 
-const alertOf = (page: Page) => page.getByRole('main').getByRole('alert').filter({ visible: true })
+const alertOf = (page: Page) =>
+  page.getByRole('main').or(page.getByRole('dialog')).getByRole('alert').filter({ visible: true })
 
 /** Reads the list again, as a browser does that comes back to a page. */
 async function refetch(page: Page): Promise<void> {
@@ -61,6 +63,7 @@ const FAILING: State[] = [
     '/test/webhooks/endpoints/new',
     failing(sending({ url: 'https://example.com/hook' })),
   ],
+  ['an invitation that is not sent', '/test/settings/members', failing(sendInvitation)],
   ['settings that are not saved', '/test/settings', failing(sending({ full_name: 'Ana' }))],
   [
     'a lost connection',
@@ -73,25 +76,54 @@ const FAILING: State[] = [
   ],
 ]
 
+const FAILING_FOR_STAFF: State[] = [
+  [
+    'an account that is not suspended',
+    '/admin/accounts/:account',
+    failing(acting('adminAccount.suspend')),
+  ],
+  ['a view that does not begin', '/admin/accounts/:account', failing(acting('viewing.begin'))],
+  [
+    'a link that is not mailed',
+    '/admin/people/:person',
+    failing(acting('adminPeople.reset.password')),
+  ],
+  [
+    'a merchant who is not invited',
+    '/admin/accounts',
+    failing(async page => {
+      await press(page, 'inviteMerchant.invite')
+      await fill(page, 'email', 'ana@example.com')
+      await press(page, 'inviteMerchant.send')
+    }),
+  ],
+]
+
 test.describe('a failure can be read @torture @one-size', () => {
   let ids: Ids
   test.beforeAll(async () => {
     const shop = await createShop(NAME)
     ids = { ...(await makeLinks(shop)), ...(await fillShop(shop)) }
+    ids.admin = await createSession({ isAdmin: true })
   })
-  test.beforeEach(({ context }) => addSession(context, ids.owner ?? ''))
 
-  for (const [name, path, show] of FAILING)
-    test(`in the state: ${name}`, async ({ page }) => {
-      const waitForQuiet = await watchRequests(page)
-      await page.goto(fillAddress(path, ids))
-      await waitForQuiet()
-      await show(page)
-      await waitForQuiet()
-      expect(await inspect(page, name)).toEqual([])
-    })
+  for (const [session, states] of [
+    ['owner', FAILING],
+    ['admin', FAILING_FOR_STAFF],
+  ] as const)
+    for (const [name, path, show] of states)
+      test(`in the state: ${name}`, async ({ page, context }) => {
+        await addSession(context, ids[session] ?? '')
+        const waitForQuiet = await watchRequests(page)
+        await page.goto(fillAddress(path, ids))
+        await waitForQuiet()
+        await show(page)
+        await waitForQuiet()
+        expect(await inspect(page, name)).toEqual([])
+      })
 
-  test('on a page that crashed', async ({ page, browserErrors }) => {
+  test('on a page that crashed', async ({ page, context, browserErrors }) => {
+    await addSession(context, ids.owner ?? '')
     await page.goto('/test/charges')
     await page.route('**/api/dashboard/charges?*', route => route.fulfill({ json: { data: null } }))
     await expect(async () => {

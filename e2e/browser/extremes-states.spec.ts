@@ -1,8 +1,9 @@
 import type { Page } from 'playwright/test'
 import { expect, fillSignIn, test } from '#e2e/browser/app.ts'
+import { acting } from '#e2e/browser/extreme-dialogs.ts'
 import { reviewWithdrawal, type State, sending } from '#e2e/browser/extreme-forms.ts'
 import { fillShop, type Ids, makeLinks, NAME, REFERENCE } from '#e2e/browser/extreme-shop.ts'
-import { BROWSER_LOCALE, fillAddress, inspect } from '#e2e/browser/extremes.ts'
+import { BROWSER_LOCALE, fillAddress, inspect, say } from '#e2e/browser/extremes.ts'
 import {
   addSession,
   connectToApplication,
@@ -39,6 +40,7 @@ const WITHOUT_MATCHES_OF_STAFF = [
   ...['accounts?q=nothing', 'people?q=nothing', 'tokens?q=nothing', 'disputes?q=nothing'],
   ...['audit?q=nothing', 'trace?id=nothing', 'banks/nothing'],
 ]
+const VIEWED = ['home', 'charges', 'charges/:open', 'withdrawals/:withdrawal', 'settings/members']
 const ENDED_LINKS = ['/signup/ended', '/reset/ended', '/join/ended']
 
 /** Unticks every box, so that the form lacks a choice as well. */
@@ -124,6 +126,21 @@ test.describe('the longest texts can be read @torture @one-size', () => {
       }
       expect(problems).toEqual([])
     })
+
+  test('on pages that the staff views as the merchant', async ({ page, context }) => {
+    test.setTimeout(300_000)
+    await addSession(context, ids.admin ?? '')
+    await page.goto(fillAddress('/admin/accounts/:account', ids))
+    await acting('viewing.begin')(page)
+    await page.waitForURL('**/test/home')
+    const problems: string[] = []
+    for (const path of VIEWED) {
+      await page.goto(fillAddress(`/test/${path}`, ids))
+      await expect(page.getByRole('region', { name: say('viewing.begin') })).toBeVisible()
+      problems.push(...(await inspect(page, `viewed ${path}`)))
+    }
+    expect(problems).toEqual([])
+  })
 
   for (const [session, states] of [
     ['owner', WRONG_FORMS],
