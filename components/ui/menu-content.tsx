@@ -40,7 +40,8 @@ export function OpenedMenu(props: OpenedMenuProps) {
   return (
     <DropdownMenu.Root modal={false} defaultOpen>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      {/* Inside a landmark: some users move between these. */}
+      <DropdownMenu.Portal container={document.querySelector('main')}>
         <DropdownMenu.Content
           align={align}
           sideOffset={6}
