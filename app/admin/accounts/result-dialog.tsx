@@ -16,7 +16,7 @@ export function ResultDialog({ results, names, onClose }: ResultDialogProps) {
   const t = useTranslations('accountSelection')
   return (
     <Dialog isOpen onClose={onClose} title={t('results')}>
-      <dl className="grid gap-4">
+      <dl className="grid grid-cols-[minmax(0,1fr)] gap-4">
         {STATUS_OUTCOMES.map(outcome => {
           const accounts = results.filter(result => result.outcome === outcome)
           if (accounts.length === 0) return null
@@ -26,7 +26,7 @@ export function ResultDialog({ results, names, onClose }: ResultDialogProps) {
                 {t(`outcome.${outcome}`, { count: accounts.length })}
               </dt>
               {accounts.map(({ account_id: id }) => (
-                <dd key={id} className="break-words text-muted text-small">
+                <dd key={id} className="text-muted text-small">
                   {names.get(id) ?? id}
                 </dd>
               ))}
