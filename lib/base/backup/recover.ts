@@ -154,12 +154,14 @@ function recoverySettings(options: RecoverOptions): Record<string, string> {
 }
 
 /** Without the path of the log, which the caller removes. */
-function explainFailure({ message }: Error, { backup, target }: RecoverOptions): never {
-  if (/recovery ended before configured recovery target was reached/.test(message))
+function explainFailure(error: Error, { backup, target }: RecoverOptions): never {
+  const { cause: logged } = error
+  if (typeof logged !== 'string') throw error
+  if (/recovery ended before configured recovery target was reached/.test(logged))
     throw setupError(
       `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
     )
-  const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(message) ?? []
+  const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(logged) ?? []
   const advice = backup.repository
     ? `${describeFetching(backup.repository.stanza, file ?? '')} prints why`
     : `check the files ${file}* in the folder wal of the backups`
@@ -167,7 +169,7 @@ function explainFailure({ message }: Error, { backup, target }: RecoverOptions):
     throw setupError(
       `The archived WAL ${file} cannot be read: ${advice}. If it is lost, only an earlier time can be restored`,
     )
-  throw setupError(message.replace(/ \(log: .*$/, ''))
+  throw setupError(`PostgreSQL could not recover the data: ${logged}`)
 }
 
 /**

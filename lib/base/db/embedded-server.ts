@@ -62,7 +62,10 @@ export function findPostmaster(location: string): Postmaster | null {
   return isRunning ? { pid, port } : null
 }
 
-/** Returns null if the port or data is in use: the caller then looks for a server again. */
+/**
+ * Returns null if the port or data is in use: the caller then looks for a server again. The cause of an
+ * error is the last line that PostgreSQL logged.
+ */
 export async function startPostmaster(
   { location, user, variables }: DataDirectory & { variables?: Record<string, string> },
   bin: string,
@@ -94,7 +97,7 @@ export async function startPostmaster(
   if (started) return started
   const reason = findLastFatalLine(location, startLog)
   if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
-  throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`)
+  throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`, reason)
 }
 
 /** Waits until PostgreSQL accepts connections. Returns null if it exits. */
@@ -116,6 +119,7 @@ export async function waitUntilReady(
       const reason = findLastFatalLine(location, startLog)
       throw setupError(
         `PostgreSQL (process ${pid}) did not become ready: ${reason} (log: ${location}/log)`,
+        reason,
       )
     }
   }
