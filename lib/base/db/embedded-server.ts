@@ -64,7 +64,7 @@ export function findPostmaster(location: string): Postmaster | null {
 
 /**
  * Returns null if the port or data is in use: the caller then looks for a server again. The cause of an
- * error is the last line that PostgreSQL logged.
+ * error is the last fatal line that PostgreSQL logged.
  */
 export async function startPostmaster(
   { location, user, variables }: DataDirectory & { variables?: Record<string, string> },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
@@ -62,6 +62,23 @@ test('after another decision, the same outcome is refused; only a resumed reques
   })
   expect(await decide(true)).toMatchObject({ status: 'approved' })
   await expectBalancedLedger(accountId)
+})
+
+test('the worker waits for a decision that is being stored', async () => {
+  const order = { id: newId(), amount: 3_000, ownerDoc: null, dictKey: 'ana@example.com' }
+  await simulator.sendPayout(order)
+  const state = await withClient(async client => {
+    await client.query('BEGIN')
+    await client.query(
+      `UPDATE simulator_orders SET state = 'refused', settles_at = now() WHERE id = $1`,
+      [order.id],
+    )
+    const read = simulator.getPayout(order)
+    await untilLocked(1)
+    await client.query('COMMIT')
+    return read
+  })
+  expect(state).toMatchObject({ value: { state: 'refused' } })
 })
 
 test('the reason of a decision replaces that of the simulator', async () => {

@@ -118,7 +118,7 @@ export async function decideCharge(
     VALUES (${txid}, 'charge', ${amount}::bigint, ${outcome}, ${endToEndId}, now())
     ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, end_to_end_id = EXCLUDED.end_to_end_id,
       settles_at = EXCLUDED.settles_at
-    WHERE o.settles_at > clock_timestamp() OR (o.state <> 'paid' AND EXCLUDED.state = 'paid')
+    WHERE o.state <> 'paid' AND (o.settles_at > clock_timestamp() OR EXCLUDED.state = 'paid')
     RETURNING id, amount, state, end_to_end_id, settles_at`
   if (accepted) return { state: chargeState(accepted), isAccepted: true }
   const answers = await getCharges([txid])
@@ -185,11 +185,12 @@ export async function decidePayout(
   return { state: order.value, isAccepted: accepted === 1 }
 }
 
+/** Waits for a decision that is being stored: the state before it must not count any more. */
 async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderState | null>> {
   const [row] = await db().$queryRaw<(OrderRow & Refusal & { settled: boolean })[]>(Prisma.sql`
     SELECT id, amount, state, reason, reason_code, end_to_end_id, settles_at,
       settles_at <= now() AS settled
-    FROM simulator_orders WHERE id = ${id} AND kind = ${kind}`)
+    FROM simulator_orders WHERE id = ${id} AND kind = ${kind} FOR SHARE`)
   if (!row) return ok(null)
   if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
   if (row.state === 'refused') return ok({ state: 'refused', ...refusalOf(row) })
