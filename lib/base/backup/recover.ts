@@ -155,13 +155,12 @@ function recoverySettings(options: RecoverOptions): Record<string, string> {
 
 /** Without the path of the log, which the caller removes. */
 function explainFailure(error: Error, { backup, target }: RecoverOptions): never {
-  const { cause: logged } = error
-  if (typeof logged !== 'string') throw error
-  if (/recovery ended before configured recovery target was reached/.test(logged))
+  const message = typeof error.cause === 'string' ? error.cause : error.message
+  if (/recovery ended before configured recovery target was reached/.test(message))
     throw setupError(
       `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
     )
-  const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(logged) ?? []
+  const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(message) ?? []
   const advice = backup.repository
     ? `${describeFetching(backup.repository.stanza, file ?? '')} prints why`
     : `check the files ${file}* in the folder wal of the backups`
@@ -169,7 +168,7 @@ function explainFailure(error: Error, { backup, target }: RecoverOptions): never
     throw setupError(
       `The archived WAL ${file} cannot be read: ${advice}. If it is lost, only an earlier time can be restored`,
     )
-  throw setupError(`PostgreSQL could not recover the data: ${logged}`)
+  throw setupError(message)
 }
 
 /**

@@ -62,10 +62,7 @@ export function findPostmaster(location: string): Postmaster | null {
   return isRunning ? { pid, port } : null
 }
 
-/**
- * Returns null if the port or data is in use: the caller then looks for a server again. The cause of an
- * error is the last fatal line that PostgreSQL logged.
- */
+/** Returns null if the port or data is in use: the caller then looks for a server again. */
 export async function startPostmaster(
   { location, user, variables }: DataDirectory & { variables?: Record<string, string> },
   bin: string,
@@ -97,7 +94,7 @@ export async function startPostmaster(
   if (started) return started
   const reason = findLastFatalLine(location, startLog)
   if (/TCP\/IP sockets|lock file "postmaster.pid"/.test(reason)) return null
-  throw setupError(`PostgreSQL exited while starting: ${reason} (log: ${location}/log)`, reason)
+  throw startError(`PostgreSQL exited while starting: ${reason}`, location)
 }
 
 /** Waits until PostgreSQL accepts connections. Returns null if it exits. */
@@ -117,13 +114,15 @@ export async function waitUntilReady(
     previousSize = size
     if (Date.now() > giveUpAt) {
       const reason = findLastFatalLine(location, startLog)
-      throw setupError(
-        `PostgreSQL (process ${pid}) did not become ready: ${reason} (log: ${location}/log)`,
-        reason,
-      )
+      throw startError(`PostgreSQL (process ${pid}) did not become ready: ${reason}`, location)
     }
   }
   return null
+}
+
+/** The cause is the sentence without the place of the log. */
+function startError(sentence: string, location: string): Error {
+  return setupError(`${sentence} (log: ${location}/log)`, sentence)
 }
 
 export async function stopPostmaster(pid: number): Promise<void> {
