@@ -19,7 +19,7 @@ export async function payWelcomeCharge(
     }
     await createCharge(merchant, 'test', request, null)
   }
-  // Another call may have paid it, or died while it did.
+  // Another call may have paid it, or crashed before paying it.
   if (existing?.status !== 'paid')
     await simulateCharge(merchant.id, WELCOME.reference, 'paid', true)
 }

@@ -50,17 +50,28 @@ test.each(['approved', 'rejected'] as const)(
   },
 )
 
-test('after another decision, the same outcome is refused; only a resumed request gets it', async () => {
+/** Approves a withdrawal that a process had decided about before it died. */
+async function decideAfterCrash(isResumed: boolean) {
   const { accountId, withdrawalId } = await openWithdrawal()
-  const decide = (isResumed: boolean) =>
-    simulateWithdrawal(accountId, withdrawalId, { outcome: 'approved' }, isResumed)
-  // As by a process that died before it settled the withdrawal.
   await decidePayout(removeHyphens(withdrawalId), 3_000, 'approved')
-  await expect(decide(false)).rejects.toMatchObject({
-    code: 'already_final',
-    message: 'Withdrawal is already approved',
-  })
-  expect(await decide(true)).toMatchObject({ status: 'approved' })
+  const decide = () =>
+    simulateWithdrawal(accountId, withdrawalId, { outcome: 'approved' }, isResumed)
+  return { accountId, decide }
+}
+
+test('after another decision, the same outcome is refused', async () => {
+  const { accountId, decide } = await decideAfterCrash(false)
+  const refusal = { code: 'already_final', message: 'Withdrawal is already approved' }
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expect(decide()).rejects.toMatchObject(refusal)
+  await expectBalancedLedger(accountId)
+})
+
+test('a resumed request succeeds, also if repeated', async () => {
+  const { accountId, decide } = await decideAfterCrash(true)
+  const approved = await decide()
+  expect(approved).toMatchObject({ status: 'approved' })
+  expect(await decide()).toEqual(approved)
   await expectBalancedLedger(accountId)
 })
 

@@ -106,7 +106,7 @@ function chargeState(row: OrderRow): ChargeState {
   return { state: row.state === 'failed' ? 'failed' : 'expired' }
 }
 
-/** Decides a charge at the simulated bank. The first decision counts, except that a payment can follow another. */
+/** Decides a charge at the simulated bank. The first decision counts, but `paid` replaces `failed` and `expired`. */
 export async function decideCharge(
   txid: string,
   amount: number,
@@ -120,11 +120,12 @@ export async function decideCharge(
       settles_at = EXCLUDED.settles_at
     WHERE o.state <> 'paid' AND (o.settles_at > clock_timestamp() OR EXCLUDED.state = 'paid')
     RETURNING id, amount, state, end_to_end_id, settles_at`
-  if (accepted) return { state: chargeState(accepted), isAccepted: true }
-  const answers = await getCharges([txid])
-  const state = answers.outcome === 'ok' && answers.value.states.get(txid)
-  if (!state) throw new Invariant(`the simulator stored no order for charge ${txid}`)
-  return { state, isAccepted: false }
+  const [stored] = accepted
+    ? [accepted]
+    : await db().$queryRaw<OrderRow[]>`
+        SELECT id, amount, state, end_to_end_id, settles_at FROM simulator_orders WHERE id = ${txid}`
+  if (!stored) throw new Invariant(`the simulator stored no order for charge ${txid}`)
+  return { state: chargeState(stored), isAccepted: accepted !== undefined }
 }
 
 async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>> {
@@ -185,11 +186,10 @@ export async function decidePayout(
   return { state: order.value, isAccepted: accepted === 1 }
 }
 
-/** Waits for a decision that is being stored: the state before it must not count any more. */
+/** Locks the row, so that a decision being stored is not missed. */
 async function getOrder(id: string, kind: string): Promise<GatewayResult<OrderState | null>> {
   const [row] = await db().$queryRaw<(OrderRow & Refusal & { settled: boolean })[]>(Prisma.sql`
-    SELECT id, amount, state, reason, reason_code, end_to_end_id, settles_at,
-      settles_at <= now() AS settled
+    SELECT *, settles_at <= now() AS settled
     FROM simulator_orders WHERE id = ${id} AND kind = ${kind} FOR SHARE`)
   if (!row) return ok(null)
   if (!row.settled || row.state === 'taken') return ok({ state: 'taken' })
