@@ -40,7 +40,7 @@ export function OpenedMenu(props: OpenedMenuProps) {
   return (
     <DropdownMenu.Root modal={false} defaultOpen>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      {/* Inside a landmark: some users navigate by these. */}
+      {/* Screen reader users navigate by landmarks. */}
       <DropdownMenu.Portal container={document.querySelector('main')}>
         <DropdownMenu.Content
           align={align}

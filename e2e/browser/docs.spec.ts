@@ -15,7 +15,7 @@ async function createCharge() {
 /** Opens a page from the table of contents, which a narrow window folds. */
 async function openFromContents(page: Page, name: string): Promise<void> {
   const contents = page.getByText(/^(Contents|Conteúdo)$/)
-  // The contents come before it: once it is there, they are too.
+  // The contents come before it in the page.
   await page.getByRole('main').waitFor()
   if (await contents.isVisible()) await contents.click()
   await page.getByRole('link', { name, exact: true }).filter({ visible: true }).first().click()

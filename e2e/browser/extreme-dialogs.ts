@@ -1,5 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect } from '#e2e/browser/app.ts'
+import { fill } from '#e2e/browser/extreme-forms.ts'
 import { NAME, REFERENCE } from '#e2e/browser/extreme-shop.ts'
 import { say } from '#e2e/browser/extremes.ts'
 import { openAccountMenu } from '#e2e/browser/layout.ts'
@@ -30,9 +31,6 @@ const choosing = (filter: string, choice: string) => async (page: Page) => {
   await press(page, filter)
   await page.getByRole('menuitemradio', { name: say(choice), exact: true }).click()
 }
-
-export const fill = (page: Page, name: string, text: string) =>
-  page.locator(`[name="${name}"]`).filter({ visible: true }).fill(text)
 
 async function openPalette(page: Page): Promise<void> {
   await expect(async () => {

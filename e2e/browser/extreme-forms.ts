@@ -5,16 +5,14 @@ import { BROWSER_LOCALE, say } from '#e2e/browser/extremes.ts'
 /** A state of a page. `show` brings the page into it before the page is inspected. */
 export type State = [name: string, path: string, show: (page: Page) => Promise<unknown>]
 
-async function fillIn(page: Page, values: Record<string, string>): Promise<void> {
-  for (const [name, value] of Object.entries(values))
-    await page.locator(`[name="${name}"]`).filter({ visible: true }).fill(value)
-}
+export const fill = (page: Page, name: string, text: string) =>
+  page.locator(`[name="${name}"]`).filter({ visible: true }).fill(text)
 
 /** Fills in the fields with these names and submits their form; without names, the first form. */
 export const sending =
   (values: Record<string, string> = {}) =>
   async (page: Page) => {
-    await fillIn(page, values)
+    for (const [name, text] of Object.entries(values)) await fill(page, name, text)
     const names = Object.keys(values).map(name => `:has([name="${name}"])`)
     const buttons = page.locator(`main form${names.join('')} [type=submit]`)
     await buttons.filter({ visible: true }).first().click()
