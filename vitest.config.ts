@@ -12,8 +12,8 @@ export const TESTS = [
  * `e2e/banks/try-kills`), deliveries (`lib/services/webhooks/deliver`), races for a balance
  * (`transfer.parallel`) and for a charge (`lib/rooms/charges/cancel`), a database that hangs or is full
  * (`lib/base/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
- * format of metrics (`lib/edge/server/metrics`), or generated clients (`e2e/client`) with packages that
- * they install. `npm test` leaves them to `npm run torture`.
+ * format of metrics (`lib/edge/server/metrics`), generated clients (`e2e/client`) with packages that they
+ * install, or any test with a bug in (`mutants`). `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [
   ...[
@@ -29,6 +29,7 @@ const REPEATS = [
     'clock',
     'backup',
     'pgbackrest',
+    'mutants',
   ].map(name => `e2e/torture/${name}.test.ts`),
   'e2e/torture/idempotency.test.ts',
   'e2e/torture/metrics.test.ts',
