@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import compile from 'icu-minify/compile'
+import { beforeAll, expect, test } from 'vitest'
 import { LOCALES } from '#lib/base/locale.ts'
-import { findMessageUses } from '#lib/testing/message-uses.ts'
+import { findMessageUses, type MessageUse } from '#lib/testing/message-uses.ts'
 
 const API_DOCUMENT = 'messages/document.pt-BR.json'
 
@@ -120,12 +121,49 @@ function prosePages(locale: string): { name: string; text: string }[] {
   ].map(({ name, text }) => ({ name, text: text.replaceAll(/^```.*?^```|`[^`]*`/gms, '') }))
 }
 
+let messageUses: MessageUse[] = []
+beforeAll(() => {
+  messageUses = findMessageUses(sources())
+}, 120_000)
+
 // The compiler checks that every used message exists: see lib/edge/session/intl.ts.
 test('every message is used', () => {
-  const uses = [...findMessageUses(sources()), ...ELSEWHERE, ...usesOfTrial()]
+  const found = new Set(messageUses.map(({ keys }) => keys.source))
+  const uses = [...[...found].map(key => new RegExp(key)), ...ELSEWHERE, ...usesOfTrial()]
   expect(uses.length).toBeGreaterThan(1_000)
   expect(keysOf(ptBR).filter(key => !uses.some(use => use.test(key)))).toEqual([])
-}, 120_000)
+})
+
+/** Texts with Markdown or HTML, and those of refusals, which fill in the one argument that they know. */
+const NOT_ICU = /^(apiErrors|reference|refusal)\./
+
+test('every call gives each argument and tag of its message, in every language', () => {
+  const needed = [ptBR, ...otherLanguages].flatMap(messages =>
+    keysOf(messages)
+      .filter(key => !NOT_ICU.test(key))
+      .map(key => [key, argumentsIn(messageAt(messages, key))] as const),
+  )
+  const withArguments = needed.filter(([, names]) => names.size > 0)
+  expect(withArguments.length).toBeGreaterThan(500)
+  const calls = messageUses.flatMap(({ given, ...use }) => (given ? [{ ...use, given }] : []))
+  const missing = calls.flatMap(({ keys, given, place }) =>
+    withArguments
+      .filter(([key]) => keys.test(key))
+      .flatMap(([key, names]) => [...names.difference(given)].map(name => [key, name]))
+      .map(([key, name]) => `${place} gives no {${name}} to ${key}`),
+  )
+  expect([...new Set(missing)]).toEqual([])
+})
+
+test('arguments are found in plural forms, choices, tags and dates', () => {
+  expect(argumentsIn('{count, plural, one {# of {all}} other {itens}}')).toEqual(
+    new Set(['count', 'all']),
+  )
+  expect(argumentsIn('<b>{who}</b> {at, date, short} {kind, select, x {{y}} other {}}')).toEqual(
+    new Set(['b', 'who', 'at', 'kind', 'y']),
+  )
+  expect(argumentsIn('none')).toEqual(new Set())
+})
 
 /** All of them are listed: errors on their page and in the OpenAPI document, tags in the navigation. */
 const ELSEWHERE = [/^apiErrors\./, /^reference\.tags\./]
@@ -158,6 +196,25 @@ function messageAt(messages: MessageTree, key: string): string {
     messages,
   )
   return typeof found === 'string' ? found : ''
+}
+
+/** Returns the names of a message's arguments and tags, those inside its plural forms included. */
+function argumentsIn(message: string): Set<string> {
+  const names = new Set<string>()
+  const visit = (part: unknown): void => {
+    if (!Array.isArray(part)) return
+    const [name, ...rest] = part
+    if (typeof name === 'string') names.add(name)
+    for (const inner of rest) visitInside(inner)
+  }
+  const visitInside = (part: unknown): void => {
+    if (Array.isArray(part)) visit(part)
+    else if (typeof part === 'object' && part !== null)
+      for (const option of Object.values(part)) if (Array.isArray(option)) option.forEach(visit)
+  }
+  const compiled = compile(message)
+  if (Array.isArray(compiled)) compiled.forEach(visit)
+  return names
 }
 
 function withoutPlaceholders(text: string): string {

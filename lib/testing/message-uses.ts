@@ -1,4 +1,5 @@
 import {
+  type CallExpression,
   type ElementAccessExpression,
   isArrowFunction,
   isAsExpression,
@@ -9,6 +10,7 @@ import {
   isParameterDeclaration,
   isPropertyAccessExpression,
   isPropertyAssignment,
+  isSpreadAssignment,
   isStringLiteral,
   isTemplateExpression,
   type Node,
@@ -23,17 +25,26 @@ const OWN_TRANSLATORS = { 'lib/views/payer/': 'payer', 'lib/edge/http/refusal-pa
 const HAS_TRANSLATOR = /Translat/
 const HAS_MESSAGES = /MESSAGES|#messages|words|Words|WORDS/
 
+export interface MessageUse {
+  /** Matches the keys of the messages. */
+  keys: RegExp
+  /** Names of the arguments that the call gives; null if they are not known or the text is only read. */
+  given: ReadonlySet<string> | null
+  /** Place in the code, as file:line. */
+  place: string
+}
+
 /**
- * Returns patterns of the messages that the files use: keys that the compiler finds in calls of
- * translators, and properties of message files. A key that the code asserts (`as`) comes from data, so
- * it uses every key that its template can become.
+ * Returns the uses of messages by the files: keys that the compiler finds in calls of translators,
+ * and properties of message files. A key that the code asserts (`as`) comes from data, so it uses
+ * every key that its template can become.
  */
-export function findMessageUses(files: string[]): RegExp[] {
+export function findMessageUses(files: string[]): MessageUse[] {
   const api = new API()
   const config = `${process.cwd()}/tsconfig.json`
   const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)
   if (!project) throw new Error(`The compiler does not know ${config}`)
-  const keys = new Set<string>()
+  const uses: MessageUse[] = []
   for (const file of files) {
     const source = project.program.getSourceFile(file)
     if (!source) continue
@@ -42,15 +53,56 @@ export function findMessageUses(files: string[]): RegExp[] {
     const hasMessages = HAS_MESSAGES.test(source.text)
     const reading = { project, ownNamespace: own?.[1], hasTranslator, hasMessages }
     const visit = (node: Node): void => {
-      for (const key of keysAt(node, reading)) keys.add(key)
+      const keys = keysAt(node, reading)
+      const isKnown = isCallExpression(node) && keys.some(key => !key.includes('*'))
+      const given = isKnown ? argumentsOf(project, node) : null
+      const place = keys.length > 0 ? `${file}:${lineOf(source.text, node)}` : ''
+      for (const key of keys) uses.push({ keys: patternOf(key), given, place })
       node.forEachChild(visit)
     }
     if (hasTranslator || hasMessages) visit(source)
   }
   api.close()
-  return [...keys].map(
-    key => new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`),
+  return uses
+}
+
+function patternOf(key: string): RegExp {
+  return new RegExp(`^${key.replaceAll('.', '\\.').replaceAll(/\*|\$\{[^}]+\}/g, '\\w+')}$`)
+}
+
+function lineOf(text: string, node: Node): number {
+  return text.slice(0, node.getStart()).split('\n').length
+}
+
+/** Returns the names in a call's second argument; null if the call does not fill the message in. */
+function argumentsOf(project: Project, call: CallExpression): ReadonlySet<string> | null {
+  const { expression: callee, arguments: passed } = call
+  if (isPropertyAccessExpression(callee) && ['has', 'raw'].includes(callee.name.text)) return null
+  const [, values] = passed
+  return values ? namesIn(project, values) : new Set()
+}
+
+/** Returns the properties of an object; null for a record of any names, such as stored parameters. */
+function namesIn(project: Project, values: Node): ReadonlySet<string> | null {
+  if (isObjectLiteralExpression(values)) {
+    const parts = values.properties.map(part => {
+      if (isSpreadAssignment(part)) return namesIn(project, part.expression)
+      return new Set(part.name && 'text' in part.name ? [part.name.text] : [])
+    })
+    const names = new Set<string>()
+    for (const part of parts) {
+      if (part === null) return null
+      for (const name of part) names.add(name)
+    }
+    return names
+  }
+  const { checker } = project
+  const type = checker.getTypeAtLocation(values)
+  const types = type?.isUnionType() ? type.getTypes() : type ? [type] : []
+  const names = types.flatMap(one =>
+    checker.getPropertiesOfType(one).map(property => property.name),
   )
+  return names.length > 0 ? new Set(names) : null
 }
 
 interface Reading {
