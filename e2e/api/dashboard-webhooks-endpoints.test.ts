@@ -372,7 +372,7 @@ describe('POST endpoints/{id}/rotate', () => {
 
 describe('POST endpoints/{id}/test', () => {
   test('200: reports why the receiver could not be reached', async () => {
-    const { id } = await create({ ...ENDPOINT_REQUEST, url: 'http://127.0.0.1:9/hook' })
+    const { id } = await create({ ...ENDPOINT_REQUEST, url: 'http://127.0.0.1:1025/hook' })
     const { status, body } = await callApi('POST', `${ROOT}/${id}/test`)
     expect(status).toBe(200)
     expectShape(TestRead, body)

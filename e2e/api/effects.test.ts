@@ -176,7 +176,7 @@ type Send = (path: string, body?: object) => Promise<ApiResponse>
 type Execution = (send: Send, choice: string) => Promise<boolean>
 
 const ENDPOINTS = '/webhooks/endpoints'
-const URL = 'http://127.0.0.1:9/hook'
+const URL = 'http://127.0.0.1:1025/hook'
 const accountId = () => world.merchant.id
 
 async function makeEndpoint(): Promise<string> {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   paths.svg = `${charge}/qr.svg`
   paths.png = `${charge}/qr.png`
   const endpoint = await post('/webhooks/endpoints', {
-    url: 'http://127.0.0.1:9/',
+    url: 'http://127.0.0.1:1025/',
     event_types: '*',
   })
   paths.endpoint = `/webhooks/endpoints/${endpoint.id}`

@@ -144,7 +144,7 @@ const POSTS = [
         return '/webhooks/endpoints'
       },
       body: ENDPOINT,
-      otherBody: { url: 'http://127.0.0.1:9/hook', event_types: '*' },
+      otherBody: { url: 'http://127.0.0.1:1025/hook', event_types: '*' },
       countEffects: () =>
         db().webhookEndpoint.count({ where: { accountId: merchant.id, deletedAt: null } }),
     },
@@ -178,7 +178,7 @@ const POSTS = [
     {
       name: 'POST /webhooks/deliveries/[id]/resend',
       async path() {
-        const subjectId = await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
+        const subjectId = await createPaidCharge(merchant, 'http://127.0.0.1:1025/hook')
         const where = { accountId: merchant.id, subjectId }
         return `/webhooks/deliveries/${(await db().delivery.findFirstOrThrow({ where })).id}/resend`
       },

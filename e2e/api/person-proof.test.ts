@@ -81,7 +81,7 @@ async function addAuthenticator(member: Member) {
   return { secret: secret as string, codes: confirmation.data.recovery_codes as string[] }
 }
 
-const ENDPOINT_REQUEST = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+const ENDPOINT_REQUEST = { url: 'http://127.0.0.1:1025/hook', event_types: '*' }
 const ACCOUNT = {
   ...{ name: 'Outra loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' },
 }
@@ -98,7 +98,7 @@ const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['GET', '/dashboard/webhooks/secret'],
   ['POST', '/dashboard/webhooks/secret/rotate', {}],
   ['POST', '/webhooks/endpoints', ENDPOINT_REQUEST],
-  ['PATCH', '/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:9/elsewhere' }],
+  ['PATCH', '/webhooks/endpoints/[endpoint]', { url: 'http://127.0.0.1:1025/elsewhere' }],
   ['POST', '/webhooks/endpoints/[endpoint]/rotate', {}],
 ]
 

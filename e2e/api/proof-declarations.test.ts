@@ -74,7 +74,7 @@ const REQUIRED = [
 /** Bodies other than those of the route table. */
 const BODIES: Record<string, object> = {
   'PUT /admin/accounts/[id]/limits': { charge_max: 100_000 },
-  'PATCH /webhooks/endpoints/[id]': { url: 'http://127.0.0.1:9/elsewhere' },
+  'PATCH /webhooks/endpoints/[id]': { url: 'http://127.0.0.1:1025/elsewhere' },
 }
 
 /** Succeed without a change here: the account is active, and no job is stuck. */
@@ -132,7 +132,7 @@ beforeAll(async () => {
   const create = async (path: string, body: object): Promise<string> =>
     (await call(api.url, 'POST', path, { headers, body })).body.data.id
   const endpoints = await create('/webhooks/endpoints', {
-    ...{ url: 'http://127.0.0.1:9/hook', event_types: '*' },
+    ...{ url: 'http://127.0.0.1:1025/hook', event_types: '*' },
   })
   const tokens = await create('/tokens', { name: 'Loja', permissions: ['account:read'] })
   const { id: token_id } = await db().token.findFirstOrThrow({

@@ -265,7 +265,7 @@ async function makePaidCharge(token: string): Promise<Record<string, string>> {
 }
 
 async function makeEndpoint(token: string): Promise<Record<string, string>> {
-  const body = { url: 'http://127.0.0.1:9/hook', event_types: '*' }
+  const body = { url: 'http://127.0.0.1:1025/hook', event_types: '*' }
   const response = await call(api.url, 'POST', '/webhooks/endpoints', { token, body })
   return { [ENDPOINT_ID]: response.body.data.id }
 }
@@ -279,7 +279,7 @@ function useEndpoint(token: string): ReturnType<typeof makeEndpoint> {
 }
 
 async function makeDelivery(token: string): Promise<Record<string, string>> {
-  const body = { ...CHARGE, webhook_url: 'http://127.0.0.1:9/hook' }
+  const body = { ...CHARGE, webhook_url: 'http://127.0.0.1:1025/hook' }
   const { data } = (await call(api.url, 'POST', '/transactions', { token, body })).body
   const path = `/sandbox/transactions/${data.transaction_id}`
   await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })

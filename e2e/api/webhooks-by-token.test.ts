@@ -19,7 +19,7 @@ const SENSITIVE: Permission[] = ['webhooks:write', 'tokens:write']
 /** Longer than a request takes to reach the lock that the test holds. */
 const REACHED_MS = 400
 const ENDPOINTS = '/webhooks/endpoints'
-const ENDPOINT = { url: 'http://127.0.0.1:9/hook', event_types: ['transaction.paid'] }
+const ENDPOINT = { url: 'http://127.0.0.1:1025/hook', event_types: ['transaction.paid'] }
 const REUSED = [422, expect.stringContaining('already used'), 'idempotency_key_reused']
 
 let api: Api
@@ -147,7 +147,7 @@ test.each([
 test('the log of requests has no body of an operation that returns a secret', async () => {
   const { id } = await create()
   await send('POST', `${ENDPOINTS}/${id}/rotate`, {})
-  await send('PATCH', `${ENDPOINTS}/${id}`, { url: 'http://127.0.0.1:9/other?key=hush' })
+  await send('PATCH', `${ENDPOINTS}/${id}`, { url: 'http://127.0.0.1:1025/other?key=hush' })
   await storeRequests()
   const rows = await db().requestLog.findMany({ where: { accountId: merchant.id } })
   expect(rows).toHaveLength(3)
@@ -183,7 +183,7 @@ describe('payers’ documents', () => {
     const change = { full_documents: true }
     expect((await send('PATCH', path, change, reader)).body.data).toMatchObject(change)
     // Another token moves it: the new receiver was not chosen by one that reads documents.
-    const moved = await send('PATCH', path, { url: 'http://127.0.0.1:9/moved' })
+    const moved = await send('PATCH', path, { url: 'http://127.0.0.1:1025/moved' })
     expect(moved.body.data.full_documents).toBe(false)
   })
 
@@ -238,7 +238,7 @@ test.each([
   const [method, path] = await prepare()
   // The first use of a token is noted in its row.
   await send('GET', ENDPOINTS)
-  const url = 'http://127.0.0.1:9/elsewhere'
+  const url = 'http://127.0.0.1:1025/elsewhere'
   const body = path.endsWith('/resend') ? { from: '2026-11-20' } : { ...ENDPOINT, url }
   const countNotes = () => db().auditRecord.count({ where: { accountId: merchant.id } })
   const noted = await countNotes()

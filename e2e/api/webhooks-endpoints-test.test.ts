@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
@@ -162,3 +163,46 @@ test('after a rotation both secrets sign', async () => {
     expect(new Webhook(signingSecret).verify(received?.text ?? '', headers)).toBeTruthy()
   }
 })
+
+test('150 test events at once open at most 4 connections to a URL; the rest wait, then get 429', async () => {
+  receiver.respondWith(async (_received, response) => {
+    await sleep(3_000)
+    response.writeHead(200).end('ok')
+  })
+  const sent = await Promise.all(Array.from({ length: 150 }, () => sendTest()))
+  expect(receiver.concurrencyMax()).toBeLessThanOrEqual(4)
+  const refused = sent.filter(({ status }) => status === 429)
+  expect(refused.length).toBe(sent.length - receiver.calls.length)
+  expect(refused[0]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  receiver.respondWith(status(200))
+  expect((await sendTest()).body.data.delivered).toBe(true)
+})
+
+test('an account sends at most 16 test events at once to a host, whatever the paths', async () => {
+  const ids = [endpoint.id]
+  for (let index = 1; index < 6; index++) {
+    const body = { url: `${receiver.url}/hook${index}`, event_types: '*' }
+    ids.push((await post('', body)).body.data.id)
+  }
+  receiver.respondWith(async (_received, response) => {
+    await sleep(3_000)
+    response.writeHead(200).end('ok')
+  })
+  await Promise.all(ids.flatMap(id => Array.from({ length: 4 }, () => post(`/${id}/test`))))
+  expect(receiver.concurrencyMax()).toBeLessThanOrEqual(16)
+  expect(receiver.calls.length).toBeGreaterThanOrEqual(16)
+})
+
+test.each([5432, 6379, 22])(
+  'an endpoint on port %i is refused at creation and change',
+  async port => {
+    const body = { url: `https://shop.example:${port}/hook`, event_types: '*' }
+    for (const { status, body: answer } of [
+      await post('', body),
+      await call(api.url, 'PATCH', `/webhooks/endpoints/${endpoint.id}`, { headers, body }),
+    ]) {
+      expect(status).toBe(422)
+      expect(answer.errors.url[0]).toContain(`url must not go to port ${port}`)
+    }
+  },
+)

@@ -1,4 +1,5 @@
 import { refuse } from '#lib/base/errors.ts'
+import { processWide } from '#lib/base/process-wide.ts'
 
 const RETRY_AFTER_S = 1
 
@@ -52,4 +53,26 @@ export class Gate {
       this.#waiting.delete(tryNow)
     }
   }
+}
+
+const gates = processWide('in-flight', () => new Map<string, Gate>())
+
+export function gateOf(name: string): Gate {
+  const known = gates.get(name)
+  if (known) return known
+  const gate = new Gate()
+  gates.set(name, gate)
+  return gate
+}
+
+/** Takes a place in a gate, or waits for one; rejects with `too_many_requests` at the deadline. */
+export async function enterGate(name: string, max: number, deadline: number): Promise<void> {
+  await gateOf(name).enter(max, deadline)
+}
+
+/** Passes the place to the request that has waited longest. */
+export function leaveGate(name: string): void {
+  const gate = gateOf(name)
+  gate.leave()
+  if (gate.isEmpty) gates.delete(name)
 }

@@ -1,7 +1,6 @@
 import { env } from '#lib/base/env.ts'
-import { Gate } from '#lib/base/gate.ts'
+import { enterGate, gateOf, leaveGate } from '#lib/base/gate.ts'
 import { networkOf } from '#lib/base/network.ts'
-import { processWide } from '#lib/base/process-wide.ts'
 
 type Policy = 'ip' | 'token' | 'export'
 
@@ -12,8 +11,6 @@ type Policy = 'ip' | 'token' | 'export'
 const EXPORTS_MAX = 8
 /** Time that a request waits for a place, all its waits together. */
 export const WAIT_MAX_MS = 2_000
-
-const gates = processWide('in-flight', () => new Map<string, Gate>())
 
 /** The places of one request within the limits of its token and address, in this process. */
 export class Places {
@@ -45,24 +42,4 @@ export class Places {
     this.#held = []
     for (const { name } of held) leaveGate(name)
   }
-}
-
-function gateOf(name: string): Gate {
-  const known = gates.get(name)
-  if (known) return known
-  const gate = new Gate()
-  gates.set(name, gate)
-  return gate
-}
-
-/** Takes a place in a gate, or waits for one; rejects with `too_many_requests` at the deadline. */
-export async function enterGate(name: string, max: number, deadline: number): Promise<void> {
-  await gateOf(name).enter(max, deadline)
-}
-
-/** Passes the place to the request that has waited longest. */
-export function leaveGate(name: string): void {
-  const gate = gateOf(name)
-  gate.leave()
-  if (gate.isEmpty) gates.delete(name)
 }

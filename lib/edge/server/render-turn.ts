@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { env } from '#lib/base/env.ts'
 import { isTrocoError, refuse } from '#lib/base/errors.ts'
+import { enterGate, leaveGate } from '#lib/base/gate.ts'
 import { networkOf } from '#lib/base/network.ts'
 import type { HttpResponse } from '#lib/edge/http/exchange.ts'
-import { enterGate, leaveGate, WAIT_MAX_MS } from '#lib/edge/http/in-flight.ts'
+import { WAIT_MAX_MS } from '#lib/edge/http/in-flight.ts'
 import { buildPageRefusal, type PageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { RenderQueue } from '#lib/edge/server/render-queue.ts'
 

@@ -8,8 +8,8 @@ import type { EventRow } from '#lib/services/webhooks/event-wire.ts'
 
 /** Maximum concurrent calls per account over all workers: no account uses up the capacity. */
 const PER_ACCOUNT_MAX = 64
-const PER_HOST_MAX = 16
-const PER_URL_MAX = 4
+export const PER_HOST_MAX = 16
+export const PER_URL_MAX = 4
 
 export interface DueDelivery {
   accountId: string

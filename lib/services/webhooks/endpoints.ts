@@ -5,6 +5,7 @@ import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isUuid, newId } from '#lib/base/ids.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { allowedRanges } from '#lib/services/webhooks/address.ts'
 import {
   endpointCondition,
@@ -14,13 +15,14 @@ import {
 import { statusCondition } from '#lib/services/webhooks/delivery-queries.ts'
 import { type DisabledCode, disabledFields } from '#lib/services/webhooks/disabled.ts'
 import { lockAccount, type Owner, storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
+import { problemText } from '#lib/services/webhooks/problem.ts'
 import {
   ENDPOINTS_MAX,
   type EndpointChange,
   type EndpointRequest,
 } from '#lib/services/webhooks/schema.ts'
 import { addSecret } from '#lib/services/webhooks/secrets.ts'
-import { hostOf, isOwn } from '#lib/services/webhooks/target.ts'
+import { findUrlProblem, hostOf, isOwn } from '#lib/services/webhooks/target.ts'
 
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
@@ -30,7 +32,7 @@ export async function createEndpoint(
 ): Promise<string> {
   const { accountId, mode, note } = owner
   requireReadsPayers(wanted, owner.readsPayers)
-  await requirePublicAddress(url)
+  await requirePublicAddress(url, mode)
   const id = once?.id ?? newId()
   await transaction(async tx => {
     await lockAccount(tx, accountId)
@@ -63,7 +65,7 @@ export async function editEndpoint(
 ): Promise<void> {
   const { accountId, note } = owner
   requireReadsPayers(full_documents, owner.readsPayers)
-  if (url) await requirePublicAddress(url)
+  if (url) await requirePublicAddress(url, owner.mode)
   await transaction(async tx => {
     const readsPayers = await lockReadsPayers(tx, owner)
     requireReadsPayers(full_documents, readsPayers)
@@ -157,8 +159,11 @@ export async function lockEndpoint(tx: Tx, { accountId, mode }: Owner, id: strin
 }
 
 /** A name may lead elsewhere later, so only what is certain is refused; each delivery checks again. */
-async function requirePublicAddress(url: string): Promise<void> {
-  const host = hostnameOf(new URL(url))
+async function requirePublicAddress(url: string, mode: Mode): Promise<void> {
+  const parsed = new URL(url)
+  const problem = findUrlProblem(parsed, mode)
+  if (problem) throw invalidInput('url', problemText(problem).replace(/^The webhook /, ''))
+  const host = hostnameOf(parsed)
   const name = /(^|\.)localhost$/.test(host) ? '127.0.0.1' : host
   const deniedClass = isIP(name) ? findDeniedClass(name, allowedRanges()) : null
   if (deniedClass) throw invalidInput('url', `must be a public address: this one is ${deniedClass}`)

@@ -28,8 +28,7 @@ export const PROBLEMS = {
   port_internal:
     'The webhook must not go to port {port}, which belongs to another service: use 443',
   leads_back: 'The webhook leads back to this gateway: give the address of your own server',
-  name_unknown: 'The name {name} could not be found: check its spelling and its DNS',
-  name_denied: 'The address of {name} is {range}: webhooks go to public addresses only',
+  name_unknown: 'The name {name} leads to no public address: check its spelling and its DNS',
   address_denied: 'The address {address} is {range}: webhooks go to public addresses only',
   other: '{text}',
 } as const

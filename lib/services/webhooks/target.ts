@@ -1,10 +1,11 @@
 import { isIP } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, findDeniedClass, hostnameOf, parseAddress } from '#lib/base/addresses.ts'
 import { env } from '#lib/base/env.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { allowedRanges, ownRanges } from '#lib/services/webhooks/address.ts'
 import { findOwnAddresses } from '#lib/services/webhooks/own-addresses.ts'
-import type { CodeWithoutParams, Problem } from '#lib/services/webhooks/problem.ts'
+import type { Problem } from '#lib/services/webhooks/problem.ts'
 import {
   type ResolveName,
   resolveInTime,
@@ -19,6 +20,8 @@ export interface Target {
 
 interface Refusal {
   problem: Problem
+  /** Whether the address itself is refused; a fact for the operator only. */
+  isAddressRefused: boolean
 }
 
 /** Maximum addresses: they share the connect timeout, and more would get no time. */
@@ -32,8 +35,14 @@ const INTERNAL_PORTS = new Set([
 ])
 
 /**
- * Resolves the name once for both check and connection; every address must be allowed. A refusal
- * reveals only the class of an address.
+ * Time of a refused name is rounded up to this: an unknown name is asked about twice, one with a
+ * private address once, and a merchant must not see the difference.
+ */
+const REFUSED_NAME_STEP_MS = 1_000
+
+/**
+ * Resolves the name once for both check and connection; every address must be allowed. A name that is
+ * unknown and one that leads to a refused address are the same problem after the same time.
  */
 export async function findTarget(
   text: string,
@@ -41,29 +50,52 @@ export async function findTarget(
   resolve: ResolveName = resolveName,
 ): Promise<Target | Refusal> {
   const url = URL.parse(text)
-  if (!url) return createRefusal('not_a_url')
+  if (!url) return { problem: { code: 'not_a_url', params: {} }, isAddressRefused: false }
   const problem = findUrlProblem(url, mode)
-  if (problem) return { problem }
+  if (problem) return { problem, isAddressRefused: problem.code === 'leads_back' }
   const name = hostnameOf(url)
-  const isLiteral = isIP(name) !== 0
-  const resolved = isLiteral ? [{ address: name }] : await resolveInTime(name, resolve)
-  if (resolved.length === 0) return { problem: { code: 'name_unknown', params: { name } } }
+  // Every machine resolves localhost to itself, so this name reveals nothing.
+  const isLocalhost = /(^|\.)localhost$/.test(name)
+  if (isIP(name) || isLocalhost) {
+    const resolved = isIP(name) ? [{ address: name }] : await resolveInTime(name, resolve)
+    const refused = await findAddressProblem(url, resolved, resolve)
+    return refused ? { problem: refused, isAddressRefused: true } : targetOf(url, resolved)
+  }
+  const startedAt = performance.now()
+  const resolved = await resolveInTime(name, resolve)
+  const refused = await findAddressProblem(url, resolved, resolve)
+  if (resolved.length > 0 && !refused) return targetOf(url, resolved)
+  const tookMs = performance.now() - startedAt
+  await sleep(REFUSED_NAME_STEP_MS - (tookMs % REFUSED_NAME_STEP_MS))
+  const unusable: Problem = { code: 'name_unknown', params: { name } }
+  return { problem: unusable, isAddressRefused: resolved.length > 0 }
+}
+
+function targetOf(url: URL, resolved: { address: string }[]): Target {
+  return { url, addresses: parseAll(resolved).slice(0, ADDRESSES_MAX) }
+}
+
+async function findAddressProblem(
+  url: URL,
+  resolved: { address: string }[],
+  resolve: ResolveName,
+): Promise<Problem | null> {
   const allowed = allowedRanges()
   for (const { address } of resolved) {
     const range = findDeniedClass(address, allowed)
-    if (!range) continue
-    return isLiteral
-      ? { problem: { code: 'address_denied', params: { address: name, range } } }
-      : { problem: { code: 'name_denied', params: { name, range } } }
+    if (range) return { code: 'address_denied', params: { address: hostnameOf(url), range } }
   }
-  const addresses = resolved.flatMap(({ address }) => {
+  const addresses = parseAll(resolved)
+  const isPortOfTroco = portOf(url) === env().PORT && addresses.some(ownRanges().has)
+  const leadsBack = isPortOfTroco || (await isOwn(addresses, resolve))
+  return leadsBack ? { code: 'leads_back', params: {} } : null
+}
+
+function parseAll(resolved: { address: string }[]): Address[] {
+  return resolved.flatMap(({ address }) => {
     const parsed = parseAddress(address)
     return parsed ? [{ address: parsed.address, family: parsed.family }] : []
   })
-  if (await isOwn(addresses, resolve)) return createRefusal('leads_back')
-  if (portOf(url) === env().PORT && addresses.some(ownRanges().has))
-    return createRefusal('leads_back')
-  return { url, addresses: addresses.slice(0, ADDRESSES_MAX) }
 }
 
 /** Returns whether an address belongs to this installation and WEBHOOK_ALLOW_CIDRS lacks it. */
@@ -90,11 +122,8 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-function createRefusal(code: CodeWithoutParams): Refusal {
-  return { problem: { code, params: {} } }
-}
-
-function findUrlProblem(url: URL, mode: Mode): Problem | null {
+/** Returns what is wrong with the URL by itself, without its name being resolved. */
+export function findUrlProblem(url: URL, mode: Mode): Problem | null {
   if (!/^https?:$/.test(url.protocol)) return { code: 'not_web', params: {} }
   if (mode === 'live' && url.protocol !== 'https:') return { code: 'https_required', params: {} }
   if (url.username || url.password) return { code: 'credentials', params: {} }

@@ -1,10 +1,12 @@
 import { db } from '#lib/base/db/client.ts'
 import { readDatabaseTime } from '#lib/base/db/clock.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { enterGate, leaveGate } from '#lib/base/gate.ts'
 import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { currentLogContext } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { childSpan, traceHeaders, traceOfEvent } from '#lib/base/trace.ts'
+import { PER_HOST_MAX, PER_URL_MAX } from '#lib/services/webhooks/claim-deliveries.ts'
 import type { TestResult } from '#lib/services/webhooks/delivery-wire.ts'
 import { eventToIntegration } from '#lib/services/webhooks/event-wire.ts'
 import { postWebhook } from '#lib/services/webhooks/post.ts'
@@ -12,6 +14,10 @@ import { problemText } from '#lib/services/webhooks/problem.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { signatureHeaders } from '#lib/services/webhooks/sign.ts'
 import { type EventType, PING, type TestEventType } from '#lib/services/webhooks/states.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
+
+/** Time that a test event waits for a place before it is refused with `too_many_requests`. */
+const PLACE_WAIT_MS = 2_000
 
 /** Returns an example resource. Passed in, because services do not import rooms. */
 type SampleOf = (type: EventType) => Record<string, unknown>
@@ -45,7 +51,9 @@ export async function sendTestEvent(
     ...signatureHeaders(event.id, body, secrets, at),
     ...traceHeaders(span, requestId),
   }
-  const outcome = await postWebhook({ url: endpoint.url, mode, headers, body })
+  const outcome = await withPlaces(accountId, endpoint.url, () =>
+    postWebhook({ url: endpoint.url, mode, headers, body }),
+  )
   return {
     delivered: outcome.problem === null,
     status: outcome.status,
@@ -58,6 +66,32 @@ export async function sendTestEvent(
     request_body: body,
     response_headers: outcome.headers,
     response_body: outcome.body,
+  }
+}
+
+/**
+ * Runs a call within the limits of deliveries per URL and host, less the deliveries in progress. This
+ * process counts its own test events only; at a busy receiver one may run nevertheless.
+ */
+async function withPlaces<T>(accountId: string, url: string, run: () => Promise<T>): Promise<T> {
+  const host = hostOf(url)
+  const ofHost = { accountId, host, lease: { not: null }, dueAt: { gt: new Date() } }
+  const calls = await db().delivery.findMany({ where: ofHost, select: { url: true } })
+  const toUrl = calls.filter(call => call.url === url)
+  const places = [
+    { name: `test event ${accountId} ${url}`, max: PER_URL_MAX - toUrl.length },
+    { name: `test event ${accountId} ${host}`, max: PER_HOST_MAX - calls.length },
+  ]
+  const deadline = performance.now() + PLACE_WAIT_MS
+  const entered: string[] = []
+  try {
+    for (const { name, max } of places) {
+      await enterGate(name, max, deadline)
+      entered.push(name)
+    }
+    return await run()
+  } finally {
+    for (const name of entered) leaveGate(name)
   }
 }
 

@@ -1,7 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { ProblemCode } from '#lib/services/webhooks/problem.ts'
 import type { ResolveName } from '#lib/services/webhooks/resolve-name.ts'
 import { findTarget } from '#lib/services/webhooks/target.ts'
 import { accountSubjects } from '#lib/views/admin/accounts.ts'
@@ -14,8 +13,6 @@ const NAMES_MAX = 5
 const CACHE_MS = 5 * 60_000
 /** Time for all queries; those that respond later are in the next result. */
 const TIMEOUT_MS = 2_000
-
-const REFUSED_CODES: ProblemCode[] = ['leads_back', 'name_denied', 'address_denied']
 
 interface EndpointRow {
   account_id: string
@@ -58,7 +55,7 @@ async function refreshVerdict(endpoint: EndpointRow, resolve?: ResolveName): Pro
   const verdict = { until: performance.now() + CACHE_MS, isRefused: known?.isRefused ?? null }
   verdicts.set(key, verdict)
   const found = await findTarget(endpoint.url, endpoint.mode, resolve)
-  verdict.isRefused = 'problem' in found && REFUSED_CODES.includes(found.problem.code)
+  verdict.isRefused = 'problem' in found && found.isAddressRefused
 }
 
 function keyOf({ mode, url }: EndpointRow): string {

@@ -21,7 +21,7 @@ export const POST = endpoint({
   effect: 'none',
   summary: 'Send a test event',
   description:
-    'Sends a sample event at once and once only, signed with the secret of the endpoint, and returns what the receiver responded. Its `sequence` is 0, and it is stored nowhere. A disabled endpoint receives it, too. With a test token, the type can be any, and the body says `mode: "test"`. With a live token, it is `troco.ping`, which contains no charge or withdrawal.',
+    'Sends a sample event at once and once only, signed with the secret of the endpoint, and returns what the receiver responded. Its `sequence` is 0, and it is stored nowhere. A disabled endpoint receives it, too. It counts toward the 4 concurrent calls per URL and 16 per host: without a place within 2 s, the response is 429. With a test token, the type can be any, and the body says `mode: "test"`. With a live token, it is `troco.ping`, which contains no charge or withdrawal.',
   allow: 'webhooks:write',
   proof: { notRequired: 'It sends sample data only, to the stored URL.' },
   body: testRequest,
