@@ -38,6 +38,13 @@ const WITHOUT = PERMISSIONS.filter(name => name !== 'payers:read')
 const isLeaked = (text: string) =>
   text.includes(CANARY.document) || text.includes(CANARY.formattedDocument)
 
+const declarations = new Map(
+  (await loadRoutes()).flatMap(({ segments, handlers }) =>
+    [...handlers].map(([method, { declared }]) => [`${method} /${segments.join('/')}`, declared]),
+  ),
+)
+const routeOf = (method: string, path: string) => declarations.get(`${method} ${path}`)
+
 let api: Api
 let receiver: Receiver
 beforeAll(async () => {
@@ -166,6 +173,69 @@ describe('no operation returns a full document', () => {
         data: { ...first.body.data, client_doc: MASKED },
       })
     }
+  })
+
+  describe('a key of the holder of a document, repeated by others', () => {
+    const keyed = [...OPERATIONS, ...PAGE_OPERATIONS].filter(
+      // A test event has sample data.
+      ({ method, path }) => routeOf(method, path)?.idempotency && !path.endsWith('/test'),
+    )
+    let others: World
+    let maskedToken: string
+    beforeAll(async () => {
+      others = await makeWorld(api)
+      maskedToken = await makeToken(others.merchant.id, { permissions: WITHOUT })
+    })
+    const create = async (path: string, body: object) =>
+      (await call(api.url, 'POST', path, { token: others.token, body })).body.data
+
+    /** Resources on which the first request of an operation succeeds. */
+    async function makeTarget(path: string): Promise<string> {
+      const isRefund = path.endsWith('/refunds')
+      const charge = isRefund
+        ? await openPaidCharge(others.token)
+        : (await create('/transactions', CHARGE)).transaction_id
+      const held = { amount: 1_000, pix_key: 'hold@example.com', owner_doc: CANARY.document }
+      const made: Record<string, () => Promise<string>> = {
+        transactions: async () => charge,
+        charges: async () => charge,
+        withdrawals: async () => (await create('/withdrawals', held)).id,
+        tokens: async () =>
+          (await create('/tokens', { name: 'a', permissions: ['account:read'] })).id,
+      }
+      const folder = /(\w+)\/\[id\]/.exec(path)?.[1] ?? ''
+      const known: Record<string, string> = {
+        endpoints: others.endpoint,
+        deliveries: others.delivery,
+      }
+      const id = (await made[folder]?.()) ?? known[folder] ?? newId()
+      return path.replace('[id]', id)
+    }
+
+    test.each(keyed)('$method $path', async ({ method, path, body }) => {
+      const target = await makeTarget(path)
+      const isOfPages = path.startsWith('/dashboard/')
+      const senderOf = async (role: Role) =>
+        pageHeaders(await signIn(others.merchant, role), others.merchant.id)
+      const holder = isOfPages ? { headers: await senderOf('owner') } : { token: others.token }
+      const key = newId()
+      const send = (caller: { token?: string; headers?: Record<string, string> }) => {
+        const headers = { ...caller.headers, prefer: 'return=representation' }
+        return call(api.url, method, target, { key, body, ...caller, headers })
+      }
+      const first = await send(holder)
+      if (!isOfPages) expect(first.status, first.text).toBe(200)
+      for (const caller of [{ token: maskedToken }, { headers: await senderOf('developer') }]) {
+        const { status, text, headers } = await send(caller)
+        expect(isLeaked(text), text).toBe(false)
+        // Otherwise, the row would show nothing.
+        const isForOthers = !isOfPages && status !== 403 && path !== '/transactions'
+        if (isForOthers && routeOf(method, path)?.mask)
+          expect(headers.get('idempotent-replayed'), text).toBe('true')
+      }
+      if (path !== '/dashboard/members/leave')
+        expect(isLeaked((await send(holder)).text)).toBe(isLeaked(first.text))
+    })
   })
 
   describe('a repeated Idempotency-Key', () => {

@@ -5,7 +5,12 @@ import { pageResult } from '#lib/edge/http/page.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { createdResponse, rebuildCreated } from '#lib/rooms/charges/created.ts'
 import { chargesQuery } from '#lib/rooms/charges/list-query.ts'
-import { chargeSerializerFor, listCharges } from '#lib/rooms/charges/queries.ts'
+import {
+  listCharges,
+  maskCharge,
+  maskChargeRead,
+  serializeCharge,
+} from '#lib/rooms/charges/queries.ts'
 import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
 import { needsReview } from '#lib/rooms/charges/states.ts'
 import { ChargeCreated, ChargePage } from '#lib/rooms/charges/wire.ts'
@@ -24,6 +29,7 @@ export const POST = endpoint({
   listIgnoredFields: listUnreadable,
   responseHeaders: ['X-Ignored-Fields'],
   response: ChargeCreated,
+  mask: maskChargeRead,
   honorsPrefer: true,
   errorCodes: [
     ...(['external_id_used', 'placeholder_document'] as const),
@@ -55,10 +61,11 @@ export const GET = endpoint({
   allow: 'transactions:read',
   query: chargesQuery,
   response: ChargePage,
+  mask: maskCharge,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, isViewing, readsPayers, showsDocuments }) {
+  async handle({ account, mode, query, isViewing, readsPayers }) {
     const search = { ...query, matchesDocuments: readsPayers, isViewing }
     const page = await listCharges(account.ref, mode, search)
-    return pageResult(page, chargeSerializerFor(showsDocuments))
+    return pageResult(page, serializeCharge)
   },
 })

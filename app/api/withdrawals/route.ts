@@ -11,9 +11,10 @@ import {
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
 import {
   createdWithdrawalToWire,
+  maskWithdrawal,
+  serializeWithdrawal,
   WithdrawalCreated,
   WithdrawalPage,
-  withdrawalSerializerFor,
 } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
@@ -61,9 +62,10 @@ export const GET = endpoint({
   allow: 'withdrawals:read',
   query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
+  mask: maskWithdrawal,
   allowsRememberedCaller: true,
-  async handle({ account, mode, query, isViewing, showsDocuments }) {
+  async handle({ account, mode, query, isViewing }) {
     const page = await listWithdrawals(account.ref, mode, query, { isViewing })
-    return pageResult(page, withdrawalSerializerFor(showsDocuments))
+    return pageResult(page, serializeWithdrawal)
   },
 })

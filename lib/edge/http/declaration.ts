@@ -99,6 +99,11 @@ interface Details<Body, Query> {
   hasEtag?: true
   /** Set if the operation honors `Prefer: return=representation`. */
   honorsPrefer?: true
+  /**
+   * Hides documents, in full or stored in full, from callers who may not read them: in first and repeated
+   * responses. Of a page, it gets each entry.
+   */
+  mask?: (shown: never) => unknown
   /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */
   responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */
@@ -122,5 +127,34 @@ interface Details<Body, Query> {
   allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }
+
+/** Names of the fields that hold a CPF or CNPJ. */
+type DocumentField = 'client_doc' | 'owner_doc' | 'document'
+
+type HoldsDocument<Shown> = Shown extends readonly (infer Entry)[]
+  ? HoldsDocument<Entry>
+  : Shown extends object
+    ? string extends keyof Shown
+      ? false
+      : DocumentField & keyof Shown extends never
+        ? { [Name in keyof Shown]-?: HoldsDocument<Shown[Name]> }[keyof Shown]
+        : true
+    : false
+
+/** A page of a list, whose entries are masked one by one; any other response is masked as a whole. */
+type Masked<Shown> = Shown extends { data: readonly (infer Entry)[] }
+  ? Shown extends { next_cursor: unknown } | { next_after: unknown }
+    ? Entry
+    : Shown
+  : Shown
+
+/**
+ * A response with a field for a document has a mask. Only an operation that reveals a document shows it
+ * to every caller; no key stores its response.
+ */
+export type DocumentRule<Shown> =
+  true extends HoldsDocument<Shown>
+    ? { mask: (shown: Masked<Shown>) => unknown } | { effect: 'document'; idempotency?: never }
+    : unknown
 
 export type Declaration<Body = undefined, Query = undefined> = Details<Body, Query> & MethodAndProof

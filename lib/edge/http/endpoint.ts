@@ -1,3 +1,4 @@
+import type * as z from 'zod'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
@@ -11,7 +12,7 @@ import {
   requireAllowedAddress,
   requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
-import type { Declaration } from '#lib/edge/http/declaration.ts'
+import type { Declaration, DocumentRule } from '#lib/edge/http/declaration.ts'
 import { withEtag } from '#lib/edge/http/etag.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
@@ -32,8 +33,12 @@ export interface Endpoint extends RouteHandler {
 }
 
 /** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
-export function endpoint<Body = undefined, Query = undefined>(
-  declaration: Declaration<Body, Query>,
+export function endpoint<
+  Body = undefined,
+  Query = undefined,
+  Response extends z.ZodType = z.ZodType,
+>(
+  declaration: Declaration<Body, Query> & { response: Response } & DocumentRule<z.output<Response>>,
 ): Endpoint {
   const declared = declaration as Declaration<unknown, unknown>
   const serve = (incoming: HttpRequest) =>
@@ -192,19 +197,22 @@ async function runEndpoint(
   const caller = await check.read()
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
   await state.exportPlace
-  if (caller.isViewing) return resultResponse(hideInResult(await handle()))
-  if (!rule) {
-    const response = resultResponse(await handle(), declared.fileType)
+  const mask = maskFor(caller, declared)
+  const { fileType } = declared
+  if (caller.isViewing || !rule) {
+    const response = resultResponse(await handle(), { fileType, mask })
     // Browsers of members keep nothing: they may be shared.
     return declared.hasEtag && !caller.user ? withEtag(incoming, response) : response
   }
-  const keyed = { incoming, caller, rule, allow: declared.allow, content }
+  const keyed = { incoming, caller, rule, allow: declared.allow, content, mask }
   const response = await runOncePerKey(keyed, handle)
   if (isWhole) response.headers['preference-applied'] = 'return=representation'
   return response
 }
 
-function hideInResult(result: unknown): unknown {
-  const isText = typeof result === 'object' && result !== null && 'serialized' in result
-  return hideTaxIds(isText ? JSON.parse(String(result.serialized)) : result)
+/** Returns what hides documents in a response, or in an entry of a page, from the caller; undefined: nothing. */
+function maskFor(caller: Caller, declared: Declaration<unknown, unknown>) {
+  const mask = declared.mask as ((shown: unknown) => unknown) | undefined
+  if (caller.isViewing) return (shown: unknown) => hideTaxIds(mask ? mask(shown) : shown)
+  return documentAccess(caller).showsDocuments ? undefined : mask
 }

@@ -29,8 +29,6 @@ export interface IdempotencyRule {
   rebuild?: (call: Rebuilding, id: string) => Promise<unknown>
   /** Whether the response contains a secret: then a key belongs to the member or token that sent it. */
   showsSecret?: true
-  /** Masks documents in a stored response, which a caller with more permissions may have received. */
-  mask?: (response: never) => unknown
   /**
    * Whether the body contains a document, so that an equal body proves a guess. A caller who may not
    * read documents then repeats only its own requests: any other use of a key is a different body.

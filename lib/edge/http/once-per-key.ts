@@ -12,6 +12,8 @@ interface KeyedRequest {
   /** Required permission, as the endpoint declares it. */
   allow: AnyPermission | AnyPermission[]
   content: Record<string, unknown>
+  /** Hides documents from the caller in first and repeated responses; undefined: the caller may read them. */
+  mask: ((shown: unknown) => unknown) | undefined
 }
 
 /**
@@ -19,11 +21,11 @@ interface KeyedRequest {
  * read. A key of an operation that returns a secret, or of the pages, belongs to its sender.
  */
 export async function runOncePerKey(
-  { incoming, caller, rule, allow, content }: KeyedRequest,
+  { incoming, caller, rule, allow, content, mask }: KeyedRequest,
   handle: (once?: IdempotentRequest) => Promise<unknown>,
 ): Promise<HttpResponse> {
   const key = readIdempotencyKey(incoming)
-  if (key === null) return resultResponse(await handle())
+  if (key === null) return resultResponse(await handle(), { mask })
   const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
   const { showsDocuments } = documentAccess(caller)
   const sender = caller.user?.id ?? readTokenPrefix(incoming)
@@ -35,15 +37,10 @@ export async function runOncePerKey(
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
   const replay = { showsDocuments, prefersRepresentation: prefersRepresentation(incoming) }
   const response = await runOnce(scope, compared, { ...rule, replay }, handle)
-  return showsDocuments ? response : maskStored(response, rule)
+  return mask ? { ...response, text: JSON.stringify(mask(JSON.parse(response.text))) } : response
 }
 
 export function documentAccess({ permissions, user }: Caller) {
   const readsPayers = permissions.includes('payers:read')
   return { readsPayers, showsDocuments: readsPayers && user === null }
-}
-
-function maskStored(response: HttpResponse, { mask }: IdempotencyRule): HttpResponse {
-  if (!mask) return response
-  return { ...response, text: JSON.stringify(mask(JSON.parse(response.text) as never)) }
 }

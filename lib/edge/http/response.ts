@@ -39,23 +39,30 @@ export interface StreamedResult {
   chunks: AsyncIterable<string>
 }
 
-export interface SerializedResult {
-  serialized: string
+/** Page of a list, serialized entry by entry, each after `mask`. */
+export interface PageOfResult {
+  serializePage: (mask: Mask) => string
   headers?: Record<string, string>
 }
 
-/** `fileType`: media type of a result with a `file`. */
-export function resultResponse(result: unknown, fileType?: string): HttpResponse {
+type Mask = (shown: unknown) => unknown
+const showAll: Mask = shown => shown
+
+/** `fileType`: media type of a result with a `file`. `mask`: of a page, it gets each entry. */
+export function resultResponse(
+  result: unknown,
+  { fileType, mask = showAll }: { fileType?: string; mask?: Mask } = {},
+): HttpResponse {
   if (typeof result === 'object' && result !== null) {
     if (fileType && 'file' in result)
       return fileResponse(result.file as string | Buffer<ArrayBuffer>, fileType)
     if ('chunks' in result) return stream(result as StreamedResult)
-    if ('serialized' in result) {
-      const { serialized, headers } = result as SerializedResult
-      return jsonText(200, serialized, headers)
+    if ('serializePage' in result) {
+      const { serializePage, headers } = result as PageOfResult
+      return jsonText(200, serializePage(mask), headers)
     }
   }
-  return json(200, result)
+  return json(200, mask(result))
 }
 
 /** The caller may keep the file, but asks before it shows it again: it may be outdated. */

@@ -2,14 +2,13 @@ import type { AccountRef } from '#lib/base/db/columns.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { qrCodeUrl } from '#lib/rooms/charges/payment-url.ts'
-import { chargeSerializerFor, findCharge } from '#lib/rooms/charges/queries.ts'
+import { findCharge, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow, CreatedCharge } from '#lib/rooms/charges/schema.ts'
 import { createdChargeToWire } from '#lib/rooms/charges/wire.ts'
 
 interface Reader {
   account: AccountRef
   mode: Mode
-  showsDocuments: boolean
   /** Whether the request prefers the whole resource. */
   prefersRepresentation: boolean
 }
@@ -18,8 +17,7 @@ interface Reader {
 export async function createdResponse(reader: Reader, charge: CreatedCharge) {
   if (!reader.prefersRepresentation) return { status: 'success', data: createdChargeToWire(charge) }
   const row = await readCreatedRow(reader, charge.id)
-  const data = chargeSerializerFor(reader.showsDocuments)(row)
-  return { status: 'success', data: { ...data, qr_code_url: qrCodeUrl(row.id) } }
+  return { status: 'success', data: { ...serializeCharge(row), qr_code_url: qrCodeUrl(row.id) } }
 }
 
 /** Rebuilds the response under an Idempotency-Key, in the form that the repeated request prefers. */

@@ -111,6 +111,16 @@ export function maskCharge(charge: ChargeDetail): ChargeDetail {
   return { ...charge, client_doc: maskTaxId(charge.client_doc) }
 }
 
+/** Mask of a response that is one charge, which has a document only if it is shown whole. */
+export function maskChargeRead<Data extends Partial<ChargeDetail>>(shown: {
+  status: 'success'
+  data: Data
+}) {
+  const { client_doc } = shown.data
+  if (client_doc === undefined) return shown
+  return { ...shown, data: { ...shown.data, client_doc: maskTaxId(client_doc) } }
+}
+
 export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
   return maskCharge(serializeCharge(charge))
 }

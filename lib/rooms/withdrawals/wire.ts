@@ -80,16 +80,17 @@ export function maskWithdrawal({ owner_doc, ...withdrawal }: WithdrawalDetail): 
   return owner_doc ? { ...withdrawal, owner_doc: maskTaxId(owner_doc) } : withdrawal
 }
 
-export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
-  return maskWithdrawal(serializeInFull(withdrawal))
+/** Mask of a response that is one withdrawal. */
+export function maskWithdrawalRead({ data }: z.infer<typeof WithdrawalRead>) {
+  return { data: maskWithdrawal(data) }
 }
 
-export function withdrawalSerializerFor(showsDocuments: boolean) {
-  return showsDocuments ? serializeInFull : withdrawalToWire
+export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
+  return maskWithdrawal(serializeWithdrawal(withdrawal))
 }
 
 /** Serializes in wire order. Rows that older versions stored in events have others, and fewer, fields. */
-function serializeInFull({ owner_doc, ...withdrawal }: WithdrawalRow): WithdrawalDetail {
+export function serializeWithdrawal({ owner_doc, ...withdrawal }: WithdrawalRow): WithdrawalDetail {
   const returned_amount = withdrawal.returned_amount ?? 0
   const detail = pickFields(detailFields, { ...withdrawal, returned_amount })
   return { ...detail, ...(owner_doc && { owner_doc }) }

@@ -1,6 +1,6 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { chargeSerializerFor, findCharge } from '#lib/rooms/charges/queries.ts'
+import { findCharge, maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
@@ -12,11 +12,12 @@ export const GET = endpoint({
   ignoresQuery: true,
   hasEtag: true,
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found'],
   allowsRememberedCaller: true,
-  async handle({ account, mode, params, showsDocuments }) {
+  async handle({ account, mode, params }) {
     const charge = await findCharge(account.ref, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

@@ -1,7 +1,11 @@
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { WithdrawalRead, withdrawalSerializerFor } from '#lib/rooms/withdrawals/wire.ts'
+import {
+  maskWithdrawalRead,
+  serializeWithdrawal,
+  WithdrawalRead,
+} from '#lib/rooms/withdrawals/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -11,11 +15,12 @@ export const GET = endpoint({
   allow: 'withdrawals:read',
   hasEtag: true,
   response: WithdrawalRead,
+  mask: maskWithdrawalRead,
   errorCodes: ['withdrawal_not_found'],
   allowsRememberedCaller: true,
-  async handle({ account, mode, params, showsDocuments }) {
+  async handle({ account, mode, params }) {
     const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
     if (!withdrawal) throw refuse('withdrawal_not_found')
-    return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
+    return { data: serializeWithdrawal(withdrawal) }
   },
 })

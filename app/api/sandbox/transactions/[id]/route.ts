@@ -1,7 +1,6 @@
-import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { chargeSerializerFor, maskCharge } from '#lib/rooms/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
@@ -16,15 +15,13 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money or payer is involved.' },
   body: { test: OutcomeRequest, live: OutcomeRequest },
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final', 'test_mode_only'],
-  idempotency: {
-    retentionS: 86_400,
-    mask: ({ status, data }: z.infer<typeof ChargeRead>) => ({ status, data: maskCharge(data) }),
-  },
-  async handle({ account, mode, body, params, once, showsDocuments }) {
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, body, params, once }) {
     if (mode !== 'test') throw refuse('test_mode_only')
     const { id = '' } = params
     const charge = await simulateCharge(account.id, id, body.outcome, once?.isResumed)
-    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

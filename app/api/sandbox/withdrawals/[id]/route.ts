@@ -1,12 +1,11 @@
-import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { DecisionRequest } from '#lib/rooms/withdrawals/schema.ts'
 import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
 import {
-  maskWithdrawal,
+  maskWithdrawalRead,
+  serializeWithdrawal,
   WithdrawalRead,
-  withdrawalSerializerFor,
 } from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
@@ -19,15 +18,13 @@ export const POST = endpoint({
   proof: { notRequired: 'Test mode only: no real money is involved.' },
   body: { test: DecisionRequest, live: DecisionRequest },
   response: WithdrawalRead,
+  mask: maskWithdrawalRead,
   errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'test_mode_only'],
-  idempotency: {
-    retentionS: 30 * 86_400,
-    mask: ({ data }: z.infer<typeof WithdrawalRead>) => ({ data: maskWithdrawal(data) }),
-  },
-  async handle({ account, mode, body, params, once, showsDocuments }) {
+  idempotency: { retentionS: 30 * 86_400 },
+  async handle({ account, mode, body, params, once }) {
     if (mode !== 'test') throw refuse('test_mode_only')
     const { id = '' } = params
     const withdrawal = await simulateWithdrawal(account.id, id, body, once?.isResumed)
-    return { data: withdrawalSerializerFor(showsDocuments)(withdrawal) }
+    return { data: serializeWithdrawal(withdrawal) }
   },
 })

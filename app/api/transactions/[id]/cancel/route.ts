@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { cancelRequest } from '#lib/rooms/charges/schema.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
@@ -14,10 +14,11 @@ export const POST = endpoint({
   proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
   body: cancelRequest,
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
-  async handle({ account, mode, params: { id = '' }, userId, showsDocuments }) {
+  async handle({ account, mode, params: { id = '' }, userId }) {
     const charge = await cancelCharge({ accountId: account.id, mode, by: userId }, id)
-    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { chargeSerializerFor } from '#lib/rooms/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { descriptionRequest } from '#lib/rooms/charges/schema.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
@@ -14,9 +14,10 @@ export const PUT = endpoint({
   proof: { notRequired: 'It changes a text on the payer’s page, and neither amount nor receiver.' },
   body: descriptionRequest,
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
-  async handle({ account, mode, params: { id = '' }, body, showsDocuments }) {
+  async handle({ account, mode, params: { id = '' }, body }) {
     const charge = await describeCharge(account.id, mode, id, body.description ?? null)
-    return { status: 'success', data: chargeSerializerFor(showsDocuments)(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
@@ -11,11 +11,12 @@ export const POST = endpoint({
   proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
   effect: 'none',
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const canceller = { accountId: account.id, mode, by: requireActor(userId).id }
     const charge = await cancelCharge(canceller, id)
-    return { status: 'success', data: serializeMaskedCharge(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

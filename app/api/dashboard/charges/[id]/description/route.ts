@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
 import { descriptionRequest } from '#lib/rooms/charges/schema.ts'
 import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
@@ -12,10 +12,11 @@ export const POST = endpoint({
   effect: 'none',
   body: descriptionRequest,
   response: ChargeRead,
+  mask: maskChargeRead,
   errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'already_final'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, body }) {
     const charge = await describeCharge(account.id, mode, id, body.description ?? null)
-    return { status: 'success', data: serializeMaskedCharge(charge) }
+    return { status: 'success', data: serializeCharge(charge) }
   },
 })

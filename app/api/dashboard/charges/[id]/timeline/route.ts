@@ -1,4 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { maskCharge } from '#lib/rooms/charges/queries.ts'
 import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
 import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 
@@ -8,6 +9,7 @@ export const GET = endpoint({
   summary: 'Read the timeline of a charge',
   allow: 'dashboard:read',
   response: ChargeTimelineRead,
+  mask: ({ data }) => ({ data: { ...data, charge: maskCharge(data.charge) } }),
   errorCodes: ['transaction_not_found'],
   async handle({ account, mode, params }) {
     return { data: await readChargeTimeline(account.id, mode, params.id ?? '') }

@@ -1,7 +1,11 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import {
+  maskWithdrawalRead,
+  serializeWithdrawal,
+  WithdrawalRead,
+} from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
@@ -10,6 +14,7 @@ export const POST = endpoint({
   proof: 'required',
   effect: 'withdrawal',
   response: WithdrawalRead,
+  mask: maskWithdrawalRead,
   errorCodes: [
     ...(['withdrawal_not_found', 'approval_by_other', 'approval_ended'] as const),
     'dispute_not_covered',
@@ -17,6 +22,8 @@ export const POST = endpoint({
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const { id: by } = requireActor(userId)
-    return { data: withdrawalToWire(await approveRequest({ accountId: account.id, mode, id, by })) }
+    return {
+      data: serializeWithdrawal(await approveRequest({ accountId: account.id, mode, id, by })),
+    }
   },
 })

@@ -1,7 +1,11 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
-import { WithdrawalRead, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
+import {
+  maskWithdrawalRead,
+  serializeWithdrawal,
+  WithdrawalRead,
+} from '#lib/rooms/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
@@ -10,10 +14,13 @@ export const POST = endpoint({
   proof: 'required',
   effect: 'none',
   response: WithdrawalRead,
+  mask: maskWithdrawalRead,
   errorCodes: ['withdrawal_not_found', 'approval_ended'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, params: { id = '' }, userId }) {
     const { id: by } = requireActor(userId)
-    return { data: withdrawalToWire(await declineRequest({ accountId: account.id, mode, id, by })) }
+    return {
+      data: serializeWithdrawal(await declineRequest({ accountId: account.id, mode, id, by })),
+    }
   },
 })

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { ChargePage, ChargeRead, DocumentRead } from '#lib/rooms/charges/wire.ts'
+import { WithdrawalRead } from '#lib/rooms/withdrawals/wire.ts'
+
+const write = {
+  method: 'POST',
+  summary: 'Change',
+  allow: 'transactions:write',
+  proof: 'required',
+  idempotency: { retentionS: 1 },
+  handle: async () => ({}),
+} as const
+const read = {
+  method: 'GET',
+  summary: 'Read',
+  allow: 'transactions:read',
+  handle: async () => ({}),
+} as const
+
+test('an endpoint whose response holds a document does not compile without a mask', () => {
+  const masked = endpoint({ ...write, response: ChargeRead, mask: shown => shown.data.amount })
+  const page = endpoint({ ...read, response: ChargePage, mask: entry => entry.client_doc })
+  // @ts-expect-error: a charge holds the payer's document
+  const charge = endpoint({ ...write, response: ChargeRead })
+  // @ts-expect-error: a page holds it in each entry
+  const charges = endpoint({ ...read, response: ChargePage })
+  // @ts-expect-error: a withdrawal may hold the receiver's document
+  const withdrawal = endpoint({ ...write, response: WithdrawalRead })
+  // @ts-expect-error: a revealed document may not be stored with a key
+  const stored = endpoint({ ...write, effect: 'document', response: DocumentRead })
+  const { idempotency: _, ...unkeyed } = write
+  const revealed = endpoint({ ...unkeyed, effect: 'document', response: DocumentRead })
+  const all = [masked, page, charge, charges, withdrawal, stored, revealed]
+  expect(all.filter(({ declared }) => declared.mask)).toEqual([masked, page])
+})
