@@ -55,6 +55,30 @@ describe('a key belongs to', () => {
     expect(isReplay(await post('/transactions/?again=1', key, CHARGE))).toBe(true)
   })
 
+  test('one resource, whatever the spelling of its path', async () => {
+    const key = newId()
+    const { id } = await openCharge(merchant)
+    const first = await post(`/transactions/${id}/cancel`, key, {})
+    expect([first.status, isReplay(first)]).toEqual([200, false])
+    const spellings = [
+      `/transactions/${id.toUpperCase()}/cancel`,
+      `/transactions/${id.replace('-', '%2D')}/cancel`,
+      `/transactions/${id.replace('-', '%2d')}/cancel/`,
+      `//transactions///${id}//cancel//?again=1`,
+    ]
+    for (const path of spellings) {
+      const again = await post(path, key, {})
+      expect([path, again.text, isReplay(again)]).toEqual([path, first.text, true])
+    }
+    expect(await countKeys(key)).toBe(1)
+    const reference = `a b/${newId()}`
+    await post('/transactions', newId(), { ...CHARGE, external_id: reference })
+    const [encoded, other] = [encodeURIComponent(reference), reference.replace('/', '%2f')]
+    const named = await post(`/transactions/${encoded}/cancel`, key, {})
+    expect([named.status, isReplay(named)]).toEqual([200, false])
+    expect(isReplay(await post(`/transactions/${other}/cancel`, key, {}))).toBe(true)
+  })
+
   test('one account: another account gets a response of its own', async () => {
     const stranger = await makeToken((await makeMerchant()).id)
     const key = newId()

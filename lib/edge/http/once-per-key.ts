@@ -1,4 +1,5 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import { isUuid } from '#lib/base/ids.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { type IdempotencyRule, readIdempotencyKey, runOnce } from '#lib/edge/http/idempotency.ts'
@@ -26,7 +27,7 @@ export async function runOncePerKey(
 ): Promise<HttpResponse> {
   const key = readIdempotencyKey(incoming)
   if (key === null) return resultResponse(await handle(), { mask })
-  const path = (incoming.url.split('?')[0] ?? '').replace(/\/+$/, '')
+  const path = resourcePath(incoming)
   const { showsDocuments } = documentAccess(caller)
   const sender = caller.user?.id ?? readTokenPrefix(incoming)
   const isOfSender =
@@ -38,6 +39,15 @@ export async function runOncePerKey(
   const replay = { showsDocuments, prefersRepresentation: prefersRepresentation(incoming) }
   const response = await runOnce(scope, compared, { ...rule, replay }, handle)
   return mask ? { ...response, text: JSON.stringify(mask(JSON.parse(response.text))) } : response
+}
+
+/** Path of the operation and its resource, the same for every spelling. Next may not know the route. */
+function resourcePath({ route, params, url }: HttpRequest): string {
+  const template = route ? `/api${route}` : (url.split('?')[0] ?? '').replace(/\/+$/, '')
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name] ?? ''
+    return isUuid(value) ? value.toLowerCase() : encodeURIComponent(value)
+  })
 }
 
 export function documentAccess({ permissions, user }: Caller) {
