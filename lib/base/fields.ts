@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { isUuid } from '#lib/base/ids.ts'
 import { LOCALES } from '#lib/base/locale.ts'
+import { MODES } from '#lib/base/mode.ts'
 
 /** `is required` if the field is missing, else `must …`; lib/edge prepends the field's name. */
 export function must(rule: string) {
@@ -65,6 +66,11 @@ export const externalId = z
   .refine(value => value.trim() !== '', must(EXTERNAL_ID_RULE))
   .refine(value => !isUuid(value), must(EXTERNAL_ID_RULE))
   .meta({ ...openApiMeta(REFERENCE_DESCRIPTION, 'order-1048'), minLength: 1 })
+
+/** Mode of a resource in a response. */
+export const modeField = z
+  .enum(MODES)
+  .meta({ id: 'Mode', ...openApiMeta('Test or live mode.', 'test') })
 
 /** A time in a response: UTC with microseconds. */
 export const instant = z

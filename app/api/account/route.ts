@@ -4,6 +4,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getAccount',
   summary: 'Read the account',
   description: "Returns the name of the account and its available balance in the token's mode.",
   allow: 'account:read',

@@ -16,6 +16,7 @@ const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWi
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listEvents',
   isCompressible: true,
   summary: 'List events',
   description: 'Returns the events after a sequence number, oldest first. `data` may be empty.',

@@ -6,6 +6,7 @@ import { RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listAllRefunds',
   isCompressible: true,
   summary: 'List the refunds of all charges',
   description: 'Returns refunds of every status, newest first. `transaction_id` names the charge.',

@@ -5,6 +5,7 @@ import { RequestPage, requestsQuery } from '#lib/views/dashboard/requests/schema
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listRequests',
   isCompressible: true,
   summary: 'List API requests',
   description:

@@ -6,6 +6,7 @@ import { statementFilter } from '#lib/views/dashboard/statement-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'downloadStatement',
   summary: 'Download the statement as CSV',
   description:
     'Returns the movements of the period, oldest first, in columns named as the fields of `GET /statement`. Amounts are in cents. Text that a spreadsheet would evaluate as a formula has an apostrophe in front.',

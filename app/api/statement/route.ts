@@ -11,6 +11,7 @@ import {
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listStatementEntries',
   isCompressible: true,
   summary: 'List the entries of the statement',
   description:

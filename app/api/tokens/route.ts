@@ -8,6 +8,7 @@ import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listTokens',
   isCompressible: true,
   summary: 'List tokens',
   description:
@@ -21,6 +22,7 @@ export const GET = endpoint({
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'createToken',
   effect: 'new_token',
   summary: 'Create a token',
   description:

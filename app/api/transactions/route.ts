@@ -17,6 +17,7 @@ import { ChargeCreated, ChargePage } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'createCharge',
   effect: 'receiver',
   summary: 'Create a charge',
   description:
@@ -55,6 +56,7 @@ export const POST = endpoint({
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listCharges',
   isCompressible: true,
   summary: 'List charges',
   description: "Returns the charges of the account in the token's mode, newest first.",

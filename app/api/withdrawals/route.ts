@@ -19,6 +19,7 @@ import {
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'createWithdrawal',
   effect: 'withdrawal',
   summary: 'Create a withdrawal',
   description:
@@ -56,6 +57,7 @@ function createdResponse(withdrawal: WithdrawalRow) {
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listWithdrawals',
   isCompressible: true,
   summary: 'List withdrawals',
   description: "Returns the withdrawals of the account in the token's mode, newest first.",

@@ -80,6 +80,8 @@ export type MethodAndProof =
   | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule; isCompressible?: never }
 
 interface Details<Body, Query> {
+  /** Name in the OpenAPI document, from which generators name functions. Set for every operation there. */
+  operationId?: string
   summary: string
   description?: string
   /** Every write needs one. */

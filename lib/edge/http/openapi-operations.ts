@@ -1,5 +1,6 @@
+import { Invariant } from '#lib/base/invariant.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { isParameter, nounOf, operationId, pathOf, tagOf } from '#lib/edge/http/openapi-names.ts'
+import { isParameter, nounOf, pathOf, tagOf } from '#lib/edge/http/openapi-names.ts'
 import { describeErrorResponses, headerRefs } from '#lib/edge/http/openapi-responses.ts'
 import { buildSamples } from '#lib/edge/http/openapi-samples.ts'
 import type { Json, Shapes } from '#lib/edge/http/openapi-schemas.ts'
@@ -18,8 +19,8 @@ export function describeOperation(
   method: string,
   declared: Declared,
 ): Json {
-  const { body, query, idempotency } = declared
-  const isWrite = method !== 'GET'
+  const { operationId, body, query, idempotency } = declared
+  if (!operationId) throw new Invariant(`${method} ${pathOf(segments)} has no operationId`)
   const pathParameters = segments
     .filter(isParameter)
     .map(part => describePathParameter(segments, part))
@@ -32,7 +33,7 @@ export function describeOperation(
     ...(declared.honorsPrefer ? [{ $ref: '#/components/parameters/Prefer' }] : []),
   ]
   return {
-    operationId: operationId(segments, method),
+    operationId,
     summary: declared.summary,
     description: descriptionOf(declared),
     tags: [tagOf(segments)],
@@ -53,7 +54,7 @@ export function describeOperation(
         declared.fileType,
       ),
       ...(declared.hasEtag ? { 304: NOT_MODIFIED } : {}),
-      ...describeErrorResponses(declared, isWrite, responses),
+      ...describeErrorResponses(declared, responses),
     },
     'x-codeSamples': buildSamples({
       method,

@@ -12,7 +12,15 @@ export const GENERAL_CODES = [
   'headers_too_large',
   'method_not_allowed',
   'not_found',
+] as const satisfies PublicErrorCode[]
+
+/** Codes that only a session of the dashboard gets: no operation of the document lists them. */
+export const SESSION_CODES = [
   'session_required',
+  'cross_origin',
+  'viewing_read_only',
+  'proof_required',
+  'review_required',
 ] as const satisfies PublicErrorCode[]
 
 /** All codes that API clients get, for programs and generated clients: what each means and what to do. */

@@ -6,7 +6,7 @@ import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusa
 import { parseFields } from '#lib/edge/http/body.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { KEY_LENGTH_MAX } from '#lib/edge/http/idempotency.ts'
-import { causeOf, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
+import { causeOf, SESSION_CODES, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
 import { type Json, SCHEMAS_PATH } from '#lib/edge/http/openapi-schemas.ts'
 import { parseQuery } from '#lib/edge/http/query.ts'
 import { errorResponse } from '#lib/edge/http/response.ts'
@@ -30,9 +30,9 @@ const COMMON_RESPONSES: Record<number, string> = {
 }
 
 /** Groups the error responses by status; adds those common to all endpoints to `shared`. */
-export function describeErrorResponses(declared: Declared, isWrite: boolean, shared: Json): Json {
+export function describeErrorResponses(declared: Declared, shared: Json): Json {
   const byStatus = new Map<number, PublicErrorCode[]>()
-  for (const code of listErrorCodes(declared, isWrite)) {
+  for (const code of listErrorCodes(declared)) {
     const { status } = REFUSALS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
@@ -47,9 +47,9 @@ export function describeErrorResponses(declared: Declared, isWrite: boolean, sha
   return { ...responses, [INTERNAL_ERROR.status]: responseRef('InternalServerError') }
 }
 
-function listErrorCodes(declared: Declared, isWrite: boolean): PublicErrorCode[] {
-  const { allow, body, ignoresQuery, errorCodes, errorExamples, idempotency, proof } = declared
-  const isFile = declared.isFile || declared.isExport
+function listErrorCodes(declared: Declared): PublicErrorCode[] {
+  const { allow, body, ignoresQuery, errorCodes = [], errorExamples, idempotency } = declared
+  const isForTokens = (code: string) => !SESSION_CODES.some(name => name === code)
   const hasModeCheck = [allow].flat().some(needsOpenMode)
   return [
     'unauthenticated',
@@ -57,13 +57,10 @@ function listErrorCodes(declared: Declared, isWrite: boolean): PublicErrorCode[]
     'account_not_active',
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
-    ...(isWrite ? (['cross_origin'] as const) : []),
-    ...(isWrite || isFile ? (['viewing_read_only'] as const) : []),
-    ...(proof === 'required' ? (['proof_required'] as const) : []),
     'too_many_requests',
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || !ignoresQuery ? (['invalid_input'] as const) : []),
-    ...((errorCodes ?? []) as PublicErrorCode[]),
+    ...(errorCodes.filter(isForTokens) as PublicErrorCode[]),
     ...((errorExamples ?? []).map(({ code }) => code) as PublicErrorCode[]),
     ...(idempotency
       ? (['idempotency_key_invalid', 'idempotency_key_reused', 'in_progress'] as const)
@@ -119,8 +116,12 @@ function buildExampleError(
     }
     case 'refund_window_closed':
       return refuse(code, { days: REFUND_WINDOW_DAYS })
-    case 'limit_exceeded':
-      return refuse(code, { limit: { name: 'account_withdrawal', amount: 100_000, freesAt: null } })
+    case 'limit_exceeded': {
+      const name = errorCodes?.includes('insufficient_balance')
+        ? 'account_withdrawal'
+        : 'account_charge'
+      return refuse(code, { limit: { name, amount: 100_000, freesAt: null } })
+    }
     case 'idempotency_key_invalid':
       return refuse(code, { lengthMax: KEY_LENGTH_MAX })
     case 'refused_by_bank':

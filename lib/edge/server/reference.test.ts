@@ -40,6 +40,8 @@ describe.each(LANES)('with API_LANE $lane, development $development', ({ lane, d
     ['/docs/pt/search.json', 'application/json; charset=utf-8', CACHE_MINUTE, 20_000],
     ['/docs/en', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
     ['/docs/pt/create-charge', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/en.md', 'text/markdown; charset=utf-8', CACHE_MINUTE, 5_000],
+    ['/docs/pt.md', 'text/markdown; charset=utf-8', CACHE_MINUTE, 5_000],
     ['/docs/en/webhooks.md', 'text/markdown; charset=utf-8', CACHE_MINUTE, 5_000],
     ['/docs/clients/troco.tgz', 'application/gzip', CACHE_MINUTE, 2_000],
     ['/llms.txt', 'text/plain; charset=utf-8', CACHE_MINUTE, 1_000],

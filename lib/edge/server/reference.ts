@@ -18,6 +18,7 @@ import {
   type DocsPage,
   type DocsSite,
   llmsText,
+  markdownAddressOf,
   markdownOf,
 } from '#lib/views/docs/site.ts'
 
@@ -85,7 +86,7 @@ function siteFiles(site: DocsSite, assets: Assets): [string, FileHandler][] {
     ...site.pages.flatMap((page): [string, FileHandler][] => [
       [addressOf(site, page), lazily(() => pageFile(renderPage(site, page, assets)))],
       [
-        `${site.base}/${page.slug || 'index'}.md`,
+        markdownAddressOf(site, page),
         lazily(() => textFile(markdownOf(site, page), 'text/markdown')),
       ],
     ]),

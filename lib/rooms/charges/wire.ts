@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { anyObject, instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
-import { MODES } from '#lib/base/mode.ts'
+import { anyObject, instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'
@@ -23,6 +22,10 @@ const DESCRIPTION_DESCRIPTION = 'Text for the payer, only if there is one.'
 const PAYER_DESCRIPTION =
   'Who paid, as the bank reports it, only once the charge is paid and only if the bank reports it. `client_name` and `client_doc` are what your program sent: another person may have paid.'
 
+const ChargeStatus = z
+  .enum(CHARGE_STATUSES)
+  .meta({ id: 'ChargeStatus', ...openApiMeta(STATUS_DESCRIPTION, 'pending') })
+
 const createdFields = {
   transaction_id: z.uuid().meta(openApiMeta('Id of the charge.', ID)),
   br_code: z
@@ -31,19 +34,19 @@ const createdFields = {
       openApiMeta('Pix code that the payer copies or scans: the text of the QR code.', BR_CODE),
     ),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 1500)),
-  status: z.enum(CHARGE_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
+  status: ChargeStatus,
   metadata: anyObject.nullable().meta(openApiMeta('Metadata as sent, or null.', { order: 1048 })),
 }
 const success = z.literal('success').meta(openApiMeta('Always `success` with status 200.'))
 
 const detailFields = {
   ...createdFields,
-  status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'paid')),
+  status: ChargeStatus.meta({ examples: ['paid'] }),
   id: z.uuid().meta(openApiMeta('The same as `transaction_id`.', ID)),
   external_id: z
     .string()
     .meta(openApiMeta('Your reference. Default: the id without hyphens.', 'order-1048')),
-  mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+  mode: modeField,
   client_name: z.string().meta(openApiMeta('Name of the payer.', 'Ana Beatriz Rocha')),
   client_email: z.string().meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
   client_doc: z.string().meta(openApiMeta(DOCUMENT_DESCRIPTION, '529.982.247-25')),

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { normalizeRange } from '#lib/base/address-range.ts'
-import { instant, must, openApiMeta, text } from '#lib/base/fields.ts'
-import { MODES } from '#lib/base/mode.ts'
+import { instant, modeField, must, openApiMeta, text } from '#lib/base/fields.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
 import {
   DEFAULT_PERMISSIONS,
@@ -15,55 +14,72 @@ export { DEFAULT_PERMISSIONS, isPermission, PERMISSIONS, type Permission }
 const ADDRESSES_MEANING =
   'IPv4 and IPv6 addresses and CIDR ranges from which the token may be used; empty: from anywhere.'
 
+const PermissionName = z
+  .enum(PERMISSIONS)
+  .meta({ id: 'Permission', ...openApiMeta('Permission of a token.', 'account:read') })
+
+const TOKEN_STATUS_DESCRIPTION =
+  '`expiring`: valid for at most another week. `replaced`: valid until its overlap with the replacement ends. `expired` and `revoked`: no longer valid.'
+const TokenStatus = z
+  .enum(TOKEN_STATUSES)
+  .meta({ id: 'TokenStatus', ...openApiMeta(TOKEN_STATUS_DESCRIPTION, 'active') })
+
 /** Row of a token. Never contains the token itself or its hash. */
-export const Token = z.object({
-  id: z.uuid().meta({ examples: ['01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'] }),
-  name: z.string().meta({ examples: ['Worker'] }),
-  prefix: z.string().meta(openApiMeta('First characters of the token.', 'troco_test_3fK9xQ2mA')),
-  last_four: z.string().meta({ examples: ['8XbT'] }),
-  permissions: z.array(z.enum(PERMISSIONS)),
-  allowed_addresses: z.array(z.string()).meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.0/24'])),
-  status: z.enum(TOKEN_STATUSES),
-  created_at: instant,
-  last_used_at: instant.nullable(),
-  expires_at: instant.nullable(),
-  revoked_at: instant.nullable().meta({ examples: [null] }),
-  revoked_reason: z
-    .string()
-    .nullable()
-    .meta({ examples: [null] }),
-  /** `revoker` does not name operator staff. */
-  revoked_by: z
-    .enum(['member', 'operator', 'token'])
-    .nullable()
-    .meta(openApiMeta('Who revoked it. `token`: the token that created it.', null)),
-  revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.', null)),
-  replaced_by: z
-    .uuid()
-    .nullable()
-    .meta({ examples: [null] }),
-  parent: z
-    .object({ id: z.uuid(), name: z.string(), ended_at: instant.nullable() })
-    .nullable()
-    .meta(
-      openApiMeta(
-        'The token that created this one. When it ends, this one ends, too; until then, `ended_at` is null. Null if a member or the administrator created this one.',
-        { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment', ended_at: null },
+export const Token = z
+  .object({
+    id: z.uuid().meta({ examples: ['01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'] }),
+    name: z.string().meta({ examples: ['Worker'] }),
+    prefix: z.string().meta(openApiMeta('First characters of the token.', 'troco_test_3fK9xQ2mA')),
+    last_four: z.string().meta({ examples: ['8XbT'] }),
+    permissions: z.array(PermissionName),
+    allowed_addresses: z.array(z.string()).meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.0/24'])),
+    status: TokenStatus,
+    created_at: instant,
+    last_used_at: instant.nullable(),
+    expires_at: instant.nullable(),
+    revoked_at: instant.nullable().meta({ examples: [null] }),
+    revoked_reason: z
+      .string()
+      .nullable()
+      .meta({ examples: [null] }),
+    /** `revoker` does not name operator staff. */
+    revoked_by: z
+      .enum(['member', 'operator', 'token'])
+      .nullable()
+      .meta(openApiMeta('Who revoked it. `token`: the token that created it.', null)),
+    revoker: z.string().nullable().meta(openApiMeta('Name of the member who revoked it.', null)),
+    replaced_by: z
+      .uuid()
+      .nullable()
+      .meta({ examples: [null] }),
+    parent: z
+      .object({ id: z.uuid(), name: z.string(), ended_at: instant.nullable() })
+      .nullable()
+      .meta(
+        openApiMeta(
+          'The token that created this one. When it ends, this one ends, too; until then, `ended_at` is null. Null if a member or the administrator created this one.',
+          { id: '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71', name: 'Deployment', ended_at: null },
+        ),
       ),
-    ),
-  issuer: z
-    .string()
-    .nullable()
-    .meta(openApiMeta('Name of the member who issued it; null for the administrator.', 'Ana Lima')),
-  exceeds_issuer: z
-    .boolean()
-    .meta(
-      openApiMeta('Whether it has a permission that the current role of its issuer lacks.', false),
-    ),
-})
+    issuer: z
+      .string()
+      .nullable()
+      .meta(
+        openApiMeta('Name of the member who issued it; null for the administrator.', 'Ana Lima'),
+      ),
+    exceeds_issuer: z
+      .boolean()
+      .meta(
+        openApiMeta(
+          'Whether it has a permission that the current role of its issuer lacks.',
+          false,
+        ),
+      ),
+  })
+  .meta({ id: 'Token' })
 export type TokenRow = z.infer<typeof Token>
 
-export const IssuedToken = Token.extend({ mode: z.enum(MODES) })
+export const IssuedToken = Token.extend({ mode: modeField })
 export type IssuedTokenRow = z.infer<typeof IssuedToken>
 
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
@@ -135,7 +151,11 @@ const RevokeRequest = z.object({
 export const revokeRequest = { test: RevokeRequest, live: RevokeRequest }
 
 const OVERLAP_RULE = `be one of ${OVERLAP_HOURS.join(', ')}`
+const OVERLAP_DESCRIPTION =
+  'Hours for which the old token stays valid beside the new one, so that every program can change to it. 0: it ends at once.'
 const RotateRequest = z.object({
-  overlap_hours: z.literal(OVERLAP_HOURS, must(OVERLAP_RULE)),
+  overlap_hours: z
+    .literal(OVERLAP_HOURS, must(OVERLAP_RULE))
+    .meta(openApiMeta(OVERLAP_DESCRIPTION, 24)),
 })
 export const rotateRequest = { test: RotateRequest, live: RotateRequest }

@@ -17,5 +17,5 @@ export const TokenIssued = z.object({
           'troco_test_3fK9xQ2mA…8XbT',
         ),
       ),
-  }),
+  }).meta({ id: 'IssuedToken' }),
 })

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
-import { MODES } from '#lib/base/mode.ts'
+import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
@@ -13,10 +12,14 @@ const END_TO_END_ID_DESCRIPTION =
 const OWNER_DOC_DESCRIPTION =
   'CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
+const WithdrawalStatus = z
+  .enum(WITHDRAWAL_STATUSES)
+  .meta({ id: 'WithdrawalStatus', ...openApiMeta(STATUS_DESCRIPTION, 'pending') })
+
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the withdrawal.', '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41')),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 5000)),
-  status: z.enum(WITHDRAWAL_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
+  status: WithdrawalStatus,
   pix_key_type: z
     .enum(PIX_KEY_TYPES)
     .meta(openApiMeta('Type as sent, or as inferred from the key.', 'email')),
@@ -33,9 +36,9 @@ export const WithdrawalCreated = z
 
 const detailFields = {
   ...createdFields,
-  status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'approved')),
+  status: WithdrawalStatus.meta({ examples: ['approved'] }),
   external_id: z.string().nullable().meta(openApiMeta('Your reference, or null.', 'payout-77')),
-  mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+  mode: modeField,
   webhook_url: z
     .string()
     .nullable()

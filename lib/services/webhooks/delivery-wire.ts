@@ -77,14 +77,13 @@ const deliveryFields = {
       ),
     ),
   url: z.string().meta(openApiMeta('URL to which the event is sent.', URL_EXAMPLE)),
-  status: z
-    .enum(DELIVERY_STATUSES)
-    .meta(
-      openApiMeta(
-        '`pending`: it will be sent, or sent again. `paused`: its endpoint is disabled. `exhausted`: all attempts failed. `stopped`: it will not be sent.',
-        'delivered',
-      ),
+  status: z.enum(DELIVERY_STATUSES).meta({
+    id: 'WebhookDeliveryStatus',
+    ...openApiMeta(
+      '`pending`: it will be sent, or sent again. `paused`: its endpoint is disabled. `exhausted`: all attempts failed. `stopped`: it will not be sent.',
+      'delivered',
     ),
+  }),
   is_under_way: z.boolean().meta(openApiMeta('Whether it is being sent right now.', false)),
   attempt_count: z.int().meta(openApiMeta('Number of attempts so far.', 1)),
   last_response_status: responseStatus,

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { instant, openApiMeta } from '#lib/base/fields.ts'
-import { MODES } from '#lib/base/mode.ts'
+import { instant, modeField, openApiMeta } from '#lib/base/fields.ts'
 import type { ResourceSerializers } from '#lib/services/webhooks/event-wire.ts'
 import { EVENT_TYPES, type EventType } from '#lib/services/webhooks/states.ts'
 
@@ -75,7 +74,7 @@ function eventSchema(type: EventType, shapes: Shapes) {
         ),
       type: z.literal(type),
       event: z.literal(eventName),
-      mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+      mode: modeField,
       sequence: z
         .int()
         .meta(

@@ -33,9 +33,10 @@ export const Endpoint = z
     full_documents: z
       .boolean()
       .meta(openApiMeta('Whether events contain payers’ CPFs and CNPJs in full.', false)),
-    status: z
-      .enum(['enabled', 'disabled'])
-      .meta(openApiMeta('While `disabled`, the deliveries of the endpoint wait.', 'enabled')),
+    status: z.enum(['enabled', 'disabled']).meta({
+      id: 'WebhookEndpointStatus',
+      ...openApiMeta('While `disabled`, the deliveries of the endpoint wait.', 'enabled'),
+    }),
     disabled_at: instant.nullable().meta(none('Time of disabling, or null.')),
     disabled_reason: z.string().nullable().meta(none('Reason for disabling, or null.')),
     disabled_code: z

@@ -1,6 +1,14 @@
 import * as z from 'zod'
-import { instant, listLimit, must, openApiMeta, pageOf, timeFilter } from '#lib/base/fields.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import {
+  instant,
+  listLimit,
+  modeField,
+  must,
+  openApiMeta,
+  pageOf,
+  timeFilter,
+} from '#lib/base/fields.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { maskPixKey, PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import type { StatementRange } from '#lib/services/ledger/statement.ts'
 import type { StatementRow } from '#lib/views/dashboard/schema.ts'
@@ -109,7 +117,7 @@ const balance = {
 }
 
 export const StatementPage = pageOf(StatementEntry, {
-  mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+  mode: modeField,
   time_zone: z
     .string()
     .meta(openApiMeta('Time zone of the account, in which days begin.', 'America/Sao_Paulo')),
@@ -172,7 +180,7 @@ export type BalanceDay = z.infer<typeof BalanceDay>
 export const BalanceHistory = z
   .object({
     data: z.array(BalanceDay).meta(openApiMeta('Newest day first.')),
-    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+    mode: modeField,
     time_zone: z
       .string()
       .meta(openApiMeta('Time zone of the account, in which days begin.', 'America/Sao_Paulo')),

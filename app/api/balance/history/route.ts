@@ -5,6 +5,7 @@ import { BalanceHistory, balanceQuery } from '#lib/views/dashboard/statement-wir
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listBalanceHistory',
   isCompressible: true,
   summary: 'List the balance of each day',
   description:

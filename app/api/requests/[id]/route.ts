@@ -5,6 +5,7 @@ import { RequestRead } from '#lib/views/dashboard/requests/schema.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getRequest',
   hasEtag: true,
   summary: 'Read an API request',
   description: 'Returns a request with its bodies, without personal data.',

@@ -8,6 +8,7 @@ import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  operationId: 'updateToken',
   effect: 'none',
   summary: 'Change the addresses from which a token may be used',
   description:

@@ -5,6 +5,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getCharge',
   isCompressible: true,
   summary: 'Read a charge',
   description: 'Returns the charge with its current status, by `transaction_id` or `external_id`.',

@@ -6,6 +6,7 @@ import { listDeliveriesByReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listDeliveries',
   isCompressible: true,
   summary: 'List deliveries',
   description: 'Returns the deliveries of the last 90 days, newest first.',

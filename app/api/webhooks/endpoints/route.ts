@@ -11,6 +11,7 @@ import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listEndpoints',
   summary: 'List endpoints',
   description: 'Returns all endpoints, with the success of their attempts, without secrets.',
   allow: 'webhooks:read',
@@ -22,6 +23,7 @@ export const GET = endpoint({
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'createEndpoint',
   effect: 'receiver',
   summary: 'Create an endpoint',
   description:

@@ -9,6 +9,7 @@ import {
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getWithdrawal',
   isCompressible: true,
   summary: 'Read a withdrawal',
   description: 'Returns the withdrawal with its current status, by `id` or `external_id`.',

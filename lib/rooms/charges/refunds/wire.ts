@@ -1,11 +1,14 @@
 import * as z from 'zod'
-import { instant, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
-import { MODES } from '#lib/base/mode.ts'
+import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `completed`: the payer has received it. `rejected`: it has returned to the balance.'
 const RETURN_ID_DESCRIPTION = 'Return id of the central bank, 32 characters, or null.'
+
+const RefundStatus = z
+  .enum(REFUND_STATUSES)
+  .meta({ id: 'RefundStatus', ...openApiMeta(STATUS_DESCRIPTION, 'pending') })
 
 const createdFields = {
   id: z.uuid().meta(openApiMeta('Id of the refund.', '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60')),
@@ -13,7 +16,7 @@ const createdFields = {
     .uuid()
     .meta(openApiMeta('Id of the refunded charge.', '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa')),
   amount: z.int().meta(openApiMeta('Amount, in cents.', 500)),
-  status: z.enum(REFUND_STATUSES).meta(openApiMeta(STATUS_DESCRIPTION, 'pending')),
+  status: RefundStatus,
   reason: z
     .string()
     .nullable()
@@ -28,8 +31,8 @@ export const RefundCreated = z
 export const RefundDetail = z
   .object({
     ...createdFields,
-    status: createdFields.status.meta(openApiMeta(STATUS_DESCRIPTION, 'completed')),
-    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+    status: RefundStatus.meta({ examples: ['completed'] }),
+    mode: modeField,
     rejection_reason: z
       .string()
       .nullable()

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { instant, listQuery, must, openApiMeta, pageOf } from '#lib/base/fields.ts'
+import { instant, listQuery, modeField, must, openApiMeta, pageOf } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { MODES } from '#lib/base/mode.ts'
 
 const ID = '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
@@ -48,7 +47,7 @@ const LoggedRequest = z
   .object({
     id: z.uuid().meta(openApiMeta('Id of the entry.', ID)),
     created_at: instant.meta(openApiMeta('Time of the response.', '2026-11-21T01:27:00.123000Z')),
-    mode: z.enum(MODES).meta(openApiMeta('Test or live mode.', 'test')),
+    mode: modeField,
     method: z.string().meta(openApiMeta('Method of the request.', 'POST')),
     path: z
       .string()

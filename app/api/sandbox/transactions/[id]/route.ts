@@ -7,6 +7,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'simulateCharge',
   effect: 'none',
   summary: 'Simulate the outcome of a charge',
   description:

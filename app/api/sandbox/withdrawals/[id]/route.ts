@@ -10,6 +10,7 @@ import {
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'simulateWithdrawal',
   effect: 'none',
   summary: 'Simulate the outcome of a withdrawal',
   description:

@@ -7,6 +7,7 @@ import { TokenRead } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'revokeToken',
   effect: 'none',
   summary: 'Revoke a token',
   description:

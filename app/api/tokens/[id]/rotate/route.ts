@@ -9,6 +9,7 @@ import { TokenIssued } from '#lib/rooms/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'rotateToken',
   effect: 'token_value',
   summary: 'Rotate a token',
   description:

@@ -6,6 +6,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'cancelCharge',
   effect: 'none',
   summary: 'Cancel a charge',
   description:

@@ -6,6 +6,7 @@ import { ChargeRead } from '#lib/rooms/charges/wire.ts'
 
 export const PUT = endpoint({
   method: 'PUT',
+  operationId: 'describeCharge',
   effect: 'none',
   summary: 'Change the description of a charge',
   description:

@@ -5,6 +5,7 @@ import { pngQuery, renderPng } from '#lib/views/payer/qr-image.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'drawChargePng',
   summary: 'Draw the QR code of a charge as PNG',
   description:
     'Returns the QR code of `br_code` as a square image, black on white, as long as the charge is `pending`.',

@@ -5,6 +5,7 @@ import { renderSvg } from '#lib/views/payer/qr-image.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'drawChargeSvg',
   summary: 'Draw the QR code of a charge as SVG',
   description:
     'Returns the QR code of `br_code` as an image of any size, as long as the charge is `pending`.',

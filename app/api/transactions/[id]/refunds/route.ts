@@ -9,6 +9,7 @@ import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charg
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'createRefund',
   effect: 'refund',
   summary: 'Refund a charge',
   description:
@@ -41,6 +42,7 @@ function createdResponse(refund: RefundRow) {
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'listRefunds',
   isCompressible: true,
   summary: 'List the refunds of a charge',
   description: 'Returns refunds of every status, newest first.',

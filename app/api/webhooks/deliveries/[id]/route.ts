@@ -4,6 +4,7 @@ import { DeliveryRead } from '#lib/services/webhooks/delivery-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getDelivery',
   isCompressible: true,
   hasEtag: true,
   summary: 'Read a delivery',

@@ -7,6 +7,7 @@ import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'resendFailedDeliveries',
   effect: 'none',
   summary: 'Resend failed deliveries',
   description:

@@ -7,6 +7,7 @@ import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getEndpoint',
   hasEtag: true,
   summary: 'Read an endpoint',
   description: 'Returns the endpoint without its secret.',
@@ -20,6 +21,7 @@ export const GET = endpoint({
 
 export const PATCH = endpoint({
   method: 'PATCH',
+  operationId: 'updateEndpoint',
   effect: 'receiver',
   summary: 'Change an endpoint',
   description:
@@ -40,6 +42,7 @@ export const PATCH = endpoint({
 
 export const DELETE = endpoint({
   method: 'DELETE',
+  operationId: 'deleteEndpoint',
   effect: 'none',
   summary: 'Delete an endpoint',
   description:

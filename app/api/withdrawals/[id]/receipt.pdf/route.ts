@@ -4,6 +4,7 @@ import { apiReceiptQuery, sendReceipt } from '#lib/views/dashboard/receipt-pdf.t
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'downloadWithdrawalReceipt',
   summary: 'Download the receipt of a withdrawal',
   description:
     'Returns the receipt from the dashboard as a PDF of one page. Its QR code opens a page on this server that verifies it. CPFs and CNPJs are masked. Available once the bank has paid the withdrawal; one that administrators ended has none.',

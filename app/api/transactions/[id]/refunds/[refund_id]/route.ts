@@ -6,6 +6,7 @@ import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',
+  operationId: 'getRefund',
   summary: 'Read a refund',
   description: 'Returns the refund with its current status.',
   allow: 'transactions:read',

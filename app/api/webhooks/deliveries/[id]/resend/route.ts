@@ -7,6 +7,7 @@ import { noFields } from '#lib/services/webhooks/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'resendDelivery',
   effect: 'none',
   summary: 'Resend a delivery',
   description:

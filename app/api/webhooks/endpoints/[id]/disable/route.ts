@@ -7,6 +7,7 @@ import { EndpointRead } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'disableEndpoint',
   effect: 'none',
   summary: 'Disable an endpoint',
   description: 'Its deliveries wait, and are not sent until it is enabled.',

@@ -7,6 +7,7 @@ import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'enableEndpoint',
   effect: 'none',
   summary: 'Enable an endpoint',
   description:

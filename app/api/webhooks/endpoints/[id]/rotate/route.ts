@@ -6,6 +6,7 @@ import { SecretShown } from '#lib/services/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'rotateEndpointSecret',
   effect: 'none',
   summary: 'Rotate the secret of an endpoint',
   description:

@@ -18,6 +18,7 @@ const sampleOf = eventSamples(
 
 export const POST = endpoint({
   method: 'POST',
+  operationId: 'testEndpoint',
   effect: 'none',
   summary: 'Send a test event',
   description:
