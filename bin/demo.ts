@@ -62,7 +62,7 @@ async function issueDemoToken(accountId: string): Promise<string> {
     accountId,
     mode: 'test' as const,
     name: 'Demo',
-    permissions: PERMISSIONS.filter(name => !/^(webhooks|tokens):/.test(name)),
+    permissions: [...PERMISSIONS],
   }
   const { token } = await issueToken(tokenOptions, { type: 'system' })
   return token

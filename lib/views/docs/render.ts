@@ -1,7 +1,13 @@
 import { Marked, type Token, type Tokens } from 'marked'
 import { Html, html } from '#lib/base/html.ts'
 import { LANGUAGE_NAMES, languageOf, nextLocale } from '#lib/base/locale.ts'
-import { addressOf, type DocsPage, type DocsSite, groupPages } from '#lib/views/docs/site.ts'
+import {
+  addressOf,
+  type DocsPage,
+  type DocsSite,
+  groupPages,
+  markdownAddressOf,
+} from '#lib/views/docs/site.ts'
 
 export interface Assets {
   style: string
@@ -35,7 +41,7 @@ export function renderPage(site: DocsSite, page: DocsPage, assets: Assets): stri
 <link rel="icon" href="/icon.svg">
 <link rel="preload" href="${assets.font}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${assets.style}">
-<link rel="alternate" type="text/markdown" href="${markdownAddress(site, page)}">
+<link rel="alternate" type="text/markdown" href="${markdownAddressOf(site, page)}">
 <script src="${assets.reader}"></script>
 </head>
 <body data-copy="${words.copy}" data-copied="${words.copied}">
@@ -48,16 +54,12 @@ ${renderHeader(site, page)}
 <article>${body(page.head)}</article>
 ${page.aside && html`<aside>${body(page.aside)}${page.operation ? renderTrial(site, page, assets) : ''}</aside>`}
 ${page.rest && html`<article>${body(page.rest)}</article>`}
-<p class="source"><a href="${markdownAddress(site, page)}">${words.markdown}</a></p>
+<p class="source"><a href="${markdownAddressOf(site, page)}">${words.markdown}</a></p>
 </main>
 </div>
 </body>
 </html>
 `.text
-}
-
-function markdownAddress(site: DocsSite, page: DocsPage): string {
-  return `${page.slug ? addressOf(site, page) : `${site.base}/index`}.md`
 }
 
 const MARK = new Html(

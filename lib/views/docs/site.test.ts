@@ -216,7 +216,7 @@ test('a page is Markdown as well, with addresses that lead to Markdown', () => {
 test('llms.txt lists every page of every language once, and nothing else', () => {
   const listed = [...llmsText(sites).matchAll(/\]\((\S+)\)/g)].map(([, address]) => address)
   const pages = sites.flatMap(site =>
-    site.pages.map(({ slug }) => `${site.origin}${site.base}/${slug || 'index'}.md`),
+    site.pages.map(({ slug }) => `${site.origin}${site.base}${slug && `/${slug}`}.md`),
   )
   expect(listed.toSorted()).toEqual(pages.toSorted())
 })
@@ -230,10 +230,7 @@ test('no page shows a value that is missing', () => {
 test('every link of a page in Markdown leads to a page or a file of this server', () => {
   const pages = sites.flatMap(site => site.pages.map(page => ({ site, page })))
   const known = new Set(
-    pages.flatMap(({ site, page }) => [
-      addressOf(site, page),
-      `${site.base}/${page.slug || 'index'}.md`,
-    ]),
+    pages.flatMap(({ site, page }) => [addressOf(site, page), `${addressOf(site, page)}.md`]),
   )
   for (const file of ['/api/openapi.json', '/api/openapi-3.0.json', '/docs/postman.json'])
     known.add(file)

@@ -132,6 +132,10 @@ export function addressOf({ base }: DocsSite, { slug }: DocsPage): string {
   return slug ? `${base}/${slug}` : base
 }
 
+export function markdownAddressOf(site: DocsSite, page: DocsPage): string {
+  return `${addressOf(site, page)}.md`
+}
+
 /** Groups of pages, in order. */
 export function groupPages({ pages }: DocsSite): Map<string, DocsPage[]> {
   const groups = new Map<string, DocsPage[]>()
@@ -155,8 +159,7 @@ export function llmsText(sites: DocsSite[]): string {
         `## ${group} (${languageOf(site.locale)})`,
         pages
           .map(page => {
-            const address = `${site.origin}${addressOf(site, page)}`
-            return `- [${page.title}](${page.slug ? address : `${address}/index`}.md)`
+            return `- [${page.title}](${site.origin}${markdownAddressOf(site, page)})`
           })
           .join('\n'),
       ),
