@@ -400,7 +400,7 @@ test('a file with SQL about people and about money is found', () => {
 })
 
 test('a foreign write, a vague name, a long file and a forbidden pattern are found', () => {
-  const long = 'const line = 1\n'.repeat(201)
+  const long = 'const line = 1\n'.repeat(LINES_MAX.file + 1)
   const writing = (path: string) => findViolations([{ path, text: 'INSERT INTO charges (id)' }])
   expect(writing('lib/rooms/charges/insert.ts')).toEqual([])
   expect(writing('lib/rooms/withdrawals/insert.ts')).toHaveLength(1)
@@ -409,10 +409,10 @@ test('a foreign write, a vague name, a long file and a forbidden pattern are fou
   expect(findViolations([byModel])).toHaveLength(1)
   expect(findViolations([{ path: 'lib/rooms/charges/utils.ts', text: '' }])).toHaveLength(1)
   expect(findViolations([{ path: 'lib/rooms/charges/create.ts', text: long }])[0]).toContain(
-    'at most 80',
+    `at most ${LINES_MAX.verb}`,
   )
   expect(findViolations([{ path: 'app/api/account/route.ts', text: long }])[0]).toContain(
-    'at most 30',
+    `at most ${LINES_MAX.route}`,
   )
   const excused = `// ${EXCEPTION_PREFIX} one list\n${long}`
   expect(findViolations([{ path: 'lib/base/db/x.ts', text: excused }])).toEqual([])
