@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
-import { readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
+import { expireBanks } from '#lib/services/gateway/choose.ts'
+import { readNoticeAddress, restrictNotices } from '#lib/services/gateway/notice-address.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, replaceBank } from '#lib/testing/connection.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -32,4 +34,26 @@ test('a notice is acknowledged only if the connection can be opened', async () =
   expect(await notify()).toBe(503)
   replaceBank(id, bank)
   expect(await notify()).toBe(200)
+})
+
+test('a connection that requires a certificate refuses every notice once the setting of its header is gone', async () => {
+  const id = await addConnection(new StubBank())
+  const { pathname } = new URL(await readNoticeAddress(id))
+  const { port } = server.address() as AddressInfo
+  const notify = async (headers: Record<string, string>) => {
+    const url = `http://127.0.0.1:${port}${pathname}`
+    const options = { method: 'POST', body: '{"pix":[]}' }
+    return (await fetch(url, { ...options, headers: { connection: 'close', ...headers } })).status
+  }
+  const verified = { 'x-client-verify': 'SUCCESS' }
+  const statuses = async () => [await notify({}), await notify(verified)]
+  supplyEnv({ TRUST_PROXY: '1', CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify' })
+  await restrictNotices(id, { isCertificateRequired: true }, { type: 'system' })
+  expireBanks()
+  expect(await statuses()).toEqual([403, 200])
+  supplyEnv({ CLIENT_CERTIFICATE_HEADER: '' })
+  expect(await statuses()).toEqual([403, 403])
+  supplyEnv({ TRUST_PROXY: '0', CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify' })
+  expect(await statuses()).toEqual([403, 403])
+  supplyEnv({ CLIENT_CERTIFICATE_HEADER: '' })
 })

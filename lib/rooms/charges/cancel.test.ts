@@ -247,6 +247,18 @@ describe('at a bank', () => {
     expect(await findCharge(merchant.id, 'live', id)).toMatchObject({ status: 'pending' })
   })
 
+  test('one that the bank does not have stays pending while a call to create it is running', async () => {
+    const { bank, id, txid, cancel, find } = await openAtBank()
+    bank.charges.delete(txid)
+    // As the journal is while another process repeats the creation.
+    await db().gatewayCall.updateMany({
+      where: { subjectId: id, operation: 'createCharge' },
+      data: { outcome: null, finishedAt: null },
+    })
+    await expect(cancel()).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(await find()).toMatchObject({ status: 'pending' })
+  })
+
   test.each(['events', 'audit_log'])(
     'after a crash at %s, between the removal and the end, a repeated call ends it',
     async table => {

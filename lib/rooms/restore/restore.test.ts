@@ -108,6 +108,26 @@ describe('beginning', () => {
     expect(await isMoneyOutClosed(connectionId)).toBe(true)
   })
 
+  test('reads the lists of banks from before the last sign of a worker, if the point is named too late', async () => {
+    const sinceOf = async (at: Date) => {
+      await beginRestore(at, COMMAND_LINE)
+      const restored = { restore: { restoredTo: at } }
+      const where = { connectionId, ...restored }
+      return (await db().restoreClosure.findFirstOrThrow({ where })).since
+    }
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+    const beforeOf = (at: Date) => new Date(at.getTime() - 10 * 60_000)
+    const lastBeat = minutesAgo(90)
+    const beats = [lastBeat, minutesAgo(200)].map(beatAt => ({ beatAt, id: newId() }))
+    await db().workerHeartbeat.createMany({
+      data: beats.map(beat => ({ ...beat, host: 'worker', pid: 1 })),
+    })
+    const [late, early] = [minutesAgo(1), minutesAgo(120)]
+    expect(await sinceOf(late)).toEqual(beforeOf(lastBeat))
+    expect(await sinceOf(early)).toEqual(beforeOf(early))
+    await db().workerHeartbeat.deleteMany()
+  })
+
   test('leaves nothing half written if it dies on the way', async () => {
     await runAsOwner(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'dies'; END $$;

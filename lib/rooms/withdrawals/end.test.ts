@@ -363,20 +363,23 @@ describe('while an end is proposed', () => {
     },
   )
 
-  test('it ends as not sent only once no attempt can still arrive at the bank', async () => {
-    const { id } = await withdrawInSilence(merchant, AMOUNT)
-    const call = await db().gatewayCall.findFirstOrThrow({ where: { subjectId: id } })
-    const last = { ...call, id: newId(), request: {}, response: undefined }
-    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
-    await db().gatewayCall.create({ data: { ...last, createdAt: at(9) } })
-    await propose(id, 'not_sent')
-    await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
-    expect((await stateOf(id)).status).toBe('pending')
-    expect(await movementsOf(id)).toEqual(['withdrawal_held'])
-    await db().gatewayCall.update({ where: { id: last.id }, data: { createdAt: at(10.1) } })
-    await confirm(id)
-    expect((await stateOf(id)).status).toBe('rejected')
-  })
+  test.each(['unknown', null])(
+    'it ends as not sent only once no attempt with the outcome %s can still arrive at the bank',
+    async outcome => {
+      const { id } = await withdrawInSilence(merchant, AMOUNT)
+      const call = await db().gatewayCall.findFirstOrThrow({ where: { subjectId: id } })
+      const last = { ...call, id: newId(), request: {}, response: undefined, outcome }
+      const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+      await db().gatewayCall.create({ data: { ...last, createdAt: at(9) } })
+      await propose(id, 'not_sent')
+      await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
+      expect((await stateOf(id)).status).toBe('pending')
+      expect(await movementsOf(id)).toEqual(['withdrawal_held'])
+      await db().gatewayCall.update({ where: { id: last.id }, data: { createdAt: at(10.1) } })
+      await confirm(id)
+      expect((await stateOf(id)).status).toBe('rejected')
+    },
+  )
 })
 
 describe('the command line', () => {

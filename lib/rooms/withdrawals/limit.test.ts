@@ -14,6 +14,7 @@ import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -245,6 +246,25 @@ describe('the limits of a connection', () => {
     for (const reason of refused) expect(reason).toMatchObject(limitError(limit))
     for (const { id } of merchants) await expectBalancedLedger(id)
     await withdraw(merchants[0] as Account, 10_000, DAY_ENDS, by)
+  })
+
+  test('per day: of two accounts whose requests meet, the second sees what the first has taken', async () => {
+    const merchants = await Promise.all([makeLimitedMerchant({}), makeLimitedMerchant({})])
+    const by = await limitedConnection({ payout_day_max: 10_000 })
+    await withClient(async client => {
+      await client.query('BEGIN')
+      await client.query('SELECT FROM connections WHERE id = $1 FOR NO KEY UPDATE', [by.through])
+      const requests = merchants.map(merchant => withdraw(merchant, 6_000, EVENING, by))
+      const outcomes = Promise.allSettled(requests)
+      // Both have written their withdrawal, and wait to read what the other has.
+      const waiting = `SELECT FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database()`
+      await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(2)
+      await client.query('COMMIT')
+      const refused = (await outcomes).flatMap(one => ('reason' in one ? [one.reason] : []))
+      expect(refused).toMatchObject([limitError({ name: 'connection_day' })])
+    })
+    for (const { id } of merchants) await expectBalancedLedger(id)
   })
 
   test('are set one by one, removed by null, and audited with what changed', async () => {

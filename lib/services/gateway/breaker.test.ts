@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { Breaker } from '#lib/services/gateway/breaker.ts'
@@ -58,6 +58,27 @@ describe('a connection', () => {
       await Promise.all(Array.from({ length: 8 }, record))
       expect(await breaker.restMs(id)).toBeGreaterThan(0)
     }
+  })
+
+  test('rests although the response about an older state comes later', async () => {
+    const breaker = new Breaker(60_000)
+    await breaker.admit(connectionId)
+    const failing = { connectionId, operation: 'sendPayout', probe: null, failuresMax: 2 }
+    const query = db().$queryRaw.bind(db())
+    const held = Promise.withResolvers<void>()
+    const first = Promise.withResolvers<unknown>()
+    vi.spyOn(db(), '$queryRaw').mockImplementationOnce(((...parts: Parameters<typeof query>) => {
+      const rows = query(...parts)
+      first.resolve(rows)
+      return held.promise.then(() => rows)
+    }) as never)
+    const older = breaker.record(failing, LOST)
+    await first.promise
+    await breaker.record(failing, LOST)
+    held.resolve()
+    await older
+    expect(await breaker.restMs(connectionId)).toBeGreaterThan(0)
+    vi.restoreAllMocks()
   })
 
   test('rests in all processes after five failed calls in a row, of any of them', async () => {

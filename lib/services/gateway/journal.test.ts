@@ -211,6 +211,18 @@ describe('the journal contains no payer data', () => {
     ])
   })
 
+  test("the document of a key's owner is hidden where the bank repeats it", async () => {
+    const order = subject()
+    const bank = new StubBank()
+    bank.sendPayout = async sent => ({
+      ...{ outcome: 'rejected', ...REFUSAL, bankText: `${sent.ownerDoc} does not own the key` },
+    })
+    await withJournal(bank, [order]).sendPayout({ ...payout(order.id), ownerDoc: '52998224725' })
+    const [call] = await callsOf(order.id)
+    expect(call?.response).toMatchObject({ bankText: '***.982.247-** does not own the key' })
+    expect(JSON.stringify([call?.request, call?.response])).not.toContain('52998224725')
+  })
+
   test('a private text changes no field but the texts of the bank', async () => {
     const order = subject()
     const bank = new StubBank()

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SENT_PAYOUTS } from '#lib/services/gateway/efi/payouts.ts'
 import { readBalance, readPayout } from '#lib/services/gateway/efi/read.ts'
 
 const AT = '2026-11-20T12:00:00.000Z'
@@ -70,4 +71,18 @@ test.each<[unknown, number | null]>([
   ['1e3', null],
 ])('a balance of %j is %j', (saldo, cents) => {
   expect(readBalance({ saldo })).toBe(cents)
+})
+
+test.each<[string, number]>([
+  ['REALIZADO', 1],
+  ['EM_PROCESSAMENTO', 0],
+  ['NAO_REALIZADO', 0],
+  ['A_NEW_STATUS', 0],
+])('a payout with the status %s counts as sent %i times', (status, count) => {
+  const payout = {
+    ...{ idEnvio: 'a'.repeat(32), valor: '10.00', status, favorecido: { chave: 'a@b.co' } },
+    ...{ endToEndId: `E${'1'.repeat(31)}`, horario: { solicitacao: AT } },
+  }
+  const { items, unreadable } = SENT_PAYOUTS.read({ pix: [payout] })
+  expect([items.length, unreadable]).toEqual([count, 0])
 })
