@@ -19,6 +19,8 @@ export interface IdempotentRequest {
   isResumed: boolean
   /** Number of this process in the key while it is locked; null if others do not see the process. */
   lockedBy: number | null
+  /** End of the lock that this request took, as the database wrote it: another end is another lock. */
+  lockedUntil?: string
 }
 
 /**
@@ -51,27 +53,39 @@ export function keyCondition(once: IdempotentRequest): Prisma.Sql {
     AND path = ${once.path} AND key = ${once.key}`
 }
 
-/** Locks the key of a request that stores its whole response when its work is done. */
-export async function claimKey(once: IdempotentRequest): Promise<void> {
+/**
+ * Locks the key of a request that stores its whole response when its work is done. Returns the request
+ * with its lock.
+ */
+export async function claimKey(once: IdempotentRequest): Promise<IdempotentRequest> {
   const key = storeKeySql(once, true)
-  if (key) await db().$executeRaw(key)
+  if (!key) return once
+  const [lock] = await db().$queryRaw<Lock[]>`${key} RETURNING ${LOCK}`
+  return { ...once, ...lock }
 }
+
+type Lock = Pick<Required<IdempotentRequest>, 'lockedUntil'>
+const LOCK = Prisma.sql`locked_until::text AS "lockedUntil"`
 
 export async function completeKey(once: IdempotentRequest, answer: string): Promise<void> {
   await db().$executeRaw`
     UPDATE idempotency_keys SET status = 200, answer = ${answer}, locked_until = NULL
-    WHERE ${ownCondition(once)}`
+    WHERE ${ownKeyCondition(once)}`
 }
 
 /** Deletes the key of a request that failed. */
 export async function releaseKey(once: IdempotentRequest): Promise<void> {
   await db().$executeRaw`
-    DELETE FROM idempotency_keys WHERE ${ownCondition(once)} AND answer IS NULL`
+    DELETE FROM idempotency_keys WHERE ${ownKeyCondition(once)} AND answer IS NULL`
 }
 
-/** Condition: no other process has taken the key over. */
-function ownCondition(once: IdempotentRequest): Prisma.Sql {
-  return Prisma.sql`${keyCondition(once)} AND locked_by IS NOT DISTINCT FROM ${once.lockedBy}::integer`
+/** Condition: no other process, nor a later request of this one, has taken the key over. */
+export function ownKeyCondition(once: IdempotentRequest): Prisma.Sql {
+  const { lockedBy, lockedUntil } = once
+  const isOwn = Prisma.sql`${keyCondition(once)} AND locked_by IS NOT DISTINCT FROM ${lockedBy}::integer`
+  return lockedUntil === undefined
+    ? isOwn
+    : Prisma.sql`${isOwn} AND locked_until = ${lockedUntil}::timestamptz`
 }
 
 export interface StoredKey {
@@ -96,11 +110,12 @@ export async function findStoredKey(once: IdempotentRequest): Promise<StoredKey 
   return null
 }
 
-/** Claims a key whose process died. Of several concurrent retries, one claims the key. */
-export async function reclaimKey(once: IdempotentRequest): Promise<boolean> {
-  const updated = await db().$executeRaw`
+/** Claims a key whose process died. Of several concurrent retries, one claims the key, others get null. */
+export async function reclaimKey(once: IdempotentRequest): Promise<IdempotentRequest | null> {
+  const [lock] = await db().$queryRaw<Lock[]>`
     UPDATE idempotency_keys SET locked_until = ${lockedUntilSql}, locked_by = ${once.lockedBy}::integer
     WHERE ${keyCondition(once)} AND locked_until IS NOT NULL
-      AND (locked_until <= now() OR ${IS_ORPHANED})`
-  return updated === 1
+      AND (locked_until <= now() OR ${IS_ORPHANED})
+    RETURNING ${LOCK}`
+  return lock ? { ...once, ...lock } : null
 }

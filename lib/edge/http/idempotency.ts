@@ -124,8 +124,7 @@ async function tryRun(
   handler: Handler,
 ): Promise<HttpResponse | null> {
   try {
-    if (!rule.rebuild) await claimKey(once)
-    return await runHandler(once, rule, handler)
+    return await runHandler(rule.rebuild ? once : await claimKey(once), rule, handler)
   } catch (error) {
     const isDuplicate = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
     if (!isDuplicate && !isTrocoError(error)) throw error
@@ -168,10 +167,8 @@ async function replayOrResume(
   if (stored.state !== 'done') {
     // Its connection to the database may only have been interrupted.
     if (stored.state === 'orphaned') await sleep(RETURN_MAX_MS)
-    const isReclaimed = await reclaimKey(once)
-    return isReclaimed
-      ? runHandler({ ...once, id: stored.id, isResumed: true }, rule, handler)
-      : null
+    const reclaimed = await reclaimKey(once)
+    return reclaimed && runHandler({ ...reclaimed, id: stored.id, isResumed: true }, rule, handler)
   }
   const call = { account: once.accountId, mode: once.mode, ...rule.replay }
   const text = stored.answer ?? JSON.stringify(await rule.rebuild?.(call, stored.id))

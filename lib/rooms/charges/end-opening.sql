@@ -11,7 +11,8 @@ DELETE FROM charges
 WHERE account_id = $1::uuid AND id = $2::uuid AND status = 'opening';
 
 DELETE FROM idempotency_keys
-WHERE account_id = $1::uuid AND mode = $2 AND path = $3 AND key = $4;
+WHERE account_id = $1::uuid AND mode = $2 AND path = $3 AND key = $4
+    AND locked_by IS NOT DISTINCT FROM $5::integer;
 
 -- an opening that the bank may have, with an Idempotency-Key
 UPDATE charges
@@ -27,4 +28,5 @@ VALUES ($1::uuid, $2::uuid, $3, $4::uuid, $5, $6::bigint, $7, $8, $9, $10, $11, 
 
 UPDATE idempotency_keys
 SET locked_until = now()
-WHERE account_id = $1::uuid AND mode = $2 AND path = $3 AND key = $4;
+WHERE account_id = $1::uuid AND mode = $2 AND path = $3 AND key = $4
+    AND locked_by IS NOT DISTINCT FROM $5::integer;

@@ -1,6 +1,6 @@
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { keyCondition } from '#lib/base/db/idempotency.ts'
+import { ownKeyCondition } from '#lib/base/db/idempotency.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { insertCharge, type NewCharge, openingEndSql } from '#lib/rooms/charges/insert.ts'
 import { postponeCharges, RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
@@ -72,8 +72,8 @@ export async function undoOpening(
   if (!once) return
   if (isKeyKept) {
     await db().$executeRaw`
-      UPDATE idempotency_keys SET locked_until = now() WHERE ${keyCondition(once)}`
-  } else await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${keyCondition(once)}`
+      UPDATE idempotency_keys SET locked_until = now() WHERE ${ownKeyCondition(once)}`
+  } else await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${ownKeyCondition(once)}`
 }
 
 /** The worker may have deleted the row, or found the charge paid. */

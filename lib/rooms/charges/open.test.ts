@@ -112,7 +112,10 @@ function makeIdempotentRequest(): IdempotentRequest {
 const rowsOf = (id: string) =>
   db().charge.findMany({ where: { id }, select: { status: true, externalId: true } })
 const keysOf = ({ key }: IdempotentRequest) =>
-  db().idempotencyKey.findMany({ where: { key }, select: { lockedUntil: true, resourceId: true } })
+  db().idempotencyKey.findMany({
+    where: { key },
+    select: { lockedUntil: true, lockedBy: true, resourceId: true },
+  })
 const makeDue = (id: string) =>
   db().$executeRaw`UPDATE charges SET due_at = now() WHERE id = ${id}::uuid`
 
@@ -331,6 +334,25 @@ describe('while the connection rests', () => {
     const resumed = { ...own, once: { ...once, isResumed: true } }
     expect(await openAtBank(bank, resumed)).toMatchObject({ id: charge.id, status: 'pending' })
   })
+
+  test.each<[string, GatewayResult<never>]>([
+    ['refused', { outcome: 'rejected', field: 'amount', ...REFUSAL }],
+    ['without an answer', { outcome: 'retryable', reason: 'down' }],
+  ])(
+    'a key is not released by a request whose key was taken over, if that is %s',
+    async (_, result) => {
+      const once = { ...makeIdempotentRequest(), lockedBy: 7 }
+      const bank = new StubBank()
+      bank.createCharge = async () => {
+        await db().idempotencyKey.updateMany({ where: { key: once.key }, data: { lockedBy: 8 } })
+        return result
+      }
+      await expect(openAtBank(bank, makeNewCharge({ once }))).rejects.toThrow()
+      const [key] = await keysOf(once)
+      expect(key?.lockedBy).toBe(8)
+      expect(key?.lockedUntil?.getTime()).toBeGreaterThan(Date.now())
+    },
+  )
 
   test('after failed calls, charges at other connections are created', async () => {
     const bank = new StubBank()
@@ -553,21 +575,29 @@ describe('a request that is repeated after the account was assigned another conn
   })
 })
 
-test('an opening that the bank does not know stays while the call may still arrive there', async () => {
-  const charge = makeNewCharge()
-  const bank = new StubBank()
-  bank.createCharge = async () => LOST
-  await expectUnavailable(openAtBank(bank, charge))
-  await makeDue(charge.id)
-  await expireWith(bank)
-  expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
-  await db().$executeRaw`
+test.each(['has no response', 'is still running'])(
+  'an opening that the bank does not know stays while the call %s and may still arrive there',
+  async state => {
+    const charge = makeNewCharge()
+    const bank = new StubBank()
+    bank.createCharge = async () => LOST
+    await expectUnavailable(openAtBank(bank, charge))
+    if (state === 'is still running')
+      await db().gatewayCall.updateMany({
+        where: { subjectId: charge.id, operation: 'createCharge' },
+        data: { outcome: null, finishedAt: null },
+      })
+    await makeDue(charge.id)
+    await expireWith(bank)
+    expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
+    await db().$executeRaw`
     UPDATE gateway_calls SET created_at = created_at - interval '10 minutes'
     WHERE subject_id = ${charge.id}::uuid`
-  await makeDue(charge.id)
-  await expireWith(bank)
-  expect(await rowsOf(charge.id)).toEqual([])
-})
+    await makeDue(charge.id)
+    await expireWith(bank)
+    expect(await rowsOf(charge.id)).toEqual([])
+  },
+)
 
 test('all calls of a creation together end in time, each with its connection', async () => {
   const bank = new StubBank()
