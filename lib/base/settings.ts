@@ -72,7 +72,7 @@ const schema = z.object({
     })
     .optional()
     .describe(
-      'mail server, such as smtps://user:password@mail.example.com; without it, mails go to the log locally and are not sent in production',
+      'mail server, such as smtps://user:password@mail.example.com; with smtp://, one on another machine must offer STARTTLS; without it, mails go to the log locally and are not sent in production',
     ),
   MAIL_FROM: z
     .string()

@@ -24,15 +24,15 @@ interface MailServer {
   close: () => Promise<void>
 }
 
-/** Opens a mail server that requires TLS and a password. */
-export async function openMailServer(port = 0): Promise<MailServer> {
+/** Opens a mail server that requires TLS and a password; if `isPlain`, one that knows neither. */
+export async function openMailServer(port = 0, isPlain = false): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const { cert, key } = makeCertificate(['127.0.0.1'])
   let handle = async (_mail: ReceivedMail) => {}
   const server = new SMTPServer({
     cert,
     key,
-    disabledCommands: [],
+    disabledCommands: isPlain ? ['STARTTLS', 'AUTH'] : [],
     onAuth({ username, password, method }, _session, done) {
       const isKnown = username === MAIL_LOGIN.user && password === MAIL_LOGIN.password
       done(isKnown ? null : new Error(`Nobody is let in by ${method}`), { user: username })
@@ -42,7 +42,7 @@ export async function openMailServer(port = 0): Promise<MailServer> {
       for await (const chunk of stream) chunks.push(chunk as Buffer)
       const to = envelope.rcptTo.map(({ address }) => address)
       const mail = { to, ...parseMail(Buffer.concat(chunks).toString('latin1')) }
-      if (!secure) return done(new Error('This came over a line that others can read'))
+      if (!secure && !isPlain) return done(new Error('This came over a line that others can read'))
       received.push(mail)
       await handle(mail).then(() => done(), done)
     },

@@ -206,6 +206,8 @@ async function runEndpoint(
   }
   const keyed = { incoming, caller, rule, allow: declared.allow, content, mask }
   const response = await runOncePerKey(keyed, handle)
+  // The wait for a request with the same key may have been long, and its response shows what it did.
+  if ('idempotent-replayed' in response.headers) await check.read()
   if (isWhole) response.headers['preference-applied'] = 'return=representation'
   return response
 }

@@ -120,6 +120,25 @@ test('a server with an untrusted certificate receives neither password nor mail'
   expect(await findMails()).toMatchObject([{ attempts: 1, failedAt: null }])
 })
 
+test('a server on another machine that offers no STARTTLS receives no mail, one on this machine does', async () => {
+  const plain = await openMailServer(0, true)
+  const { port } = new URL(plain.url)
+  // An address that leads to this machine, but is not one of those that mean it.
+  for (const login of ['', 'troco:password@']) {
+    supplyEnv({ SMTP_URL: `smtp://${login}0.0.0.0:${port}` })
+    await queue()
+    await sendDueMails()
+    expect(plain.received).toEqual([])
+    expect(await findMails()).toMatchObject([{ attempts: 1, failedAt: null }])
+    await db().mail.deleteMany()
+  }
+  supplyEnv({ SMTP_URL: `smtp://127.0.0.1:${port}` })
+  await queue()
+  await sendDueMails()
+  expect(plain.received).toHaveLength(1)
+  await plain.close()
+})
+
 test('after a worker is killed while sending, the mail is sent once more', async () => {
   await queue()
   const reached = new Promise<void>(resolve =>
