@@ -238,6 +238,20 @@ describe('an invitation', () => {
     expect(await roleOf(invited.id)).toBeUndefined()
   })
 
+  test('that was accepted cannot be revoked', async () => {
+    const invited = await signInStranger()
+    const { id, link } = (await invite(invited.email)).body.data
+    await join(secretOf(link), invited)
+    const response = await callApi('DELETE', `invitations/${id}`, owner)
+    expect(refusal(response).slice(0, 3)).toMatchObject([
+      ...[404, expect.any(String), 'invitation_not_found'],
+    ])
+    expect(await db().invitation.findUniqueOrThrow({ where: { id } })).toMatchObject({
+      ...{ acceptedAt: expect.any(Date), revokedAt: null },
+    })
+    expect(await listAuditRecords('invitation.revoked')).toEqual([])
+  })
+
   test('of one account opens no other account and cannot be changed from there', async () => {
     const invited = await signInStranger()
     const { id, link } = (await invite(invited.email, 'owner')).body.data
@@ -305,6 +319,26 @@ describe('leaving and removal', () => {
     expect(await readMailsTo(leaver.email)).toEqual([])
     expect((await callApi('DELETE', `members/${removed.id}`, owner)).status).toBe(404)
     expect((await callApi('DELETE', 'members/nobody', owner)).status).toBe(404)
+  })
+
+  test.each(['removed', 'left'])('end the open invitations of an owner who was %s', async how => {
+    const second = await signInMember('owner')
+    const [early, late] = [await signInStranger(), await signInStranger()]
+    const secretFor = async ({ email }: Person) =>
+      secretOf((await invite(email, 'owner', second)).body.data.link)
+    await join(await secretFor(early), early)
+    const secret = await secretFor(late)
+    const ended =
+      how === 'removed'
+        ? await callApi('DELETE', `members/${second.id}`, owner)
+        : await callApi('POST', 'members/leave', second)
+    expect(ended.status).toBe(200)
+    const response = await join(secret, late)
+    expect(refusal(response).slice(0, 3)).toMatchObject([
+      ...[409, expect.any(String), 'invitation_ended'],
+    ])
+    expect(await roleOf(late.id)).toBeUndefined()
+    expect(await roleOf(early.id)).toBe('owner')
   })
 
   test('are refused for the last owner, and so is a change of role', async () => {
@@ -381,6 +415,14 @@ describe('an account', () => {
     const foreign = { ...pageHeaders(owner.secret, merchant.id), origin: 'https://evil.example' }
     const response = await call(api.url, 'POST', '/dashboard/members/leave', { headers: foreign })
     expect(response.headers.get('x-error-code')).toBe('cross_origin')
+  })
+
+  test('that is suspended mails its owners, but none who is disabled', async () => {
+    const disabled = await signInMember('owner')
+    await db().user.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } })
+    await suspendAccount(merchant.id, 'test', { type: 'system' })
+    expect(await readMailsTo(owner.email)).toHaveLength(1)
+    expect(await readMailsTo(disabled.email)).toEqual([])
   })
 
   test('without live mode has its members there too; a change needs a recent proof of identity', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { checkAuditLog, verifyAuditLog } from '#lib/base/audit/check.ts'
 import { type AuditFlaw, describeFlaw, encodeFlaw } from '#lib/base/audit/flaws.ts'
@@ -318,3 +319,56 @@ test('the daily check stores what is wrong and continues after its time limit', 
   const flaw: AuditFlaw = { code: 'link_changed', params: { record: ids[2] ?? '' } }
   expect(await stored()).toMatchObject({ wrong: encodeFlaw(flaw) })
 })
+
+test('a check that has ended begins anew the next time, also after it was stopped half way', async () => {
+  const LINKS_OF_PAGE = 1_000
+  await transaction(async tx => {
+    const entry = {
+      actor: { type: 'system' },
+      accountId: chain,
+      action: 'account.updated',
+    } as const
+    for (let nth = 0; nth < LINKS_OF_PAGE; nth++) await recordAudit(tx, entry)
+  })
+  await linkAll()
+  await db().$executeRaw`
+    UPDATE audit_chains SET checked_at = now() + interval '1 hour' * (random() - 1)`
+  while ((await checkAuditLog()) > 0);
+  const makeDue = () =>
+    db().$executeRaw`UPDATE audit_chains SET checked_at = NULL WHERE chain = ${chain}::uuid`
+  const stored = () => db().auditChain.findUniqueOrThrow({ where: { chain } })
+  await makeDue()
+  await stopAfterOnePage()
+  expect((await stored()).checkedAt).toBeNull()
+  expect(await checkAuditLog()).toBe(1)
+  expect((await stored()).wrong).toBeNull()
+  const signature = Prisma.sql`mac = substr(sha256(mac), 1, 31) || '\\x00'::bytea`
+  await asOwner(Prisma.sql`UPDATE audit_links SET ${signature} WHERE record_id = ${ids[2]}::uuid`)
+  await makeDue()
+  expect(await checkAuditLog()).toBe(1)
+  const flaw: AuditFlaw = { code: 'link_changed', params: { record: ids[2] ?? '' } }
+  expect(await stored()).toMatchObject({ wrong: encodeFlaw(flaw) })
+})
+
+/** Has a check wait for the records of its first page until its time is over. */
+async function stopAfterOnePage(): Promise<void> {
+  const LIMIT_MS = 700
+  for (let isHeld = false; !isHeld; ) {
+    // On a busy machine, the time may be over before the page is read: then once more.
+    const [check] = await transaction(async tx => {
+      await tx.$executeRaw`LOCK TABLE audit_log IN ACCESS EXCLUSIVE MODE`
+      let isOver = false
+      const running = checkAuditLog(LIMIT_MS).finally(() => {
+        isOver = true
+      })
+      while (!isOver && !isHeld) {
+        const waiting = await tx.$queryRaw<unknown[]>`
+          SELECT FROM pg_locks WHERE relation = 'audit_log'::regclass AND NOT granted`
+        isHeld = waiting.length > 0
+      }
+      await sleep(LIMIT_MS)
+      return [running]
+    }, owner)
+    expect(await check).toBe(0)
+  }
+}

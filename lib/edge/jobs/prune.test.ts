@@ -10,6 +10,7 @@ import {
 } from '#lib/edge/jobs/prune.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
+import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
@@ -27,6 +28,8 @@ import {
   makeMerchant,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
+import { suspendStray } from '#lib/testing/inbox.ts'
+import { sendDueReturns } from '#lib/testing/orders.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
@@ -91,6 +94,40 @@ test('a delivered webhook stays a done step after its delivery was deleted', asy
   expect(await deliveriesOf(otherMerchant)).toEqual([])
   expect(await hasDelivered(otherMerchant.id, 'test')).toBe(true)
   expect(await hasDelivered(otherMerchant.id, 'live')).toBe(false)
+  await receiver.close()
+})
+
+test('the time of the first delivered webhook is set by one that was delivered, and stays', async () => {
+  const [receiver, otherMerchant] = [await openReceiver(), await makeMerchant()]
+  const readFirst = async () => {
+    const where = { accountId: otherMerchant.id, mode: 'test' }
+    return (await db().eventSequence.findFirstOrThrow({ where })).firstDeliveredAt
+  }
+  const pruneAll = async () => {
+    await runAsOwner(
+      `UPDATE events SET created_at = '${daysAgo(91).toISOString()}'
+       WHERE account_id = '${otherMerchant.id}'`,
+    )
+    await pruneEvents()
+    expect(await deliveriesOf(otherMerchant)).toEqual([])
+  }
+  await addEndpoint(otherMerchant, receiver.url)
+  await createPaidCharge(otherMerchant)
+  await db().delivery.updateMany({
+    where: { accountId: otherMerchant.id },
+    data: { status: 'exhausted', dueAt: null },
+  })
+  await pruneAll()
+  expect(await readFirst()).toBeNull()
+  await createPaidCharge(otherMerchant)
+  await deliverDue()
+  await pruneAll()
+  const first = await readFirst()
+  expect(first).not.toBeNull()
+  await createPaidCharge(otherMerchant)
+  await deliverDue()
+  await pruneAll()
+  expect(await readFirst()).toEqual(first)
   await receiver.close()
 })
 
@@ -163,6 +200,23 @@ test('the calls of a withdrawal or refund that has not ended are kept', async ()
   await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
   expect(await pruneGatewayCalls()).toBe(1)
   await db().$executeRaw`UPDATE refunds SET due_at = NULL`
+  expect(await pruneGatewayCalls()).toBe(1)
+})
+
+test('the calls of a return that has not ended are kept', async () => {
+  const bank = Object.assign(new StubBank(), { isQuick: true })
+  const connectionId = await addConnection(bank)
+  const { itemId } = await suspendStray(5_000, { connectionId, mode: 'live' })
+  const actor = { type: 'user', id: newId() } as const
+  const { id: subjectId } = await giveBack({ itemId, reason: 'Paid by mistake', actor })
+  const call = { accountId: HOUSE_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
+  const rest = { id: newId(), operation: 'refundCharge', subjectId, createdAt: daysAgo(91) }
+  await db().gatewayCall.create({ data: { ...call, ...rest } })
+  expect(await pruneGatewayCalls()).toBe(0)
+  while ((await db().receiptReturn.findFirstOrThrow({ where: { id: subjectId } })).dueAt) {
+    await db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE due_at IS NOT NULL`
+    await sendDueReturns()
+  }
   expect(await pruneGatewayCalls()).toBe(1)
 })
 

@@ -60,6 +60,45 @@ const eventsOf = (id: string) =>
   db().event.findMany({ where: { subjectId: id }, select: { type: true } })
 
 describe('a worker', () => {
+  test('runs every job that exists', () => {
+    expect(startTestWorker().jobs.sort()).toEqual([
+      'ask about ended withdrawals',
+      'ask about notices',
+      'check audit log',
+      'check ledgers',
+      'complete search index',
+      'deliver webhooks',
+      'expire charges',
+      'expire waiting withdrawals',
+      'heal webhook hosts',
+      'heal webhook lanes',
+      'index charges',
+      'index late charges',
+      'link audit log',
+      'mail approvers',
+      'prune attempt bodies',
+      'prune challenges',
+      'prune events',
+      'prune failed mails',
+      'prune gateway calls',
+      'prune idempotency keys',
+      'prune request counts',
+      'prune sessions',
+      'prune sign-in attempts',
+      'read banks after a restore',
+      'read disputes and returns',
+      'read receipts',
+      'reconcile days',
+      'resume endpoints',
+      'rotate request log',
+      'send mails',
+      'send refunds',
+      'send withdrawals',
+      'try connections',
+      'warn of certificates',
+    ])
+  })
+
   test('writes a heartbeat at once and deletes it when it stops', async () => {
     const worker = startTestWorker()
     await expect.poll(heartbeats).toHaveLength(1)

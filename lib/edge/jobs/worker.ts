@@ -76,6 +76,8 @@ const SHUTDOWN_TIMEOUT_MS = 5_000
 const HEARTBEAT_RETENTION = '1 day'
 
 export interface Worker {
+  /** Names of the jobs that it runs. */
+  jobs: string[]
   stop: () => Promise<void>
 }
 
@@ -105,14 +107,15 @@ export function startWorker(): Worker {
     reconcile: () => days.run(signal).then(() => 0),
     restore: () => restored.run(signal).then(() => 0),
   })
-  const running = jobs.map(job => runJob(job, signal))
+  const running = new Map(jobs.map(job => [job.name, runJob(job, signal)]))
   const background = Promise.all([sendHeartbeats(id, signal), listenForWakeUps(signal)])
   return {
+    jobs: [...running.keys()],
     async stop() {
       stopping.abort()
       const senders = [withdrawals, refunds, returns]
       const callers = [deliverer, verifier, ...senders, receipts, ...lists, days, restored]
-      const finished = Promise.all(running).then(() =>
+      const finished = Promise.all(running.values()).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
       await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false })])

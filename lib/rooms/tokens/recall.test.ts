@@ -4,7 +4,7 @@ import { env } from '#lib/base/env.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { CALLER_COLUMNS, type CallerRow } from '#lib/rooms/tokens/caller-row.ts'
-import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
+import { findRememberedCaller, rememberCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank } from '#lib/testing/connection.ts'
@@ -79,3 +79,12 @@ test.each(Object.entries(CHANGES))(
     expect(parseDatabaseError(error).code).toBe('TR401')
   },
 )
+
+test('at most 10,000 callers are remembered, the latest', async () => {
+  const [early, late] = [await makeRememberedToken(), await makeRememberedToken()]
+  const caller = findRememberedCaller(late.token) ?? expect.unreachable()
+  expect(findRememberedCaller(early.token)).not.toBeNull()
+  for (let count = 0; count < 9_999; count++) rememberCaller({ ...caller, key: `key ${count}` })
+  expect(findRememberedCaller(early.token)).toBeNull()
+  expect(findRememberedCaller(late.token)).not.toBeNull()
+})
