@@ -1,6 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,6 +30,8 @@ interface Outcome {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'troco-mutants-'))
+/** What the tests print in the copy. */
+const output = openSync('.cache/mutants.log', 'w')
 const noticed: string[] = []
 const unnoticed: string[] = []
 
@@ -59,8 +69,8 @@ test.each(MUTANTS.map(mutant => [mutant.bug, mutant] as const))(
     )
     const status = statusOf(mutant, await runCopy([mutant]))
     writeFileSync(file, original)
-    const list = status === 'failed' ? noticed : unnoticed
-    list.push(bug)
+    if (status === 'failed') noticed.push(bug)
+    else unnoticed.push(`${bug} (its test: ${status})`)
   },
   15 * MINUTE_MS,
 )
@@ -90,7 +100,7 @@ async function runCopy(mutants: readonly Mutant[]): Promise<Outcome[]> {
   const child = spawn('node', ['bin/bootstrap.mjs', 'test', ...files, '-t', titles.join('|')], {
     cwd: folder,
     env: Object.fromEntries(env) as NodeJS.ProcessEnv,
-    stdio: 'ignore',
+    stdio: ['ignore', output, output],
   })
   await once(child, 'exit')
   return [...readVitestReport(), ...readPlaywrightReport()]
