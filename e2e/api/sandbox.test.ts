@@ -120,7 +120,6 @@ describe('POST /sandbox/withdrawals/{id}', () => {
     [undefined, 'Rejected at the simulated bank'],
     ['Key not found', 'Key not found'],
     ['  ção 😀 ', 'ção 😀'],
-    [null, 'Rejected at the simulated bank'],
   ])('rejected: the amount is back, with the reason %j', async (reason, expectedReason) => {
     const before = await readBalance()
     const id = await create('/withdrawals', { amount: 3_000 })
@@ -200,6 +199,8 @@ describe.each([
     for (const { status, text } of responses) {
       expect([status, text]).toEqual([404, `{"error":"${kind} not found"}`])
     }
+    const misspelled = await simulateOutcome(id, { outcome: outcomes[0], Reason: 'x' })
+    expect([misspelled.status, Object.keys(misspelled.body.errors)]).toEqual([422, ['Reason']])
     expect((await callApi('GET', `${path}/${id}`)).body.data.status).toBe('pending')
   })
 
@@ -243,17 +244,17 @@ describe.each([
 
   test('422 for an unknown outcome or an invalid reason, without an effect', async () => {
     const id = await create(path)
-    for (const body of [undefined, {}, { outcome: null }, { outcome: '' }]) {
+    for (const body of [undefined, {}]) {
       const { status, text } = await simulateOutcome(id, body)
       expect([status, text]).toEqual([422, '{"errors":{"outcome":["outcome is required"]}}'])
     }
-    for (const outcome of ['refunded', 'PAID', 'pending', 1, true, [outcomes[0]], {}]) {
+    for (const outcome of [null, '', 'refunded', 'PAID', 'pending', 1, true, [outcomes[0]], {}]) {
       const { status, body } = await simulateOutcome(id, { outcome })
       expect([status, Object.keys(body.errors)]).toEqual([422, ['outcome']])
       expect(body.errors.outcome[0]).toMatch(/^outcome must be /)
     }
     if (path === '/withdrawals') {
-      for (const reason of ['x'.repeat(256), 7, '   ']) {
+      for (const reason of ['x'.repeat(256), 7, '   ', '', null]) {
         const { status, body } = await simulateOutcome(id, { outcome: 'rejected', reason })
         expect([status, Object.keys(body.errors)]).toEqual([422, ['reason']])
       }

@@ -68,6 +68,32 @@ const countRefunds = () => db().refund.count({ where: { accountId: merchant.id }
 const settlement = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
 
 describe('POST /transactions/{id}/refunds', () => {
+  test('refunds nothing if the amount is empty or misspelled', async () => {
+    const charge = await payCharge()
+    const before = [await readBalance(), await countRefunds()]
+    const bodies = [
+      { amount: null },
+      { amount: '' },
+      { amount: Number.NaN },
+      { amout: 100 },
+      { amount: 100, reason: null },
+      { amount: 100, Reason: 'x' },
+    ]
+    for (const body of bodies) {
+      const { status, text } = await refund(charge, body)
+      expect([status, text], JSON.stringify(body)).toEqual([422, expect.stringContaining('errors')])
+    }
+    expect([await readBalance(), await countRefunds()]).toEqual(before)
+  })
+
+  test('refunds all that is left without a body, with an empty one and with `all`', async () => {
+    for (const body of [undefined, {}, { amount: 'all' }]) {
+      const charge = await payCharge()
+      await refund(charge, { amount: 100 })
+      expect((await refund(charge, body)).body.data.amount).toBe(CHARGE.amount - 100)
+    }
+  })
+
   test('200 with exactly these keys in this order', async () => {
     const charge = await payCharge()
     const { status, text, body, headers } = await refund(charge, { amount: 700, reason: ' Late ' })
@@ -108,16 +134,15 @@ describe('POST /transactions/{id}/refunds', () => {
     expect(found.body.data.id).toBe(body.data.id)
   })
 
-  test('ignores unknown fields, also status, mode, id and transaction_id', async () => {
-    const [charge, other] = [await payCharge(), await payCharge()]
-    const forged = { id: other, transaction_id: other, status: 'completed', mode: 'live', x: 1 }
-    const { body } = await refund(charge, { amount: 100, ...forged })
-    expect(body.data).toMatchObject({ transaction_id: charge, status: 'pending' })
-    expect(body.data.id).not.toBe(other)
-    expect((await readRefund(charge, body.data.id)).body.data.mode).toBe('test')
+  test('names every unknown field, also status, mode, id and transaction_id', async () => {
+    const charge = await payCharge()
+    const forged = { id: charge, transaction_id: charge, status: 'completed', mode: 'live', x: 1 }
+    const { status, body } = await refund(charge, { amount: 100, ...forged })
+    const rule = (name: string) => [name, [`${name} is unknown: the request has amount, reason`]]
+    expect([status, body.errors]).toEqual([422, Object.fromEntries(Object.keys(forged).map(rule))])
   })
 
-  const RULE = 'must be a whole number of cents from 1 to 999999999999'
+  const RULE = 'must be a whole number of cents from 1 to 999999999999, or "all"'
   test.each<[string, unknown, string]>([
     ['amount', 0, RULE],
     ['amount', -1, RULE],

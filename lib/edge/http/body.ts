@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isObject } from '#lib/base/fields.ts'
 import type { FieldProblems } from '#lib/base/refusals.ts'
@@ -31,13 +31,26 @@ async function readObject(incoming: HttpRequest): Promise<Record<string, unknown
   return value
 }
 
-/** Validates fields. Null and the empty string count as absent. */
+/**
+ * Validates fields. Null and the empty string count as absent, and unknown fields are ignored, except by a
+ * strict object, the body of an operation that moves money: a lost amount could mean the whole one.
+ */
 export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unknown>): T {
-  const present = Object.entries(input).filter(([, value]) => value !== null && value !== '')
-  const result = schema.safeParse(Object.fromEntries(present))
+  const fieldsOfStrict = listFieldsOfStrict(schema)
+  const present = fieldsOfStrict
+    ? input
+    : Object.fromEntries(
+        Object.entries(input).filter(([, value]) => value !== null && value !== ''),
+      )
+  const result = schema.safeParse(present)
   if (result.success) return result.data
   const fields: FieldProblems = {}
   for (const issue of result.error.issues) {
+    if (issue.code === 'unrecognized_keys' && fieldsOfStrict) {
+      for (const key of issue.keys)
+        fields[key] = [`${key} is unknown: the request has ${fieldsOfStrict}`]
+      continue
+    }
     const [field = 'body', ...inner] = issue.path.map(String)
     const fieldPath =
       field + inner.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
@@ -46,6 +59,12 @@ export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unkno
     fields[field] = messages
   }
   throw refuse('invalid_input', { fields })
+}
+
+/** Returns the names of the fields of a strict object; null for any other schema. */
+function listFieldsOfStrict(schema: z.ZodType): string | null {
+  const isStrict = schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever
+  return isStrict ? Object.keys(schema.shape).join(', ') : null
 }
 
 function requireJsonType({ header }: HttpRequest): void {

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import type * as z from 'zod'
+import { parseFields } from '#lib/edge/http/body.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { ChargePage, ChargeRead, DocumentRead } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalRead } from '#lib/rooms/withdrawals/wire.ts'
 
@@ -33,4 +36,23 @@ test('an endpoint whose response holds a document does not compile without a mas
   const revealed = endpoint({ ...unkeyed, effect: 'document', response: DocumentRead })
   const all = [masked, page, charge, charges, withdrawal, stored, revealed]
   expect(all.filter(({ declared }) => declared.mask)).toEqual([masked, page])
+})
+
+test('an operation that moves money refuses unknown and empty fields, except that of the specification', async () => {
+  const MONEY = ['withdrawal', 'refund', 'end_proposal', 'end']
+  const MORE = ['/sandbox/', '/write-offs', '/settle', '/try', '/money-out']
+  const lenient: string[] = []
+  for (const { segments, handlers } of await loadRoutes())
+    for (const [method, { declared, accountlessDeclaration }] of handlers) {
+      const { effect, body } = declared ?? accountlessDeclaration ?? {}
+      const path = `/${segments.join('/')}`
+      const movesMoney = MONEY.includes(effect ?? '') || MORE.some(part => path.includes(part))
+      const schema = body && ('test' in body ? body.test : body)
+      if (!movesMoney || !schema || method === 'GET') continue
+      const refusal = await Promise.resolve()
+        .then(() => parseFields(schema as z.ZodType, { unknown: 1 }))
+        .catch(error => error)
+      if (!('unknown' in (refusal.fields ?? {}))) lenient.push(`${method} ${path}`)
+    }
+  expect(lenient).toEqual(['POST /withdrawals'])
 })

@@ -87,6 +87,9 @@ function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
     io,
     unrepresentable: 'any',
     override({ jsonSchema }) {
+      // Clients must accept fields that a later version adds to a response.
+      if (io === 'output' && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties
       if (isSchema(jsonSchema.like)) jsonSchema.like = toJson(jsonSchema.like, io)
     },
   }) as Json
@@ -103,8 +106,6 @@ function annotationsOf({ description, examples }: Json): Json {
 function simplify(generated: Json): Json {
   const { propertyNames: _, ...shape } = mergeNull(generated)
   const { additionalProperties: additional, format, pattern, minimum, maximum } = shape
-  // Clients must accept fields that a later version adds to a response.
-  if (additional === false) delete shape.additionalProperties
   if (additional && Object.keys(additional).length === 0) shape.additionalProperties = true
   if (format && String(pattern).length > PATTERN_MAX) delete shape.pattern
   if (shape.type === 'integer') {

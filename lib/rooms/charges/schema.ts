@@ -185,7 +185,7 @@ export const descriptionRequest: Record<Mode, typeof DescriptionRequest> = {
 }
 
 export const OutcomeRequest = z
-  .object({
+  .strictObject({
     outcome: z
       .enum(['paid', 'failed', 'expired'], must('be paid, failed or expired'))
       .meta(openApiMeta('New status of the charge.', 'paid')),

@@ -169,7 +169,7 @@ export interface Ending {
 }
 
 export const DecisionRequest = z
-  .object({
+  .strictObject({
     outcome: z
       .enum(['approved', 'rejected'], must('be approved or rejected'))
       .meta(openApiMeta('Decision of the receiving bank.', 'rejected')),

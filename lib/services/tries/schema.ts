@@ -3,7 +3,7 @@ import { MODES } from '#lib/base/mode.ts'
 import { ShownProblem } from '#lib/services/tries/problems.ts'
 import { STEP_CODES, STEP_STATES, TRY_STATUSES, TRY_STEPS } from '#lib/services/tries/states.ts'
 
-export const BeginTry = z.object({
+export const BeginTry = z.strictObject({
   pix_key: z.string().trim().max(100).nullish().meta({
     description:
       'Pix key of yours at another bank. It gets one cent, and is needed if the connection pays out.',

@@ -17,7 +17,8 @@ export const reasonRequest = z.object({
 })
 export const optionalReasonRequest = reasonRequest.partial()
 /** Without `amount`: all that the account owes. */
-export const writeOffRequest = reasonRequest.extend({
+export const writeOffRequest = z.strictObject({
+  ...reasonRequest.shape,
   mode: z.enum(MODES),
   amount: wholeCents(1, AMOUNT_MAX).optional(),
 })
@@ -107,11 +108,13 @@ export const WithdrawalEnding = z.object({
 export type WithdrawalEnding = z.infer<typeof WithdrawalEnding>
 export const WithdrawalEndingRead = z.object({ data: WithdrawalEnding.nullable() })
 
-export const endProposal = z.object({
+export const endProposal = z.strictObject({
   outcome: z.enum(END_OUTCOMES, must('be sent or not_sent')),
   reason: reasonRequest.shape.reason,
 })
-export const endConfirmation = z.object({ id: z.uuid(must('be the id of the proposal')) })
+export const endConfirmation = z.strictObject({
+  id: z.uuid(must('be the id of the proposal')),
+})
 
 /** Severity: a warning will soon harm users, a problem harms them now. */
 export type Level = 'ok' | 'warning' | 'problem'

@@ -9,6 +9,8 @@ import { refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.t
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
+const AMOUNT_RULE = `a whole number of cents from 1 to ${AMOUNT_MAX}, or "all"`
+
 describe('a request', () => {
   const findProblems = (body: object) => {
     try {
@@ -19,24 +21,38 @@ describe('a request', () => {
     }
   }
 
-  test('may be empty: it refunds the rest of the charge', () => {
-    for (const emptyBody of [{}, { amount: null, reason: null }, { amount: '', reason: '' }]) {
-      expect(parseFields(refundRequest.test, emptyBody)).toEqual({})
-    }
+  test('may be empty or say `all`: it refunds the rest of the charge', () => {
+    for (const body of [{}, { amount: 'all' }])
+      expect(parseFields(refundRequest.test, body)).toEqual({})
   })
 
-  test('keeps amount and trimmed reason, and drops other fields', () => {
-    const body = { amount: 1, reason: '  Late  ', status: 'completed', charge_id: newId(), id: '1' }
+  test('keeps amount and trimmed reason', () => {
+    const body = { amount: 1, reason: '  Late  ' }
     expect(parseFields(refundRequest.test, body)).toEqual({ amount: 1, reason: 'Late' })
     const longest = { amount: AMOUNT_MAX, reason: 'ç'.repeat(255) }
     expect(parseFields(refundRequest.live, longest)).toEqual(longest)
   })
 
-  test.each([0, -1, 1.5, AMOUNT_MAX + 1, Number.NaN, '100', true, [100], {}])(
+  test('with an unknown field is refused, and so is one without a value', () => {
+    const amount = [`amount must be ${AMOUNT_RULE}`]
+    expect(findProblems({ amount: null, reason: '' })).toEqual({
+      amount,
+      reason: ['reason must have 1 to 255 characters'],
+    })
+    expect(findProblems({ amount: '', reason: null })).toEqual({
+      amount,
+      reason: ['reason must be a string'],
+    })
+    expect(findProblems({ amout: 100 })).toEqual({
+      amout: ['amout is unknown: the request has amount, reason'],
+    })
+  })
+
+  test.each([0, -1, 1.5, AMOUNT_MAX + 1, Number.NaN, '100', 'All', 'all ', true, [100], {}])(
     'with the amount %j is refused with the allowed range',
     amount => {
       expect(findProblems({ amount })).toEqual({
-        amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
+        amount: [`amount must be ${AMOUNT_RULE}`],
       })
     },
   )
@@ -46,7 +62,7 @@ describe('a request', () => {
     expect(findProblems({ reason: '   ' })).toEqual({ reason: lengths })
     expect(findProblems({ reason: 'x'.repeat(256) })).toEqual({ reason: lengths })
     expect(findProblems({ reason: 7, amount: 0 })).toEqual({
-      amount: [`amount must be a whole number of cents from 1 to ${AMOUNT_MAX}`],
+      amount: [`amount must be ${AMOUNT_RULE}`],
       reason: ['reason must be a string'],
     })
   })

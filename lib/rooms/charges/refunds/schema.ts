@@ -1,18 +1,28 @@
 import * as z from 'zod'
-import { listQuery, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
+import { listQuery, must, openApiMeta, text } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
 
 export type { RefundRow } from '#lib/rooms/charges/refunds/wire.ts'
 
+const AMOUNT_RULE = `be a whole number of cents from 1 to ${AMOUNT_MAX}, or "all"`
+const AMOUNT_DESCRIPTION =
+  'Amount to refund, in cents, or `all` for all that can still be refunded, as without it. Null and the empty string are refused, as is every unknown field.'
+
+const wholeAmount = z
+  .int(must(AMOUNT_RULE))
+  .min(1, must(AMOUNT_RULE))
+  .max(AMOUNT_MAX, must(AMOUNT_RULE))
+
+/** Strict: of a misspelled or lost amount, all would be refunded. */
 const RefundRequest = z
-  .object({
-    amount: wholeCents(1, AMOUNT_MAX)
+  .strictObject({
+    amount: z
+      .union([wholeAmount, z.literal('all')], must(AMOUNT_RULE))
+      .transform(amount => (amount === 'all' ? undefined : amount))
       .optional()
-      .meta(
-        openApiMeta('Amount to refund, in cents. Default: all that can still be refunded.', 500),
-      ),
+      .meta(openApiMeta(AMOUNT_DESCRIPTION, 500)),
     reason: text(1, 255)
       .optional()
       .meta(openApiMeta('Reason, for your own records.', 'One of two items was out of stock')),

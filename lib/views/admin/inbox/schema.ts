@@ -28,8 +28,9 @@ export const inboxQuery = inboxFilters.extend({ cursor, limit })
 export const inboxExportQuery = inboxFilters.extend({ locale: fileLocale })
 
 /** Which account gets the money, or which charge it pays. */
-export const settleRequest = reasonRequest
-  .extend({
+export const settleRequest = z
+  .strictObject({
+    ...reasonRequest.shape,
     entry: z.enum(ENTRIES, must(`be one of ${ENTRIES.join(', ')}`)),
     account_id: z.uuid(must('be the id of an account')).optional(),
     transaction_id: z.uuid(must('be the id of a transaction')).optional(),
