@@ -221,19 +221,20 @@ describe('the end of a parent', () => {
     expect(await revokeAccountTokens(accountId, 'all', SYSTEM)).toBe(2)
   })
 
-  test('by a rotation ends its children after the overlap', async () => {
+  test('by a rotation leaves its children to the replacement, with their own expiry', async () => {
     const parent = await issueParent()
     const child = await issueChild(parent.id)
+    const { expiresAt } = await readRow(child.id)
     const rotation = { accountId, mode: 'test', id: parent.id } as const
     const actor = { type: 'user', id: ownerId } as const
-    await rotateToken({ ...rotation, overlapHours: 24 }, actor)
-    const [old, row] = [await readRow(parent.id), await readRow(child.id)]
-    expect(row.expiresAt).toEqual(old.expiresAt)
-    expect(await isAccepted(child.token)).toBe(true)
+    const successor = await rotateToken({ ...rotation, overlapHours: 24 }, actor)
+    expect(await readRow(child.id)).toMatchObject({ parentId: successor.id, expiresAt })
     await query(
       env().DATABASE_URL ?? '',
       `UPDATE tokens SET expires_at = now() WHERE id = '${parent.id}'`,
     )
+    expect([await isAccepted(parent.token), await isAccepted(child.token)]).toEqual([false, true])
+    await revokeOwnToken({ accountId, mode: 'test', id: successor.id }, undefined, OPERATOR)
     expect(await isAccepted(child.token)).toBe(false)
   })
 
@@ -287,12 +288,14 @@ describe('a token that acts', () => {
     const [child, foreign] = [await issueChild(parent.id), await issueChild(other.id)]
     const actor = { type: 'token', id: parent.id } as const
     const own = { accountId, mode: 'test' } as const
-    for (const id of [parent.id, other.id, foreign.id]) {
+    for (const id of [other.id, foreign.id]) {
       const rotation = rotateToken({ ...own, id, overlapHours: 0 }, actor)
       expect(codeOf(await rotation.catch(reason => reason))).toBe('token_not_found')
       const revocation = revokeOwnToken({ ...own, id }, undefined, actor)
       expect(codeOf(await revocation.catch(reason => reason))).toBe('token_not_found')
     }
+    const ownEnd = revokeOwnToken({ ...own, id: parent.id }, undefined, actor)
+    expect(codeOf(await ownEnd.catch(reason => reason))).toBe('token_not_found')
     const successor = await rotateToken({ ...own, id: child.id, overlapHours: 0 }, actor)
     expect(await readRow(successor.id)).toMatchObject({ parentId: parent.id, issuedBy: ownerId })
     expect([await isAccepted(child.token), await isAccepted(successor.token)]).toEqual([
@@ -302,6 +305,27 @@ describe('a token that acts', () => {
     await revokeOwnToken({ ...own, id: successor.id }, undefined, actor)
     expect(await isAccepted(successor.token)).toBe(false)
     expect(await isAccepted(foreign.token)).toBe(true)
+  })
+
+  test('rotates itself if it may see itself, and no longer lives than before', async () => {
+    const permissions: Permission[] = [...GRANTED, 'tokens:read', 'tokens:write']
+    const expiresAt = new Date(Date.now() + 5 * DAY_MS)
+    const parent = await issueParent({ permissions, expiresAt })
+    const child = await issueChild(parent.id)
+    const actor = { type: 'token', id: parent.id } as const
+    const rotation = { accountId, mode: 'test', id: parent.id, overlapHours: 0 } as const
+    const successor = await rotateToken(rotation, actor)
+    expect(await readRow(successor.id)).toMatchObject({
+      ...{ permissions, expiresAt, parentId: null, issuedBy: ownerId },
+    })
+    expect((await readRow(child.id)).parentId).toBe(successor.id)
+    expect(await isAccepted(parent.token)).toBe(false)
+    for (const { token } of [successor, child]) expect(await isAccepted(token)).toBe(true)
+    const again = rotateToken(rotation, actor)
+    expect(codeOf(await again.catch(reason => reason))).toBe('token_ended')
+    const blind = await issueParent()
+    const own = rotateToken({ ...rotation, id: blind.id }, { type: 'token', id: blind.id })
+    expect(codeOf(await own.catch(reason => reason))).toBe('token_not_found')
   })
 
   test('is confirmed with its children, which no member rotates or confirms alone', async () => {

@@ -15,20 +15,25 @@ export interface LockedToken {
   formerIssuers: string[]
   parentId: string | null
   replacedBy: string | null
+  expiresAt: Date | null
   /** Expiry of a successor with the same lifetime, at most that of the parent. */
   nextExpiry: Date | null
 }
 
-/** A token that acts changes only those that it created: others do not exist for it. */
+/**
+ * A token that acts changes only those that it created, and rotates itself if it may see itself: others do
+ * not exist for it.
+ */
 export async function lockActiveToken(
   tx: Tx,
   { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
   actor: Actor,
+  change: 'rotate' | 'other' = 'other',
 ): Promise<LockedToken> {
   const [token] = isUuid(id)
     ? await tx.$queryRaw<LockedToken[]>`
         SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
-          t.replaced_by AS "replacedBy", ${activeTokenCondition} AS "isActive",
+          t.replaced_by AS "replacedBy", t.expires_at AS "expiresAt", ${activeTokenCondition} AS "isActive",
           t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers", t.parent_id AS "parentId",
           LEAST(now() + (t.expires_at - t.created_at), (SELECT p.expires_at FROM tokens p
             WHERE p.account_id = t.account_id AND p.id = t.parent_id)) AS "nextExpiry"
@@ -36,7 +41,9 @@ export async function lockActiveToken(
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
-  if (!token || (actor.type === 'token' && token.parentId !== actor.id))
+  const isSeenItself =
+    change === 'rotate' && actor.id === id && token?.permissions.includes('tokens:read')
+  if (!token || (actor.type === 'token' && token.parentId !== actor.id && !isSeenItself))
     throw refuse('token_not_found')
   if (!token.isActive) throw tokenEnded()
   return token

@@ -5,7 +5,7 @@ WHERE a.id = $1::uuid
 FOR NO KEY UPDATE;
 
 SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
-    t.replaced_by AS "replacedBy",
+    t.replaced_by AS "replacedBy", t.expires_at AS "expiresAt",
     ((t.revoked_at IS NULL AND COALESCE(t.expires_at, 'infinity') > now())
     AND (t.parent_id IS NULL OR EXISTS (SELECT 1
     FROM tokens p WHERE p.account_id = t.account_id AND p.id = t.parent_id
@@ -36,7 +36,9 @@ WHERE t.account_id = $1::uuid AND t.mode = $2
 
 UPDATE tokens t
 SET replaced_by = CASE WHEN t.id = $1::uuid THEN $2::uuid ELSE t.replaced_by END,
-    expires_at = LEAST(t.expires_at, now() + make_interval(hours => $3::int))
-WHERE t.account_id = $4::uuid AND (t.revoked_at IS NULL
-    AND COALESCE(t.expires_at, 'infinity') > now()) AND (t.id = $5::uuid OR t.parent_id = $6::uuid)
+    parent_id = CASE WHEN t.id = $3::uuid THEN t.parent_id ELSE $4::uuid END,
+    expires_at = CASE WHEN t.id = $5::uuid THEN LEAST(t.expires_at,
+    now() + make_interval(hours => $6::int)) ELSE t.expires_at END
+WHERE t.account_id = $7::uuid AND (t.revoked_at IS NULL
+    AND COALESCE(t.expires_at, 'infinity') > now()) AND (t.id = $8::uuid OR t.parent_id = $9::uuid)
 RETURNING t.id, t.expires_at AS "expiresAt";

@@ -1,5 +1,5 @@
 import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
-import type { Tx } from '#lib/base/db/client.ts'
+import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -26,10 +26,11 @@ interface Rotation {
 }
 
 /**
- * Issues a successor with the same permissions and addresses. The old token and those that it created
- * expire after the overlap or at their own time, whichever is sooner. The first rotation wins. An owner
- * who rotates a token that exceeds its issuer's role confirms it; others are refused, as is a member
- * who lacks a permission. A token rotates those that it created, and only it does.
+ * Issues a successor with the same permissions and addresses, to which the tokens that the old one created
+ * move. The old one expires after the overlap or at its own time, whichever is sooner. The first rotation
+ * wins. An owner who rotates a token that exceeds its issuer's role confirms it; others are refused, as is
+ * a member who lacks a permission. A token rotates itself, without a later expiry, and those that it
+ * created, which only it does.
  */
 export function rotateToken(
   { accountId, mode, id, overlapHours }: Rotation,
@@ -38,27 +39,37 @@ export function rotateToken(
 ): Promise<{ id: string; token: string }> {
   return transaction(async tx => {
     await lockAccount(tx, accountId)
-    const token = await lockActiveToken(tx, { accountId, mode, id }, actor)
+    const token = await lockActiveToken(tx, { accountId, mode, id }, actor, 'rotate')
     const { name, permissions, allowedAddresses, nextExpiry } = token
     if (token.replacedBy) throw tokenEnded()
     if (actor.type === 'token') requireConfirmed(await lockParent(tx, { accountId, id: actor.id }))
     else await requireRotator(tx, { accountId, id }, token, actor)
     await storeIdempotencyKey(tx, once)
     await refuseTooMany(tx, { accountId, mode }, true)
-    const restrictions = { permissions, allowedAddresses, expiresAt: nextExpiry ?? undefined }
+    const isItself = actor.type === 'token' && actor.id === id
+    // A stolen token must not extend its own life.
+    const expiresAt = (isItself ? token.expiresAt : nextExpiry) ?? undefined
+    const restrictions = { permissions, allowedAddresses, expiresAt }
     const newToken = { accountId, mode, name, ...restrictions }
     const { parentId, issuedBy, formerIssuers } = token
-    const origin = parentId ? { parentId, issuedBy, formerIssuers } : { issuedBy: personOf(actor) }
+    const origin =
+      actor.type === 'token'
+        ? { parentId: parentId ?? undefined, issuedBy, formerIssuers }
+        : { issuedBy: personOf(actor) }
     const successor = await insertToken(tx, newToken, origin, actor, once?.id)
-    const ended = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
+    const replaced = Prisma.sql`t.id = ${id}::uuid`
+    const changed = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
       UPDATE tokens t SET
-        replaced_by = CASE WHEN t.id = ${id}::uuid THEN ${successor.id}::uuid ELSE t.replaced_by END,
-        expires_at = LEAST(t.expires_at, now() + make_interval(hours => ${overlapHours}::int))
+        replaced_by = CASE WHEN ${replaced} THEN ${successor.id}::uuid ELSE t.replaced_by END,
+        parent_id = CASE WHEN ${replaced} THEN t.parent_id ELSE ${successor.id}::uuid END,
+        expires_at = CASE WHEN ${replaced}
+          THEN LEAST(t.expires_at, now() + make_interval(hours => ${overlapHours}::int))
+          ELSE t.expires_at END
       WHERE t.account_id = ${accountId}::uuid AND ${rootCondition}
-        AND (t.id = ${id}::uuid OR t.parent_id = ${id}::uuid)
+        AND (${replaced} OR t.parent_id = ${id}::uuid)
       RETURNING t.id, t.expires_at AS "expiresAt"`
-    const expiresAt = ended.find(one => one.id === id)?.expiresAt.toISOString() ?? null
-    const after = { replaced_by: successor.id, expires_at: expiresAt }
+    const end = changed.find(one => one.id === id)?.expiresAt.toISOString() ?? null
+    const after = { replaced_by: successor.id, expires_at: end }
     await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })
     return successor
   })

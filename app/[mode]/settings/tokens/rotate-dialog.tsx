@@ -47,6 +47,7 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
       description={t('tokens.rotateText')}
     >
       <form {...form.props} className="grid gap-5">
+        {token.permissions.includes('tokens:write') ? <p>{t('tokens.rotateChildren')}</p> : null}
         <Select
           label={t('tokens.overlap')}
           name="overlap_hours"

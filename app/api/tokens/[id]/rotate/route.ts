@@ -13,7 +13,7 @@ export const POST = endpoint({
   effect: 'token_value',
   summary: 'Rotate a token',
   description:
-    'Replaces a token that the one of the request created. The old one works until the overlap ends. The response shows the new token, which can be read nowhere else later.',
+    'Replaces a token that the one of the request created, or, with `tokens:read`, the token of the request itself, whose replacement expires when it does. The old one works until the overlap ends; the tokens that it created move to the new one and keep working. The response shows the new token, which can be read nowhere else later.',
   allow: 'tokens:write',
   proof: 'required',
   body: rotateRequest,
