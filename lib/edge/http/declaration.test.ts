@@ -38,6 +38,15 @@ test('an endpoint whose response holds a document does not compile without a mas
   expect(all.filter(({ declared }) => declared.mask)).toEqual([masked, page])
 })
 
+function refusedFields(schema: z.ZodType): object {
+  try {
+    parseFields(schema, { unknown: 1 })
+    return {}
+  } catch (error) {
+    return (error as { fields?: object }).fields ?? {}
+  }
+}
+
 test('an operation that moves money refuses unknown and empty fields, except that of the specification', async () => {
   const MONEY = ['withdrawal', 'refund', 'end_proposal', 'end']
   const MORE = ['/sandbox/', '/write-offs', '/settle', '/try', '/money-out']
@@ -49,10 +58,7 @@ test('an operation that moves money refuses unknown and empty fields, except tha
       const movesMoney = MONEY.includes(effect ?? '') || MORE.some(part => path.includes(part))
       const schema = body && ('test' in body ? body.test : body)
       if (!movesMoney || !schema || method === 'GET') continue
-      const refusal = await Promise.resolve()
-        .then(() => parseFields(schema as z.ZodType, { unknown: 1 }))
-        .catch(error => error)
-      if (!('unknown' in (refusal.fields ?? {}))) lenient.push(`${method} ${path}`)
+      if (!('unknown' in refusedFields(schema as z.ZodType))) lenient.push(`${method} ${path}`)
     }
   expect(lenient).toEqual(['POST /withdrawals'])
 })

@@ -41,10 +41,10 @@ export async function lockActiveToken(
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
-  const isSeenItself =
-    change === 'rotate' && actor.id === id && token?.permissions.includes('tokens:read')
-  if (!token || (actor.type === 'token' && token.parentId !== actor.id && !isSeenItself))
-    throw refuse('token_not_found')
+  const mayRotateItself = change === 'rotate' && token?.permissions.includes('tokens:read')
+  const isKnownTo = (actorId: string) =>
+    token?.parentId === actorId || (actorId === id && mayRotateItself)
+  if (!token || (actor.type === 'token' && !isKnownTo(actor.id))) throw refuse('token_not_found')
   if (!token.isActive) throw tokenEnded()
   return token
 }
