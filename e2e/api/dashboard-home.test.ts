@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -96,6 +96,28 @@ test('shows amounts received, conversion and the number of held withdrawals', as
   expect(JSON.stringify(home)).not.toContain('ana@example.com')
   await expectBalancedLedger(merchant.id)
 })
+
+test('figures of a merchant with 50,000 payments are read anew every 30 s, those of today always', async () => {
+  await db().account.update({ where: { id: merchant.id }, data: { timeZone: findNoonZone() } })
+  await db().$executeRaw`
+    INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
+      client_email, client_doc, expires_at, created_at, paid_at)
+    SELECT ${merchant.id}::uuid, (substr(${newId()}, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid,
+      'test', 'paid', 1000, n, n, '-', 'Ana', 'ana@example.com', '52998224725', now(), now() - interval '2 days',
+      now() - interval '2 days'
+    FROM generate_series(1, 50000) n`
+  const counts = async () => {
+    const { received, conversion } = await readHome()
+    return [received.today.count, received.month.count, conversion]
+  }
+  expect(await counts()).toEqual([0, 50_000, 1])
+  await fundMerchant(merchant, 5_000)
+  await payAt(new Date(Date.now() - 2 * 86_400_000).toISOString())
+  expect(await counts()).toEqual([1, 50_001, 1])
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 31_000)
+  expect(await counts()).toEqual([1, 50_002, 1])
+  clock.mockRestore()
+}, 60_000)
 
 test('withdrawals that the bank keeps waiting are counted; those of a second member are not', async () => {
   await fundMerchant(merchant, 20_000)
