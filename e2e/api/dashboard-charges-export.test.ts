@@ -68,6 +68,14 @@ test('a Portuguese export has semicolons, decimal commas, local times and masked
   expect(paid).not.toBeNull()
 })
 
+test('a stored name with line breaks takes one line of the file', async () => {
+  const { id } = await createTestCharge({ external_id: `breaks-${newId()}` })
+  await db().charge.updateMany({ where: { id }, data: { clientName: 'Ana\r\nRocha\u2028Lima' } })
+  const lines = await readExport('locale=en')
+  expect(lines.filter(line => line.includes('Ana Rocha Lima'))).toHaveLength(1)
+  expect(lines.join('')).not.toMatch(/[\r\n\u2028]/)
+})
+
 test('an English export has commas and decimal points', async () => {
   const [head, line = ''] = await readExport('locale=en&external_id=pedido+7')
   expect(head).toContain('Reference,Status,Amount,Refunded,Payer,E-mail,CPF or CNPJ,Created,')

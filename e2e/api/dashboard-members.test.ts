@@ -104,6 +104,29 @@ describe('the list', () => {
 })
 
 describe('an invitation', () => {
+  test('is mailed to one address at most 5 times an hour, whatever the accounts', async () => {
+    const email = makeEmail()
+    const stranger = await signInStranger()
+    const { accountId } = await db().membership.findFirstOrThrow({ where: { userId: stranger.id } })
+    const ofStranger = { headers: pageHeaders(stranger.secret, accountId, 'test') }
+    for (let round = 0; round < 4; round++) {
+      const body = { email, role: 'viewer' }
+      const own = await invite(email)
+      const other = await call(api.url, 'POST', '/dashboard/invitations', { ...ofStranger, body })
+      for (const { status, body } of [own, other]) {
+        expect(status).toBe(200)
+        expect(body.data.link).toContain('/join/')
+      }
+    }
+    expect(await readMailsTo(email)).toHaveLength(5)
+  })
+
+  test('has the name of the account in quotes', async () => {
+    const email = makeEmail()
+    await invite(email)
+    expect((await readMailsTo(email)).join()).toContain('“Loja dos Membros”')
+  })
+
   test('is shown once, mailed, stored as a hash and audited without the e-mail', async () => {
     const email = makeEmail()
     const { status, body } = await invite(email)

@@ -153,6 +153,8 @@ describe('POST /transactions/{id}/refunds', () => {
     ['amount', 1_000_000_000_000, RULE],
     ['reason', '   ', 'must have 1 to 255 characters'],
     ['reason', 'x'.repeat(256), 'must have 1 to 255 characters'],
+    ['reason', 'two\nlines', 'must contain no line breaks or control characters'],
+    ['reason', 'a\u200Bb', 'must contain no line breaks or control characters'],
     ['reason', 7, 'must be a string'],
     ['reason', { a: 1 }, 'must be a string'],
   ])('422 for %s = %j, with the rule in the message', async (field, value, rule) => {

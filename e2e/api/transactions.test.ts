@@ -462,3 +462,17 @@ describe('POST /sandbox/transactions/{id}', () => {
     expect((await read(transaction_id)).body.data.status).toBe('pending')
   })
 })
+
+test.each([
+  ['client_name', 'Ana\nBeatriz\u200B', 'AnaBeatriz'],
+  ['client_email', 'ana\u200B@example.com', 'ana@example.com'],
+  ['client_doc', '529.982.247-25\r\n', '529.982.247-25'],
+  ['client_phone', '\u202E+55 11', '+55 11'],
+])(
+  'control characters in %s are dropped, and X-Ignored-Fields names it',
+  async (field, sent, stored) => {
+    const response = await create({ [field]: sent })
+    expect([response.status, response.headers.get('x-ignored-fields')]).toEqual([200, field])
+    expect((await read(response.body.data.transaction_id)).body.data[field]).toBe(stored)
+  },
+)

@@ -143,3 +143,9 @@ describe('a key without a type', () => {
     },
   )
 })
+
+test('control characters in a key are dropped, and X-Ignored-Fields names it', async () => {
+  const { status, headers, body } = await withdraw('ana\u200B@example.com\n', 'email')
+  expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'pix_key'])
+  expect(body.data.pix_key).toBe('ana@example.com')
+})

@@ -22,7 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
     text: `text.replaceAll('"', '""')`,
     replacement: 'text',
     testFile: 'lib/base/csv.test.ts',
-    testTitle: 'a cell with a separator, quote, line break or leading space is quoted',
+    testTitle: 'a cell with a separator, quote or leading space is quoted',
   },
   {
     bug: 'a dead process counts as living, so that its idempotency keys wait for a minute',

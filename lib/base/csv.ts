@@ -8,15 +8,23 @@ export type CsvCell = string | number | { amount: number } | null
 
 /** Text that a spreadsheet would evaluate as a formula, including full-width signs. */
 const FORMULA = /^\s*[=+\-@＝＋－＠\t\r]|^[\t\r]/
-const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/
+const NEEDS_QUOTES = /[",;]|^\s|\s$/
+/** Line breaks of any kind, also those that only some programs read as such. */
+const LINE_BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 
-/** Uses `;` and a decimal comma in Portuguese. Text like a formula gets an apostrophe in front. */
+/**
+ * One line per row, whatever the texts contain. Uses `;` and a decimal comma in Portuguese. Text like a
+ * formula gets an apostrophe in front.
+ */
 export function csvLine(cells: CsvCell[], locale: string): string {
   const isPortuguese = locale.startsWith('pt')
   const formatted = cells.map(cell => {
     if (cell === null) return ''
     if (typeof cell === 'number') return String(cell)
-    if (typeof cell === 'string') return quoteCell(FORMULA.test(cell) ? `'${cell}` : cell)
+    if (typeof cell === 'string') {
+      const line = cell.replace(LINE_BREAKS, ' ')
+      return quoteCell(FORMULA.test(cell) ? `'${line}` : line)
+    }
     const plain = formatDecimalAmount(cell.amount)
     return isPortuguese ? plain.replace('.', ',') : quoteCell(plain)
   })

@@ -16,9 +16,45 @@ export function openApiMeta(description: string, ...examples: unknown[]) {
   return examples.length > 0 ? { description, examples } : { description }
 }
 
+const NO_CONTROL_CHARACTERS = /^\P{C}*$/u
+const CONTROL_CHARACTERS = /\p{C}+/gu
+
+/** One line: line breaks, control and format characters are refused. */
 export function text(lengthMin: number, lengthMax: number) {
+  return longText(lengthMin, lengthMax).regex(
+    NO_CONTROL_CHARACTERS,
+    must('contain no line breaks or control characters'),
+  )
+}
+
+/** Text that may have several lines. */
+export function longText(lengthMin: number, lengthMax: number) {
   const rule = `have ${lengthMin} to ${lengthMax} characters`
   return z.string(must('be a string')).trim().min(lengthMin, must(rule)).max(lengthMax, must(rule))
+}
+
+/** Name of an account or a person: mails show it, and a web address in it would become a link. */
+export function properName(lengthMax: number) {
+  return text(1, lengthMax).refine(
+    value => !/:\/\/|www\./i.test(value),
+    must('contain no web address'),
+  )
+}
+
+/**
+ * One line of the operations of the specification: control and format characters are dropped, and
+ * `listCleaned` names the field. Elsewhere they are refused.
+ */
+export function cleanedText() {
+  return z.string(must('be a string')).overwrite(value => value.replace(CONTROL_CHARACTERS, ''))
+}
+
+/** Lists the fields among `names` from which `cleanedText` drops characters. */
+export function listCleaned(content: Record<string, unknown>, names: readonly string[]): string[] {
+  return names.filter(name => {
+    const value = content[name]
+    return typeof value === 'string' && !NO_CONTROL_CHARACTERS.test(value)
+  })
 }
 
 export function wholeCents(amountMin: number, amountMax: number) {

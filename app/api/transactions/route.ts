@@ -11,7 +11,7 @@ import {
   maskChargeRead,
   serializeCharge,
 } from '#lib/rooms/charges/queries.ts'
-import { chargeRequest, listUnreadable } from '#lib/rooms/charges/schema.ts'
+import { chargeRequest, listIgnored } from '#lib/rooms/charges/schema.ts'
 import { needsReview } from '#lib/rooms/charges/states.ts'
 import { ChargeCreated, ChargePage } from '#lib/rooms/charges/wire.ts'
 
@@ -27,7 +27,7 @@ export const POST = endpoint({
   body: chargeRequest,
   errorFormat: 'first_message',
   ignoresQuery: true,
-  listIgnoredFields: listUnreadable,
+  listIgnoredFields: listIgnored,
   responseHeaders: ['X-Ignored-Fields'],
   response: ChargeCreated,
   mask: maskChargeRead,

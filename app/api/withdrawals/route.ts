@@ -4,6 +4,7 @@ import { pageResult } from '#lib/edge/http/page.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { listWithdrawals, readCreatedWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import {
+  listIgnored,
   toWithdrawalOrder,
   type WithdrawalRow,
   withdrawalRequest,
@@ -28,6 +29,8 @@ export const POST = endpoint({
   proof: 'required',
   body: withdrawalRequest,
   ignoresQuery: true,
+  listIgnoredFields: listIgnored,
+  responseHeaders: ['X-Ignored-Fields'],
   response: WithdrawalCreated,
   errorCodes: [
     ...(['withdrawals_disabled', 'limit_exceeded', 'insufficient_balance'] as const),

@@ -106,7 +106,7 @@ export const HEADERS: Record<string, Json> = {
   },
   'X-Ignored-Fields': {
     description:
-      'Fields of the body, separated by commas, whose value could not be read: they count as absent.',
+      'Fields of the body, separated by commas, whose value could not be read and counts as absent, or lost line breaks, control or format characters.',
     schema: TEXT_SCHEMA,
     example: 'ip',
   },

@@ -2,6 +2,7 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
+import { properName } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import { addMember } from '#lib/rooms/accounts/admit.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -23,13 +24,8 @@ export type OpenedAccount = Account & { isOwnerNew: boolean; isOwnerPending: boo
  * who has not proven the e-mail address becomes owner at the proof. The account works at once.
  */
 export function createAccount(newAccount: NewAccount, actor: Actor): Promise<OpenedAccount> {
-  const name = newAccount.name.trim()
-  if (!/^[^\p{Cc}]{1,255}$/u.test(name)) {
-    throw invalidInput(
-      'name',
-      'must have 1 to 255 characters and no line breaks or control characters',
-    )
-  }
+  const { data: name, error } = properName(255).safeParse(newAccount.name)
+  if (name === undefined) throw invalidInput('name', error.issues[0]?.message ?? 'is invalid')
   const owner = { email: newAccount.ownerEmail, passwordHash: newAccount.ownerPasswordHash }
   return transaction(async tx => {
     const user = await findOrRegister(tx, owner)

@@ -9,6 +9,7 @@ import { recipientOf, replaceInvitation } from '#lib/rooms/accounts/invitations.
 import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
 import { INVITATIONS_MAX, type InvitationRequest } from '#lib/rooms/accounts/schema.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { countAttempt } from '#lib/services/people/throttle.ts'
 import { storeIdempotencyKey } from '#lib/services/webhooks/owner.ts'
 
 /** Maximum invitations per account and day: prevents using Troco to send mail in bulk. */
@@ -19,13 +20,17 @@ type Inviter = { type: 'user'; id: string }
 /** `path` is returned only once, because only a hash of its secret is stored. */
 type CreatedInvitation = { id: string; path: string }
 
-/** Invites a user to an account. Invalidates an earlier invitation for the same e-mail. */
-export function inviteMember(
+/**
+ * Invites a user to an account. Invalidates an earlier invitation for the same e-mail. Above the limit of
+ * mails to one address, whatever the account, the inviter still gets the link, and no mail is sent.
+ */
+export async function inviteMember(
   accountId: string,
   { email, role }: InvitationRequest,
   actor: Inviter,
   once?: IdempotentRequest,
 ): Promise<CreatedInvitation> {
+  const mayMail = (await countAttempt([['invitation_mail', email]])) === null
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
     await storeIdempotencyKey(tx, once)
@@ -40,14 +45,10 @@ export function inviteMember(
     const { id: target } = row
     await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
     const { name: inviter, locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
-    const to = await recipientOf(tx, email, locale)
-    await queueMail(tx, to, {
-      kind: 'invitation',
-      account,
-      inviter,
-      role,
-      path: mailedPath,
-    })
+    if (mayMail) {
+      const to = await recipientOf(tx, email, locale)
+      await queueMail(tx, to, { kind: 'invitation', account, inviter, role, path: mailedPath })
+    }
     return { id: target, path }
   })
 }
@@ -56,6 +57,7 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Cre
   if (env().SIGNUPS === 'closed') {
     throw refuse('sign_up_closed', 'New accounts are disabled: SIGNUPS is closed')
   }
+  const mayMail = (await countAttempt([['invitation_mail', email]])) === null
   return transaction(async tx => {
     // An advisory lock, because operator invitations have no account row to lock.
     await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('operator invites', 0))::text`
@@ -63,7 +65,8 @@ export async function inviteMerchant(email: string, actor: Inviter): Promise<Cre
     const { path, mailedPath } = await replaceInvitation(tx, row)
     await recordAudit(tx, { actor, action: 'merchant.invited', target: row.id })
     const { locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
-    await queueMail(tx, await recipientOf(tx, email, locale), { kind: 'opening', path: mailedPath })
+    const to = await recipientOf(tx, email, locale)
+    if (mayMail) await queueMail(tx, to, { kind: 'opening', path: mailedPath })
     return { id: row.id, path }
   })
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { normalizeEmail } from '#lib/base/email.ts'
-import { instant, must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
+import { instant, must, openApiMeta, properName, text, wholeCents } from '#lib/base/fields.ts'
 import { LOCALES } from '#lib/base/locale.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { foldText } from '#lib/base/pix/br-code.ts'
@@ -27,16 +27,15 @@ export const SHOWN_NAME_MAX = 25
 const CITY_MAX = 15
 const EXPIRES_IN_RULE = 'be a whole number of seconds from 60 to 2592000'
 
-/** Accepts one line that still has a letter or digit after folding to the letters of a Pix code. */
-function printable(lengthMax: number) {
-  return text(1, lengthMax)
-    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
-    .refine(value => foldText(value) !== '', must('contain a letter or digit'))
+/** A Pix code contains the text folded to its own letters, of which one must be left. */
+function isPrintable(value: string): boolean {
+  return foldText(value) !== ''
 }
+const accountName = properName(100).refine(isPrintable, must('contain a letter or digit'))
 
 const AccountChange = z.object({
-  name: printable(100).meta(openApiMeta('Name shown to payers and their banks.')),
-  city: printable(CITY_MAX),
+  name: accountName.meta(openApiMeta('Name shown to payers and their banks.')),
+  city: text(1, CITY_MAX).refine(isPrintable, must('contain a letter or digit')),
   expires_in: z
     .int(must(EXPIRES_IN_RULE))
     .min(60, must(EXPIRES_IN_RULE))
@@ -118,10 +117,7 @@ const personEmail = z
   .max(EMAIL_LENGTH_MAX, must(EMAIL_RULE))
   .refine(typed => normalizeEmail(typed) !== null, must(EMAIL_RULE))
   .transform(typed => normalizeEmail(typed) ?? typed)
-const personName = text(1, 100).regex(
-  /^[^\p{C}]+$/u,
-  must('contain no line breaks or control characters'),
-)
+const personName = properName(100)
 const roleName = z.enum(ROLES, must(`be one of ${ROLES.join(', ')}`))
 const SECRET_RULE = 'be the secret of an invitation link'
 const secret = z.string(must(SECRET_RULE)).regex(/^[\w-]{1,100}$/, must(SECRET_RULE))
@@ -145,17 +141,17 @@ export const newcomerRequest = z.object({
   secret,
   full_name: personName,
   password: newPassword,
-  account_name: printable(100).optional(),
+  account_name: accountName.optional(),
 })
 export type NewcomerRequest = z.infer<typeof newcomerRequest>
 
 /** Request for another account. `secret`: operator's invitation, optional if sign-up is open. */
-export const accountRequest = z.object({ account_name: printable(100), secret: secret.optional() })
+export const accountRequest = z.object({ account_name: accountName, secret: secret.optional() })
 export type AccountRequest = z.infer<typeof accountRequest>
 
 /** `locale`: language of the mail to an e-mail that is not registered. */
 export const signUpRequest = z.object({
-  account_name: printable(100),
+  account_name: accountName,
   full_name: personName,
   email: personEmail,
   locale: z.enum(LOCALES, must(`be ${LOCALES.join(' or ')}`)).optional(),

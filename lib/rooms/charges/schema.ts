@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import {
+  cleanedText,
   email,
   externalId,
   freeObject,
   httpsUrl,
   httpUrl,
   isObject,
+  listCleaned,
   must,
   openApiMeta,
   text,
@@ -75,9 +77,13 @@ const EXPIRES_IN_RULE = `be a whole number of seconds from ${EXPIRES_IN_MIN} to 
 
 const ipAddress = z.union([z.ipv4(), z.ipv6()])
 
-/** Lists the fields of a charge that are ignored because their value cannot be read. */
-export function listUnreadable({ ip = null }: Record<string, unknown>): string[] {
-  return ip === null || ip === '' || ipAddress.safeParse(ip).success ? [] : ['ip']
+const CLEANED_FIELDS = ['client_name', 'client_email', 'client_doc', 'client_phone'] as const
+
+/** Lists the fields of a charge whose value is ignored, or loses control characters. */
+export function listIgnored(content: Record<string, unknown>): string[] {
+  const { ip = null } = content
+  const isRead = ip === null || ip === '' || ipAddress.safeParse(ip).success
+  return [...listCleaned(content, CLEANED_FIELDS), ...(isRead ? [] : ['ip'])]
 }
 
 const ChargeRequest = z
@@ -85,17 +91,21 @@ const ChargeRequest = z
     amount: wholeCents(CHARGE_AMOUNT_MIN, AMOUNT_MAX).meta(
       openApiMeta('Amount to charge, in cents.', 1500),
     ),
-    client_name: text(1, 255).meta(openApiMeta('Full name of the payer.', 'Ana Beatriz Rocha')),
-    client_email: email.meta(openApiMeta('E-mail of the payer.', 'ana@example.com')),
-    client_doc: z
-      .string(must('be a string'))
+    client_name: cleanedText()
+      .trim()
+      .min(1, must('have 1 to 255 characters'))
+      .max(255, must('have 1 to 255 characters'))
+      .meta(openApiMeta('Full name of the payer.', 'Ana Beatriz Rocha')),
+    client_email: cleanedText()
+      .pipe(email)
+      .meta({ like: email, ...openApiMeta('E-mail of the payer.', 'ana@example.com') }),
+    client_doc: cleanedText()
       .refine(
         value => taxIdKind(value) !== null,
         must('be a CPF (11 digits) or a CNPJ (14 characters)'),
       )
       .meta(openApiMeta(TAX_ID_DESCRIPTION, '529.982.247-25')),
-    client_phone: z
-      .string(must('be a string'))
+    client_phone: cleanedText()
       .max(30, must('have at most 30 characters'))
       .optional()
       .meta(openApiMeta('Phone of the payer.', '+55 11 98765-4321')),

@@ -117,9 +117,7 @@ const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}
 const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
 const TokenRequest = z.object({
-  name: text(1, 100)
-    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
-    .meta({ examples: ['Worker'] }),
+  name: text(1, 100).meta({ examples: ['Worker'] }),
   permissions: z
     .array(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), must(PERMISSIONS_RULE))
     .min(1, must(PERMISSIONS_RULE))

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { invalidInput } from '#lib/base/errors.ts'
 import {
+  cleanedText,
   externalId,
   httpsUrl,
   httpUrl,
+  listCleaned,
   must,
   openApiMeta,
   text,
@@ -44,16 +46,14 @@ const WithdrawalRequest = z.object({
       5000,
     ),
   ),
-  pix_key: z
-    .string(must('be a string'))
+  pix_key: cleanedText()
     .max(PIX_KEY_MAX, must(`have at most ${PIX_KEY_MAX} characters`))
     .meta(openApiMeta('Destination Pix key.', 'ana@example.com')),
   pix_key_type: z
     .enum(PIX_KEY_TYPES, must(`be one of ${PIX_KEY_TYPES.join(', ')}`))
     .optional()
     .meta(openApiMeta(PIX_KEY_TYPE_DESCRIPTION, 'email')),
-  owner_doc: z
-    .string(must('be a string'))
+  owner_doc: cleanedText()
     .max(OWNER_DOC_MAX, must(OWNER_DOC_RULE))
     .refine(value => isValidCpf(value) || isValidCnpj(value), must(OWNER_DOC_RULE))
     .optional()
@@ -61,6 +61,10 @@ const WithdrawalRequest = z.object({
   webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
   external_id: externalId.optional(),
 })
+/** Lists the fields of a withdrawal that lose control characters. */
+export function listIgnored(content: Record<string, unknown>): string[] {
+  return listCleaned(content, ['pix_key', 'owner_doc'])
+}
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
 /** Accepts any well-formed key in test mode; live mode applies the bank directory's rules. */

@@ -18,7 +18,7 @@ export const ConnectionSettings = z.looseObject({
 
 /** `credentials`: text that the adapter reads, such as a key and its certificate. */
 export const NewConnection = z.object({
-  name: text(1, NAME_MAX).regex(/^[^\p{C}]+$/u, must('contain no control characters')),
+  name: text(1, NAME_MAX),
   kind: z.enum(BANK_KINDS, must(`be ${BANK_KINDS.join(' or ')}`)),
   environment: z.enum(ENVIRONMENTS, must(`be ${ENVIRONMENTS.join(' or ')}`)),
   profile: text(1, NAME_MAX).optional(),

@@ -64,10 +64,10 @@ test('both languages and non-ASCII names arrive unchanged', async () => {
   await queue(message as Message, { email: 'bob@bakery.example', locale: 'en' })
   await sendDueMails()
   const findMailTo = (email: string) => server.received.find(mail => mail.to.includes(email))
-  expect(findMailTo('ana@padaria.example')?.subject).toBe('Convite para Pão & Cia 🍞 no Troco')
-  expect(findMailTo('ana@padaria.example')?.text).toContain('Zoé convidou você para Pão & Cia 🍞')
+  expect(findMailTo('ana@padaria.example')?.subject).toBe('Convite para “Pão & Cia 🍞” no Troco')
+  expect(findMailTo('ana@padaria.example')?.text).toContain('Zoé convidou você para “Pão & Cia 🍞”')
   expect(findMailTo('ana@padaria.example')?.text).toContain('com o papel financeiro')
-  expect(findMailTo('bob@bakery.example')?.subject).toBe('Invitation to Pão & Cia 🍞 on Troco')
+  expect(findMailTo('bob@bakery.example')?.subject).toBe('Invitation to “Pão & Cia 🍞” on Troco')
   expect(findMailTo('bob@bakery.example')?.text).toContain('with the role finance.')
   expect(findMailTo('bob@bakery.example')?.text).toContain('http://localhost:3000/join/x')
 })
@@ -90,7 +90,7 @@ test('an account name cannot add a header, a recipient or a link', async () => {
   const [mail] = server.received
   expect(mail?.to).toEqual(['ana@padaria.example'])
   expect(mail?.rawHeaders).not.toMatch(/^bcc:/im)
-  expect(mail?.subject).toBe('Loja Bcc: thief@evil.example {link} <b>x</b> está ativa no Troco')
+  expect(mail?.subject).toBe('“Loja Bcc: thief@evil.example {link} <b>x</b>” está ativa no Troco')
 })
 
 test('while the server is down a mail is retried after growing pauses, and sent once it is back', async () => {

@@ -104,6 +104,8 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
       values[name] = value.toLocaleString(language, { timeZone: HOME_TIME_ZONE })
     } else if (value !== null) values[name] = value
   }
+  // In quotes, the name chosen by a merchant does not read as a part of the sentence.
+  if ('account' in message) values.account = `“${message.account.replace(/["“”]/g, "'")}”`
   // Outside of a request, and after its connection has closed, the address is unknown.
   if ('ip' in message)
     values.from = message.ip ? fillPlaceholders(texts.mailFrom, { ip: message.ip }) : ''

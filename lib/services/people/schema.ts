@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { normalizeEmail } from '#lib/base/email.ts'
 import { invalidInput } from '#lib/base/errors.ts'
-import { instant, must, text } from '#lib/base/fields.ts'
+import { instant, must, properName, text } from '#lib/base/fields.ts'
 import { LOCALES } from '#lib/base/locale.ts'
 
 export interface User {
@@ -18,9 +18,7 @@ export function requireEmail(text: string): string {
 export const SESSIONS_MAX = 50
 
 const ProfileChange = z.object({
-  full_name: text(1, 100)
-    .regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters'))
-    .optional(),
+  full_name: properName(100).optional(),
   locale: z.enum(LOCALES, must(`be ${LOCALES.join(' or ')}`)).optional(),
   theme: z.enum(['light', 'dark', 'system'], must('be light, dark or system')).optional(),
 })
@@ -98,10 +96,7 @@ export interface Factors {
 
 const NAME_MAX = 60
 export const passkeyName = z.object({
-  name: text(1, NAME_MAX).regex(
-    /^[^\p{C}]+$/u,
-    must('contain no line breaks or control characters'),
-  ),
+  name: text(1, NAME_MAX),
 })
 
 export const newPasskey = passkeyName.extend({

@@ -13,7 +13,7 @@ import { PROBLEM_CODES } from '#lib/services/webhooks/problem.ts'
 import type { CheckName, Subject } from '#lib/views/admin/states.ts'
 
 export const reasonRequest = z.object({
-  reason: text(3, 200).regex(/^[^\p{C}]+$/u, must('contain no line breaks or control characters')),
+  reason: text(3, 200),
 })
 export const optionalReasonRequest = reasonRequest.partial()
 /** Without `amount`: all that the account owes. */

@@ -25,12 +25,7 @@ async function* writeRows<Row>({ locale, head, pages, cellsOf }: CsvFile<Row>) {
   let count = 0
   for await (const rows of pages) {
     count += rows.length
-    yield rows.map(row => csvLine(cellsOf(row).map(toOneLine), locale)).join('')
+    yield rows.map(row => csvLine(cellsOf(row), locale)).join('')
   }
   yield `${EXPORT_END}${count}`
-}
-
-/** Puts text on one line, so that each line of the file is one row and can be counted. */
-function toOneLine(cell: CsvCell): CsvCell {
-  return typeof cell === 'string' ? cell.replace(/[\r\n]+/g, ' ') : cell
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { must, text } from '#lib/base/fields.ts'
+import { longText, must } from '#lib/base/fields.ts'
 import { ANSWER_MAX } from '#lib/rooms/charges/disputes/schema.ts'
 import type { DisputeBasics } from '#lib/views/dashboard/disputes/schema.ts'
 
 export const answerRequest = z.object({
-  text: text(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
+  text: longText(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
 })
 
 export interface DisputeLine extends DisputeBasics {
