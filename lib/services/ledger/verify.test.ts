@@ -6,7 +6,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { ROW_INVARIANTS } from '#lib/services/ledger/row-invariants.ts'
 import { transferCtes } from '#lib/services/ledger/transfer.ts'
-import { type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
+import { limitPlans, type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, inOwnDatabase, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
@@ -624,8 +624,8 @@ describe('in a database of its own', () => {
     const suspense = ROW_INVARIANTS.find(({ invariant }) => invariant === INVARIANTS.suspense)
     const condition = Prisma.sql`t.account_id = ${HOUSE_ACCOUNT_ID}::uuid`
     const plan = await db().$transaction(async tx => {
-      // As listFindings does; with few rows PostgreSQL prefers to read all of them.
-      await tx.$executeRaw`SET LOCAL enable_nestloop = off`
+      await limitPlans(tx)
+      // With few rows PostgreSQL prefers to read all of them.
       await tx.$executeRaw`SET LOCAL enable_seqscan = off`
       const sql = suspense?.violationSql(condition) ?? Prisma.empty
       return tx.$queryRaw<{ 'QUERY PLAN': string }[]>`EXPLAIN ${sql}`
