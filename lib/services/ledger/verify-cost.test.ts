@@ -187,6 +187,7 @@ else
 
 test.for(servers)(
   `verification of ${PAYMENTS} payments of one account reads each a few times, on %s`,
+  { timeout: 1_800_000 },
   async ([, open]) => {
     const url = await open()
     await query(url, ONE_CHARGE_EACH)
@@ -202,5 +203,4 @@ test.for(servers)(
     expect(findings.filter(finding => finding.violation)).toEqual([])
     expect(transfers).toBe(PAYMENTS * 1.4)
   },
-  1_800_000,
 )
