@@ -6,6 +6,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { requireRightClock } from '#lib/base/db/clock.ts'
 import { openEmbedded } from '#lib/base/db/embedded.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
+import { requireServerSecret } from '#lib/base/db/server-secret.ts'
 import { StoppedError, whenAvailable } from '#lib/base/db/when-available.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
 
@@ -29,6 +30,8 @@ export interface RuntimeOptions {
   migrates?: boolean
   /** Whether the database is left as it is, and may lack migrations. */
   isUnprepared?: boolean
+  /** Whether the command runs with another TROCO_SECRET than that of the database. */
+  acceptsAnySecret?: boolean
 }
 
 /** Opens and migrates the database. An embedded PostgreSQL is shared; its last user stops it. */
@@ -77,6 +80,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       stopRequested: options.stopRequested,
       report: onProgress,
     })
+    if (!options.isUnprepared && !options.acceptsAnySecret) await requireServerSecret()
     if (options.isSupervised) await requireRightClock()
     if (options.isSupervised) await requireNoRestoreMark()
     return {

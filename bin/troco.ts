@@ -13,6 +13,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
   'upgrade --plan': async () => (await import('#bin/commands/upgrade.ts')).printPlan,
   'database roles': async () => (await import('#bin/commands/database.ts')).setUpRoles,
+  'secret replace': async () => (await import('#bin/commands/database.ts')).replaceSecret,
   backup: async () => (await import('#bin/commands/backup.ts')).backUp,
   restore: async () => (await import('#bin/commands/restore-files.ts')).restoreFiles,
   drill: async () => (await import('#bin/commands/drill.ts')).drill,

@@ -2,6 +2,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
 import { createApplicationRole } from '#lib/base/db/roles.ts'
+import { replaceServerSecret } from '#lib/base/db/server-secret.ts'
 import { env, loadEnvFile } from '#lib/base/env.ts'
 
 export async function migrateDatabase(): Promise<void> {
@@ -27,4 +28,15 @@ export async function setUpRoles(): Promise<void> {
     if (!isLimited) process.exitCode = 1
   }
   await withRuntime(print, { migrates: true })
+}
+
+/** Lets Troco start with another TROCO_SECRET after the former one was lost. */
+export async function replaceSecret(): Promise<void> {
+  const replace = async () => {
+    const fingerprint = await replaceServerSecret()
+    process.stdout.write(
+      `The database now expects the TROCO_SECRET with fingerprint ${fingerprint}\n`,
+    )
+  }
+  await withRuntime(replace, { acceptsAnySecret: true })
 }

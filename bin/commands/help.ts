@@ -7,6 +7,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   migrate                              apply pending database migrations
   upgrade --plan                       print what pending migrations do to others, and how long they take
   database roles                       limit the application's database role; see docs/operating.md
+  secret replace                       accept another TROCO_SECRET because the former one is lost: tokens,
+                                       second factors and credentials from before stop working
   doctor                               check the installation
   backup [--to <folder>] [--keep <number>] [--type full|diff|incr]
                                        copy the database while it runs, and remove all but the newest copies;

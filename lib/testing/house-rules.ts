@@ -113,6 +113,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   backfills: 'base/db',
   backup_runs: 'base/backup',
   restore_marks: 'base/backup',
+  server_secrets: 'base/db',
   worker_heartbeats: 'edge/jobs',
   request_counts: 'edge/http',
   request_log: 'edge/http',

@@ -28,6 +28,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   reconciled_days: ['INSERT', 'SELECT', 'UPDATE'],
   restore_closures: ['INSERT', 'SELECT', 'UPDATE'],
   restores: ['INSERT', 'SELECT'],
+  server_secrets: ['INSERT', 'SELECT', 'UPDATE'],
   write_offs: ['INSERT', 'SELECT'],
 }
 
