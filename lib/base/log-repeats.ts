@@ -1,6 +1,9 @@
 /** Each cause is printed at most once in this time. */
 const REPEAT_MS = 1_000
 
+/** Fields that separate causes with the same error, and that the line which counts the others has, too. */
+const KEPT_FIELDS = ['job', 'code', 'reason']
+
 type Line = [fields: object, message: string]
 interface Repeat {
   suppressed: number
@@ -14,8 +17,8 @@ interface Verdict {
 }
 
 /**
- * Returns a function that admits a line whose cause has not been printed for a second. Without an
- * error, the cause is the message with its fields. `print` gets a line that counts the others.
+ * Returns a function that admits a line whose cause has not been printed for a second: the message with its
+ * fields, or with its error, job, code and reason. `print` gets a line that counts the others.
  */
 export function createRepeatLimit(describe: (error: unknown) => Record<string, unknown>) {
   const repeats = new Map<string, Repeat>()
@@ -40,7 +43,8 @@ export function createRepeatLimit(describe: (error: unknown) => Record<string, u
     const message = String(args.find(value => typeof value === 'string') ?? '')
     const { err } = fields
     const described = err === undefined ? null : describe(err)
-    const key = `${message} ${stringify(described ? firstFrameOnly(described) : fields)}`
+    const kept = described ? pickKept({ ...described, ...fields }) : fields
+    const key = `${message} ${stringify({ ...kept, ...(described && firstFrameOnly(described)) })}`
     const cause = described ? shorten(described) : undefined
     const known = repeats.get(key)
     if (known) {
@@ -49,7 +53,8 @@ export function createRepeatLimit(describe: (error: unknown) => Record<string, u
     }
     const repeat = {
       suppressed: 0,
-      print: () => print([{ suppressed: repeat.suppressed, ...(cause && { cause }) }, message]),
+      print: () =>
+        print([{ ...kept, suppressed: repeat.suppressed, ...(cause && { cause }) }, message]),
     }
     repeats.set(key, repeat)
     startSecond(key)
@@ -60,6 +65,10 @@ export function createRepeatLimit(describe: (error: unknown) => Record<string, u
 /** Unlike the rest of the stack, which tells how the failing code was reached. */
 function firstFrameOnly({ at, ...described }: Record<string, unknown>) {
   return { ...described, at: Array.isArray(at) ? at[0] : at }
+}
+
+function pickKept(fields: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => KEPT_FIELDS.includes(name)))
 }
 
 function shorten({ kind, code, reason, constraint, message }: Record<string, unknown>): string {

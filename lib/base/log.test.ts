@@ -15,7 +15,7 @@ import { describeError, log, withLogContext } from '#lib/base/log.ts'
 import { openLogOutput } from '#lib/base/log-output.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
-import { findLeak } from '#lib/testing/log-search.ts'
+import { findLeak, findRepeatedKey } from '#lib/testing/log-search.ts'
 import { TEST_LOG } from '#lib/testing/setup.ts'
 
 function readLogLines(mark: string): Record<string, unknown>[] {
@@ -123,7 +123,8 @@ describe('a cause is printed at most once a second', () => {
     expect(counted).toMatchObject({ level: 'error', suppressed: 49 })
     expect(counted).not.toHaveProperty('requestId')
     expect(counted?.cause).toBe(`Invariant row ${mark} is missing`)
-    expect(ofMark('a place is full')).toHaveLength(1)
+    const whole = ofMark('a place is full').filter(line => line.suppressed === undefined)
+    expect(whole).toHaveLength(1)
     await expect
       .poll(() => readLogLines('a place is full').some(({ suppressed }) => suppressed === 49))
       .toBe(true)
@@ -136,6 +137,25 @@ describe('a cause is printed at most once a second', () => {
       log().error({ accountId: mark, nth }, 'books are wrong')
     }
     expect(readLogLines(mark)).toHaveLength(4)
+  })
+
+  test('a counting line has the job, code and reason of those that it counts, and no job counts for another', async () => {
+    const mark = newId()
+    const fail = () => {
+      for (const job of [`send ${mark}`, `prune ${mark}`])
+        log().error({ err: { code: '53300' }, job, rows: 3 }, 'job failed')
+      log().warn({ job: `ask ${mark}`, reason: 'busy' }, 'job waits')
+    }
+    for (let nth = 0; nth < 5; nth++) fail()
+    const counted = () => readLogLines(mark).filter(line => line.suppressed !== undefined)
+    await expect.poll(() => counted().length, { timeout: 5_000 }).toBe(3)
+    const [send, prune, ask] = [`send ${mark}`, `prune ${mark}`, `ask ${mark}`].map(job =>
+      counted().find(line => line.job === job),
+    )
+    const database = { suppressed: 4, code: '53300', reason: expect.any(String) }
+    expect(send).toMatchObject(database)
+    expect(prune).toMatchObject(database)
+    expect(ask).toMatchObject({ suppressed: 4, reason: 'busy' })
   })
 
   test('the context of a request gets it, also when its line is suppressed', () => {
@@ -238,4 +258,15 @@ describe('the log on standard error', () => {
     closed.stderr?.destroy()
     expect(await once(closed, 'exit')).toEqual([3, null])
   })
+})
+
+test('no line has a key twice, also if a field is called as one that every line has', () => {
+  const mark = newId()
+  log().info({ mark, host: 'of a receiver', role: 'owner' }, 'a line with fields of its own')
+  const text = readFileSync(TEST_LOG, 'utf8')
+  const line = text.split('\n').find(each => each.includes(mark)) ?? ''
+  expect(JSON.parse(line)).toMatchObject({ host: 'of a receiver', role: 'owner' })
+  expect(findRepeatedKey(line)).toBeNull()
+  expect(findRepeatedKey('{"a":{"host":"x"},"host":"y"}\n{"host":"{\\"host\\":"}')).toBeNull()
+  expect(findRepeatedKey('{"level":"info","host":"x","at":[{"host":1}],"host":"y"}')).toBe('host')
 })

@@ -67,9 +67,9 @@ export function logRequest(
 }
 
 function createLoggers(): Loggers {
+  const base = { role: shared.role, host: hostname() }
   const options: pino.LoggerOptions = {
     level: env().LOG_LEVEL,
-    base: { role: shared.role, host: hostname() },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
   }
@@ -78,9 +78,11 @@ function createLoggers(): Loggers {
   const main = pino(
     {
       ...options,
+      base: null,
+      // Not as pino's base, which would repeat a field that a line names itself.
       mixin: () => {
         const { requestId, accountId, trace } = currentLogContext()
-        return { requestId, accountId, traceId: trace?.traceId }
+        return { ...base, requestId, accountId, traceId: trace?.traceId }
       },
       redact: { paths: REDACTED_FIELDS.flatMap(name => [name, `*.${name}`]), censor: '[hidden]' },
       serializers: { err: describeError },
@@ -97,7 +99,7 @@ function createLoggers(): Loggers {
     },
     output,
   )
-  return { main, requests: pino(options, { write: output.writeSoon }) }
+  return { main, requests: pino({ ...options, base }, { write: output.writeSoon }) }
 }
 
 function openOutput(): LogOutput {

@@ -39,7 +39,7 @@ export async function startMetrics(): Promise<() => void> {
   // A command that fails must end.
   server.unref()
   lag.enable()
-  log().info({ port, host }, 'metrics listening')
+  log().info({ port, address: host }, 'metrics listening')
   return () => {
     lag.disable()
     server.close()
