@@ -313,8 +313,15 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
     /^WRONG 1 admins, 1 of them without two-factor authentication: each must set it up/m,
   )
   expect(code).toBe(1)
-  const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.example:465' })
-  expect(withMailServer.output).toContain('ok    mails are sent through mail.example:465')
+  expect(output).toContain('WRONG 0 workers active in the last minute: start Troco')
+  expect(output).toMatch(/^WRONG no backup in the 0 hours of this database/m)
+  expect(output).toMatch(/^WRONG TROCO_SECRET has the fingerprint/m)
+  const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.padaria.com.br:465' })
+  expect(withMailServer.output).toContain('ok    mails are sent through mail.padaria.com.br:465')
+  const withPlaceholder = await doctor({ SMTP_URL: 'smtps://user:hidden@smtp.example.com:465' })
+  expect(withPlaceholder.output).toContain(
+    'WRONG SMTP_URL names smtp.example.com:465, a placeholder: set it to your mail server',
+  )
   expect(withMailServer.output).not.toContain('hidden')
 })
 

@@ -1,22 +1,28 @@
 import { statfsSync } from 'node:fs'
 import { withRuntime } from '#bin/command-line.ts'
+import type { Runtime } from '#bin/runtime.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { describeFlaw } from '#lib/base/audit/flaws.ts'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { describeOffset, levelOf, measureOffset } from '#lib/base/db/clock.ts'
 import { findRefusal, inspectPooler } from '#lib/base/db/pooler.ts'
 import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
+import { requireServerSecret } from '#lib/base/db/server-secret.ts'
 import { env } from '#lib/base/env.ts'
+import { isTrocoError } from '#lib/base/errors.ts'
 import { checkCollector } from '#lib/base/otlp.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
+import { examineBackups } from '#lib/views/admin/backups.ts'
 
 const SPACE_MIN_MIB = 1024
+/** Names that are reserved for documentation and tests (RFC 2606). */
+const PLACEHOLDER_HOST = /(^|\.)(example(\.(com|net|org))?|test|invalid)$/i
 
 /** Prints one line per check, with advice if it fails. Exit code 1 if any check fails. */
 export async function checkInstallation(): Promise<void> {
-  await withRuntime(async ({ folder, location, appliedMigrations }) => {
+  const examine = async ({ folder, location, appliedMigrations }: Runtime) => {
     const { TROCO_ENV, PUBLIC_URL } = env()
     report(true, `Node ${process.versions.node} on ${process.platform} ${process.arch}`)
     const applied = appliedMigrations.filter(name => !name.startsWith('functions/'))
@@ -36,17 +42,21 @@ export async function checkInstallation(): Promise<void> {
         true,
         applied.length > 0 ? `${applied.length} migrations applied now` : 'migrations up to date',
       )
+      await reportSecret()
       const { isLimited, line } = describeRole(await inspectRole())
       report(isLimited, line)
       const workers = await database.$queryRaw<{ seen: number }[]>`
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
-      report(true, `${workers[0]?.seen ?? 0} workers active in the last minute`)
+      const seen = workers[0]?.seen ?? 0
+      const advice = seen > 0 ? '' : ': start Troco, or a worker beside it (npm run worker)'
+      report(seen > 0, `${seen} workers active in the last minute${advice}`)
       await reportPooler()
       await reportClock(database)
       reportMail()
       await reportCollector()
       await reportStaff(database)
       await reportEmails(database)
+      await reportBackups()
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
@@ -57,7 +67,18 @@ export async function checkInstallation(): Promise<void> {
     } finally {
       await database.$disconnect()
     }
-  })
+  }
+  await withRuntime(examine, { acceptsAnySecret: true })
+}
+
+async function reportSecret(): Promise<void> {
+  const fault = await requireServerSecret().then(() => null, describeSetupError)
+  report(fault === null, fault ?? 'TROCO_SECRET is that of this database')
+}
+
+function describeSetupError(error: unknown): string {
+  if (isTrocoError(error)) return error.message
+  throw error
 }
 
 async function reportPooler(): Promise<void> {
@@ -81,8 +102,28 @@ function reportMail(): void {
     TROCO_ENV === 'local'
       ? 'no mail server: mails are written to the log'
       : 'no mail server: mails are not sent, set SMTP_URL and MAIL_FROM'
-  const isWrong = !SMTP_URL && TROCO_ENV === 'production'
-  report(!isWrong, SMTP_URL ? `mails are sent through ${new URL(SMTP_URL).host}` : noServerMessage)
+  if (!SMTP_URL) {
+    report(TROCO_ENV === 'local', noServerMessage)
+    return
+  }
+  const { host, hostname } = new URL(SMTP_URL)
+  const isReal = !PLACEHOLDER_HOST.test(hostname)
+  const placeholder = `SMTP_URL names ${host}, a placeholder: set it to your mail server`
+  report(isReal, isReal ? `mails are sent through ${host}` : placeholder)
+}
+
+async function reportBackups(): Promise<void> {
+  const { level, state, figures } = (await examineBackups()).backups
+  const hours = Math.floor(Number(figures.age_s ?? 0) / 3_600)
+  const lines: Partial<Record<typeof state, string>> = {
+    backups_none: 'no backup: this installation is for evaluation',
+    backup_fresh: `the newest backup is ${hours} hours old`,
+    backup_old: `the newest backup is ${hours} hours old: make one every day`,
+    backup_missing: `no backup in the ${hours} hours of this database: make one, and then one every day`,
+    backup_failed: `the last backup failed: ${figures.problem}`,
+    archive_failing: 'PostgreSQL fails to archive its WAL: see its log',
+  }
+  report(level === 'ok', lines[state] ?? state)
 }
 
 async function reportCollector(): Promise<void> {

@@ -64,7 +64,7 @@ export const METRICS = {
   troco_audit_log_check_age_seconds: gauge('Time since the last check of the audit log.'),
   troco_audit_log_unlinked_seconds: gauge('Age of the oldest audit record that is not linked.'),
   troco_backup_age_seconds: gauge(
-    'Time since the newest backup began; missing before the first one.',
+    'Time since the newest backup began; without one, since the database was created.',
   ),
   troco_wal_archive_failing_seconds: gauge(
     'Time since PostgreSQL last archived its log, while it fails to; else 0.',

@@ -59,6 +59,13 @@ export function readLastRuns(): Promise<LastRun[]> {
     ORDER BY began_at DESC`)
 }
 
+/** Returns the seconds since the first migration. */
+export async function readDatabaseAge(): Promise<number> {
+  const [row] = await db().$queryRaw<{ age_s: number }[]>`
+    SELECT extract(epoch FROM now() - min(started_at))::int AS age_s FROM _prisma_migrations`
+  return row?.age_s ?? 0
+}
+
 interface ArchiverState {
   failing_s: number | null
 }

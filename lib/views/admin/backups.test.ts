@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
 import { db } from '#lib/base/db/client.ts'
-import { supplyEnv } from '#lib/base/env.ts'
-import { inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { env, supplyEnv } from '#lib/base/env.ts'
+import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { examineBackups } from './backups.ts'
 import { readDatabaseMetrics } from './metrics.ts'
 
 inOwnDatabase()
 beforeEach(() => db().backupRun.deleteMany())
-afterEach(() => supplyEnv({ BACKUP_FOLDER: '' }))
+afterEach(() => supplyEnv({ BACKUP_FOLDER: '', TROCO_ENV: 'local' }))
 
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000)
 const readStates = async () => {
@@ -20,6 +20,22 @@ test('backups are missed only where they are set up', async () => {
   expect(await readStates()).toEqual(['ok', 'backups_none', 'ok', 'drill_none'])
   supplyEnv({ BACKUP_FOLDER: '/mnt/backup' })
   expect(await readStates()).toEqual(['problem', 'backup_missing', 'warning', 'drill_missing'])
+})
+
+test('in production, none is a warning at once and a problem after a day, also as a metric', async () => {
+  const { DATABASE_URL = '', TROCO_SECRET = '' } = env()
+  supplyEnv({
+    DATABASE_URL,
+    TROCO_SECRET,
+    PUBLIC_URL: 'https://pay.example',
+    TROCO_ENV: 'production',
+  })
+  expect(await readStates()).toEqual(['warning', 'backup_missing', 'warning', 'drill_missing'])
+  await runAsOwner(`UPDATE _prisma_migrations SET started_at = now() - interval '26 hours'`)
+  expect(await readStates()).toEqual(['problem', 'backup_missing', 'warning', 'drill_missing'])
+  expect((await examineBackups()).backups.figures.age_s).toBeCloseTo(26 * 3_600, -2)
+  const age = (await readDatabaseMetrics()).find(({ name }) => name === 'troco_backup_age_seconds')
+  expect(age?.value).toBeCloseTo(26 * 3_600, -2)
 })
 
 test('the newest backup is a problem after a day, and its age is a metric', async () => {

@@ -1,4 +1,9 @@
-import { type LastRun, readArchiver, readLastRuns } from '#lib/base/backup/records.ts'
+import {
+  type LastRun,
+  readArchiver,
+  readDatabaseAge,
+  readLastRuns,
+} from '#lib/base/backup/records.ts'
 import { type Database, Prisma } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { withSnapshot } from '#lib/services/ledger/verify.ts'
@@ -25,29 +30,36 @@ export async function countRows(database: Database): Promise<Record<string, numb
   })
 }
 
-/** Judges the newest backup and the newest drill, once backups are set up. */
+/** Judges the newest backup and the newest drill. An installation for evaluation needs none. */
 export async function examineBackups(): Promise<{ backups: Finding; drill: Finding }> {
   const runs = await readLastRuns()
   const backup = runs.find(({ kind }) => kind === 'backup')
   const good = runs.find(({ kind, problem }) => kind === 'backup' && problem === null)
   const drill = runs.find(({ kind }) => kind === 'drill')
-  const isSetUp = env().BACKUP_FOLDER !== undefined || backup !== undefined
+  const { BACKUP_FOLDER, TROCO_ENV } = env()
+  const isSetUp = BACKUP_FOLDER !== undefined || backup !== undefined
+  const isNeeded = isSetUp || TROCO_ENV === 'production'
   const { failing_s } = await readArchiver()
   return {
-    backups: assessBackup(isSetUp, { last: backup, good }, failing_s),
-    drill: assessDrill(isSetUp, drill),
+    backups: isNeeded
+      ? assessBackup({ last: backup, good }, failing_s, await readDatabaseAge())
+      : { level: 'ok', state: 'backups_none', figures: {} },
+    drill: assessDrill(isNeeded, drill),
   }
 }
 
 function assessBackup(
-  isSetUp: boolean,
   { last, good }: { last: LastRun | undefined; good: LastRun | undefined },
   failing_s: number | null,
+  databaseAgeS: number,
 ): Finding {
-  if (isSetUp && failing_s !== null)
+  if (failing_s !== null)
     return { level: 'problem', state: 'archive_failing', figures: { failing_s } }
-  if (!isSetUp) return { level: 'ok', state: 'backups_none', figures: {} }
-  if (!last) return { level: 'problem', state: 'backup_missing', figures: {} }
+  if (!last) {
+    const isLate = databaseAgeS > OLD_AFTER_S || env().BACKUP_FOLDER !== undefined
+    const level = isLate ? 'problem' : 'warning'
+    return { level, state: 'backup_missing', figures: { age_s: databaseAgeS } }
+  }
   const { age_s, bytes, took_s, problem } = last
   if (problem !== null) {
     const others = { has_other: String(good !== undefined), good_s: good?.age_s ?? 0 }
@@ -59,9 +71,9 @@ function assessBackup(
     : { level: 'ok', state: 'backup_fresh', figures }
 }
 
-function assessDrill(isSetUp: boolean, last: LastRun | undefined): Finding {
+function assessDrill(isNeeded: boolean, last: LastRun | undefined): Finding {
   if (!last)
-    return isSetUp
+    return isNeeded
       ? { level: 'warning', state: 'drill_missing', figures: {} }
       : { level: 'ok', state: 'drill_none', figures: {} }
   const { age_s, took_s, problem } = last

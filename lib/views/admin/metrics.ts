@@ -1,4 +1,4 @@
-import { readArchiver, readLastRuns } from '#lib/base/backup/records.ts'
+import { readArchiver, readDatabaseAge, readLastRuns } from '#lib/base/backup/records.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { measureOffset } from '#lib/base/db/clock.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
@@ -126,6 +126,10 @@ async function readBackups(): Promise<Reading[]> {
     ({ kind, problem }) => kind === 'backup' && problem === null,
   )
   const { failing_s } = await readArchiver()
-  const age: Reading[] = backup ? [{ name: 'troco_backup_age_seconds', value: backup.age_s }] : []
-  return [...age, { name: 'troco_wal_archive_failing_seconds', value: failing_s ?? 0 }]
+  // Without a backup, all that the database holds would be lost.
+  const age_s = backup?.age_s ?? (await readDatabaseAge())
+  return [
+    { name: 'troco_backup_age_seconds', value: age_s },
+    { name: 'troco_wal_archive_failing_seconds', value: failing_s ?? 0 },
+  ]
 }
