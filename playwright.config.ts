@@ -17,10 +17,12 @@ export default defineConfig({
   retries: 0,
   // Generous, because a busy machine is slow.
   timeout: 180_000,
-  expect: { timeout: 45_000 },
+  expect: { timeout: 10_000 },
   reporter: [['list'], ['json']],
   use: {
     baseURL: process.env.E2E_BASE_URL,
+    // A control that never appears fails its story long before the story's time-out.
+    actionTimeout: 20_000,
     // A response that breaks off leaves a page without a load event: `goto` would wait for the test's time-out.
     navigationTimeout: 60_000,
     // Saves the frames of animations. `npm run torture` shows them.

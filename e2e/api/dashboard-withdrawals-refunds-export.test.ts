@@ -59,6 +59,20 @@ test('refunds are exported with their charge and payer, as text that is no formu
   expect(await readExport('refunds', 'locale=en&created_to=2020-01-01')).toHaveLength(1)
 })
 
+test.each(['charges', 'withdrawals', 'refunds'])(
+  'an export of %s holds the rows of the chosen period only',
+  async subject => {
+    const atOffset = (ms: number) => new Date(Date.now() + ms).toISOString()
+    const [hourAgo, inAnHour] = [atOffset(-3_600_000), atOffset(3_600_000)]
+    const within = await readExport(subject, `locale=en&created_from=${hourAgo}`)
+    expect(within.length).toBeGreaterThan(1)
+    const both = `locale=en&created_from=${hourAgo}&created_to=${inAnHour}`
+    expect(await readExport(subject, both)).toEqual(within)
+    expect(await readExport(subject, `locale=en&created_from=${inAnHour}`)).toHaveLength(1)
+    expect(await readExport(subject, 'locale=en&created_to=2020-01-01')).toHaveLength(1)
+  },
+)
+
 test.each(['withdrawals', 'refunds'])(
   'an export of %s is audited, of one account, and for sessions only',
   async subject => {

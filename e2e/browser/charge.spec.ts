@@ -103,6 +103,39 @@ test.describe('on a desktop', () => {
     await expectAccessible(page)
   })
 
+  test('a form sent again keeps its idempotency key until it is edited', async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.goto('/test/charges/new')
+    const keys: (string | undefined)[] = []
+    await page.route('**/api/transactions', route => {
+      keys.push(route.request().headers()['idempotency-key'])
+      return route.abort('aborted')
+    })
+    for (const [name, value] of Object.entries({ amount: '10', ...PAYER }))
+      await page.locator(`[name=${name}]`).fill(value)
+    const alert = page.getByRole('main').getByRole('alert')
+    const send = async (count: number) => {
+      await page.getByRole('button', { name: 'Criar cobrança' }).click()
+      await expect.poll(() => keys.length).toBe(count)
+      await expect(alert).toContainText('Nada é reenviado sozinho')
+    }
+    await send(1)
+    await send(2)
+    await page.locator('[name=amount]').fill('20')
+    await send(3)
+    await send(4)
+    await page.getByText('Mais opções').click()
+    await page.getByRole('button', { name: 'Adicionar item' }).click()
+    await page.getByRole('button', { name: 'Remover item 1' }).click()
+    await send(5)
+    const [first, second, third, fourth, fifth] = keys
+    expect([second, fourth]).toEqual([first, third])
+    expect(new Set([undefined, first, third, fifth]).size).toBe(4)
+  })
+
   test('without its event stream the page polls and still turns to paid', async ({
     page,
     context,

@@ -1,6 +1,6 @@
 import { expect, expectAccessible, expectBalance, signIn, test } from '#e2e/browser/app.ts'
 import { chooseSize, PHONE } from '#e2e/browser/layout.ts'
-import { createPendingOwner, openShop } from '#e2e/browser/merchant.ts'
+import { createPendingOwner, createSession, openShop } from '#e2e/browser/merchant.ts'
 import { openPrintedLink } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -150,6 +150,32 @@ test('a member is removed after a decision about each token', async ({ page, con
     ['ERP', false, true],
     ['Planilha', true, false],
   ])
+})
+
+test.describe('an owner who takes a lower role', () => {
+  // The open page still sends requests after its session has ended.
+  test.use({ expectedStatuses: [401] })
+
+  test('is led to the sign-in page, and the session has ended', async ({ page, context }) => {
+    const shop = await openShop(context)
+    const where = { accountId: shop.id }
+    const { userId } = await db().membership.findFirstOrThrow({ where })
+    await createSession({ accountId: shop.id, role: 'owner' })
+    await page.goto('/test/settings/members')
+    const row = page.getByTestId('member-row').filter({ hasText: '(você)' })
+    await row.getByRole('button', { name: 'Mudar papel' }).click()
+    await page.getByRole('radio', { name: /^Leitor/ }).check()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('Você será desconectado')
+    await dialog.getByRole('button', { name: 'Mudar papel' }).click()
+    await expect(page).toHaveURL('/login')
+    await expect(page.getByLabel('Senha')).toBeVisible()
+    await page.goto('/test/home')
+    await expect(page).toHaveURL('/login?next=%2Ftest%2Fhome')
+    expect(await db().membership.findFirst({ where: { ...where, userId } })).toMatchObject({
+      role: 'viewer',
+    })
+  })
 })
 
 test.describe('the last owner', () => {

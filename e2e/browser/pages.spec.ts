@@ -12,9 +12,10 @@ import {
   test,
 } from '#e2e/browser/app.ts'
 import { expectFits, findPlace, listRows, openAccountMenu } from '#e2e/browser/layout.ts'
-import { openShop } from '#e2e/browser/merchant.ts'
+import { createShop, openShop } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/base/db/client.ts'
+import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
 
 const PORTUGUESE_AMOUNT = /^R\$ \d{1,3}(\.\d{3})*,\d{2}$/
 const ENGLISH_AMOUNT = /^R\$ \d{1,3}(,\d{3})*\.\d{2}$/
@@ -183,6 +184,46 @@ test.describe('on a desktop, in Portuguese', () => {
       await loseSession()
       await expect(page.getByLabel('Expira em')).toHaveValue('604800')
       await expect(options).toHaveAttribute('open', '')
+    })
+
+    test('is offered in the account in which it was typed, not in another of the same user', async ({
+      page,
+      context,
+    }) => {
+      const { id, email, password } = await openPerson(context)
+      const { accountId } = await db().membership.findFirstOrThrow({ where: { userId: id } })
+      const other = await createShop('Outra padaria')
+      await db().membership.create({ data: { accountId: other.id, userId: id, role: 'owner' } })
+      const url = readSetting('BASE_URL')
+      const choose = (value: string) => context.addCookies([{ name: ACCOUNT_COOKIE, value, url }])
+      const name = page.locator('[name=client_name]')
+      const signInTo = async (account: string) => {
+        await choose(account)
+        await fillSignIn(page, email, password, { isOnLogin: true })
+        await expect(page).toHaveURL('/test/charges/new')
+      }
+      const loseSession = async () => {
+        await page.locator('[name=amount]').fill('10')
+        await name.fill('Ana Souza')
+        await page.locator('[name=client_email]').fill('ana@example.com')
+        await page.locator('[name=client_doc]').fill('529.982.247-25')
+        await db().userSession.deleteMany({ where: { userId: id } })
+        await page.getByRole('button', { name: 'Criar cobrança' }).click()
+        await expect(page.getByText('Sua sessão terminou.')).toBeVisible()
+      }
+      await context.clearCookies()
+      await page.goto('/login?next=/test/charges/new')
+      await signInTo(accountId)
+      await loseSession()
+      await signInTo(accountId)
+      await expect(name).toHaveValue('Ana Souza')
+      await loseSession()
+      await signInTo(other.id)
+      await expect(page.getByText('Outra padaria').first()).toBeAttached()
+      // The form works, so its scripts have looked for a draft.
+      await page.getByRole('button', { name: 'Criar cobrança' }).click()
+      await expect(page.getByText('Preencha este campo.').first()).toBeVisible()
+      await expect(name).toHaveValue('')
     })
 
     test('returns to its own form, and never to another user who signs in in this tab', async ({

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
+import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
@@ -39,6 +40,27 @@ test('the sums of the statement add up, and each row links to its source', async
   await expectAccessible(page)
   await rows.first().click()
   await expect(page).toHaveURL(new RegExp(`/test/withdrawals/${withdrawalId}$`))
+})
+
+test.describe('on a phone', () => {
+  test.use({ viewport: PHONE })
+
+  test('a movement shows its amount, and below it the balance by that name', {
+    tag: '@one-size',
+  }, async ({ page, context }) => {
+    await openBusyShop(context)
+    await page.goto('/test/statement')
+    for (const [name, amount, balance] of [
+      ['Estorno de saque recusado', '+ R$ 250,00', 'R$ 1.000,00'],
+      ['Saque', '− R$ 250,00', 'R$ 750,00'],
+      ['Cobrança paga', '+ R$ 1.000,00', 'R$ 1.000,00'],
+    ] as const) {
+      const link = page.getByRole('link', { name, exact: true })
+      const card = listRows(page).filter({ has: link })
+      await expect(card).toContainText(amount)
+      await expect(card.getByText('Saldo').locator('..')).toHaveText(`Saldo ${balance}`)
+    }
+  })
 })
 
 /** Chooses February 2024 with the keyboard alone. */

@@ -132,6 +132,32 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   await expect(deliveryRows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
 })
 
+test('a resend within the filters leaves other failed deliveries as they are', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  receiver.respondWith(status(410))
+  const [chosen] = [
+    await createPaidCharge(shop, `${receiver.url}/chosen`),
+    await createPaidCharge(shop, `${receiver.url}/other`),
+  ]
+  await page.goto('/test/webhooks?status=stopped')
+  await expect(deliveryRows(page)).toHaveCount(2)
+  receiver.respondWith(ok)
+  await page.goto('/test/webhooks?status=stopped&type=withdrawal.*')
+  await expect(page.getByText('Nenhuma entrega encontrada')).toBeVisible()
+  await expect(page.getByRole('button', { name: /^Reenviar a/ })).toHaveCount(0)
+  await page.goto(`/test/webhooks?status=stopped&reference=${chosen}`)
+  await page.getByRole('button', { name: 'Reenviar a que falhou' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
+  await expect(page.getByText('1 reenviada')).toBeVisible()
+  await page.goto('/test/webhooks')
+  await expect(deliveryRows(page).filter({ hasText: 'Entregue' })).toHaveCount(1)
+  await expect(deliveryRows(page).filter({ hasText: chosen })).toContainText('Entregue')
+  expect(receiver.calls.map(({ path }) => path).sort()).toEqual(['/chosen', '/chosen', '/other'])
+})
+
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE, hasTouch: true })
 

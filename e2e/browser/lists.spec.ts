@@ -1,0 +1,124 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright/test'
+import { expect, test } from '#e2e/browser/app.ts'
+import { listRows } from '#e2e/browser/layout.ts'
+import { openAdmin, openShop } from '#e2e/browser/merchant.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId } from '#lib/base/ids.ts'
+import { createCharge } from '#lib/rooms/charges/create.ts'
+import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { CHARGE } from '#lib/testing/charge.ts'
+
+test.use({ locale: 'pt-BR' })
+
+const PAST = 'period=custom&from=2020-01-01&to=2020-01-02'
+
+test('clearing the filters of a list removes each of them from its address', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  await createWithdrawal(shop.id, 'test', {
+    ...{ pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' },
+    amount: 1_000,
+  })
+  for (const [path, filters] of [
+    ['/test/charges', `status=pending&q=x&min_amount=1&max_amount=2&${PAST}`],
+    ['/test/withdrawals', `status=pending&q=x&${PAST}`],
+    ['/test/webhooks', `status=exhausted&type=test.*&endpoint_id=none&reference=x&${PAST}`],
+    ['/test/requests', `status=500&method=PUT&path=x&code=x&token_id=${newId()}&${PAST}`],
+    [
+      '/test/settings/audit',
+      `account=${newId()}&actor=${newId()}&target=x&action=token.*&q=x&${PAST}`,
+    ],
+  ] as const) {
+    await page.goto(`${path}?${filters}`)
+    await page.getByRole('button', { name: 'Limpar filtros' }).first().click()
+    await expect(page).toHaveURL(path)
+  }
+})
+
+test('one filter of a list is cleared without the others', async ({ page, context }) => {
+  await openShop(context)
+  await page.goto('/test/charges?status=paid&min_amount=100&period=today')
+  await expect(page.getByText('3 filtros aplicados')).toBeVisible()
+  await page.getByRole('button', { name: 'Limpar: Valor' }).click()
+  await expect(page).toHaveURL('/test/charges?status=paid&period=today')
+  await page.getByRole('button', { name: 'Limpar: Período' }).click()
+  await expect(page).toHaveURL('/test/charges?status=paid')
+  await page.goto('/test/withdrawals?status=pending&q=x')
+  await page.getByRole('button', { name: 'Limpar: Situação' }).click()
+  await expect(page).toHaveURL('/test/withdrawals?q=x')
+})
+
+test('clearing a selection of accounts unticks them, and nothing is done to them', async ({
+  page,
+  context,
+}) => {
+  const name = `Padaria ${newId()}`
+  const { id } = await openShop(context, name)
+  const admin = await openAdmin(page)
+  await admin.goto(`/admin/accounts?q=${id}`)
+  const box = listRows(admin).getByRole('checkbox')
+  await box.check()
+  const bar = admin.getByRole('region').filter({ has: admin.getByText('1 account selected') })
+  await bar.getByRole('button', { name: 'Clear selection' }).click()
+  await expect(box).not.toBeChecked()
+  await expect(bar).toBeHidden()
+})
+
+/** Clicks a button that downloads, and returns the lines of the file. */
+async function download(page: Page, name: string): Promise<string[]> {
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name }).click(),
+  ])
+  return (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
+}
+
+test('an export holds the rows of the chosen period only', async ({ page, context }) => {
+  const shop = await openShop(context)
+  const createdAt = new Date('2020-01-01T12:00:00Z')
+  const old = await createCharge(shop, 'test', { ...CHARGE, external_id: 'pedido antigo' }, null)
+  await db().charge.updateMany({ where: { id: old.id }, data: { createdAt } })
+  const payout = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
+  const sent = await createWithdrawal(shop.id, 'test', { ...payout, amount: 1_000 })
+  await createWithdrawal(shop.id, 'test', { ...payout, amount: 2_000 })
+  await db().withdrawal.updateMany({ where: { id: sent.id }, data: { createdAt } })
+  for (const [list, outside] of [
+    ['charges', /pedido antigo/],
+    ['withdrawals', /;10,00;/],
+  ] as const) {
+    await page.goto(`/test/${list}?period=today`)
+    const [, row, ...others] = await download(page, 'Exportar CSV')
+    expect(row, list).not.toMatch(outside)
+    expect(others, list).toEqual([])
+  }
+  await page.goto(`/test/charges?${PAST}`)
+  expect(await download(page, 'Exportar CSV')).toHaveLength(1)
+  await page.goto('/test/statement?period=today')
+  expect(await download(page, 'Baixar CSV')).toHaveLength(4)
+  await page.goto(`/test/statement?${PAST}`)
+  expect(await download(page, 'Baixar CSV')).toHaveLength(1)
+})
+
+test('a changed filter leaves the second page for the first', async ({ page, context }) => {
+  const shop = await openShop(context)
+  for (let index = 0; index < 26; index++)
+    await createCharge(shop, 'test', { ...CHARGE, client_name: `Pagador ${index}` }, null)
+  await page.goto('/test/charges?status=pending')
+  const openOlder = async () => {
+    await page.getByRole('link', { name: 'Mais antigas' }).click()
+    await expect(listRows(page)).toHaveCount(1)
+    await expect(page).toHaveURL(/cursor=/)
+  }
+  await openOlder()
+  await page.getByRole('searchbox').fill('Pagador 25')
+  await expect(page).toHaveURL('/test/charges?status=pending&q=Pagador+25')
+  await expect(listRows(page)).toContainText('Pagador 25')
+  await page.goto('/test/charges?status=pending')
+  await openOlder()
+  await page.getByRole('button', { name: 'Todas' }).click()
+  await expect(page).toHaveURL('/test/charges')
+  await expect(listRows(page)).toHaveCount(25)
+})
