@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { MUTANTS } from '#e2e/torture/mutants.ts'
 
@@ -6,11 +6,11 @@ const countOf = (text: string, part: string) => text.split(part).length - 1
 
 test('each mutant changes exactly one place, and its test exists', () => {
   const problems = MUTANTS.flatMap(({ bug, file, text, replacement, testFile, testTitle }) => [
-    ...(globSync(file).length === 1 && countOf(readFileSync(file, 'utf8'), text) === 1
+    ...(existsSync(file) && countOf(readFileSync(file, 'utf8'), text) === 1
       ? []
       : [`${bug}: ${file} must contain its text exactly once`]),
     ...(text === replacement ? [`${bug}: its replacement changes nothing`] : []),
-    ...(globSync(testFile).length === 1 && readFileSync(testFile, 'utf8').includes(testTitle)
+    ...(existsSync(testFile) && readFileSync(testFile, 'utf8').includes(testTitle)
       ? []
       : [`${bug}: ${testFile} has no test "${testTitle}"`]),
   ])
