@@ -293,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
     text: 'accountId, mode, { ...rowFilters, cursor,',
     replacement: 'accountId, mode, { ...rowFilters, created_from: undefined, cursor,',
     testFile: 'e2e/api/dashboard-withdrawals-refunds-export.test.ts',
-    testTitle: 'an export of charges holds the rows of the chosen period only',
+    testTitle: 'holds the rows of the chosen period only',
   },
   {
     bug: 'the page of withdrawals exports without its period',
