@@ -171,6 +171,7 @@ export function trocoSettings(folder: string): Record<string, string> {
     TRUST_PROXY: '1',
     DRAIN_SECONDS: '3',
     RATE_TOKEN_PER_SECOND: '2000',
+    TEST_BYTES_PER_DAY: '0',
     RATE_TOKEN_BURST: '0',
     RATE_IP_PER_SECOND: '2000',
     RATE_IP_BURST: '0',

@@ -47,6 +47,11 @@ export const API_REFUSALS = {
     message: (_: { retryAfterS: number }) => 'Too Many Requests',
     headers: RETRY_AFTER_HEADERS,
   },
+  test_quota_exceeded: {
+    status: 429,
+    message: (_: { retryAfterS: number }) => 'Too Many Requests',
+    headers: RETRY_AFTER_HEADERS,
+  },
   malformed_request: { status: 400, message: 'Malformed request' },
   malformed_json: { status: 400, message: 'Malformed JSON' },
   request_timeout: { status: 408, message: 'Request timed out' },

@@ -178,6 +178,11 @@ const schema = z.object({
     .describe(
       "bytes of responses per second of one token, or of one user's sessions, in each process, averaged over 10 s; 0 disables the limit",
     ),
+  TEST_BYTES_PER_DAY: wholeNumber(0, 1_000_000_000_000)
+    .default(200_000_000)
+    .describe(
+      "bytes that an account's test mode may store per day in Brasília, by an estimate; further writes get 429; 0 disables the limit",
+    ),
   RATE_IP_IN_FLIGHT: limit
     .default(600)
     .describe(

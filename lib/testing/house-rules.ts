@@ -105,6 +105,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   payment_receipt_keys: 'services/payment-receipts',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',
+  test_usage: 'base/db',
   audit_log: 'base/audit',
   audit_chains: 'base/audit',
   audit_links: 'base/audit',
@@ -140,6 +141,7 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts mails': 'pruning by age',
   'lib/edge/jobs/prune.ts request_counts': 'pruning by age',
   'lib/edge/jobs/prune.ts sign_in_tries': 'pruning by age',
+  'lib/edge/jobs/prune.ts test_usage': 'pruning by age',
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }
 

@@ -160,3 +160,13 @@ export type DocumentRule<Shown> =
     : unknown
 
 export type Declaration<Body = undefined, Query = undefined> = Details<Body, Query> & MethodAndProof
+
+/** Permissions of operations that store what a program sends, as charges, withdrawals and events do. */
+const STORING_PERMISSIONS: AnyPermission[] = [
+  ...(['transactions:write', 'refunds:write', 'withdrawals:write', 'webhooks:write'] as const),
+]
+
+/** Returns whether requests count toward the daily bytes of an account's test mode. */
+export function storesTestData({ allow }: { allow: AnyPermission | AnyPermission[] }): boolean {
+  return [allow].flat().some(permission => STORING_PERMISSIONS.includes(permission))
+}

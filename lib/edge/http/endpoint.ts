@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import { requireTestQuota } from '#lib/base/db/test-usage.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/base/errors.ts'
 import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
 import { parseFields, readObjectOf } from '#lib/edge/http/body.ts'
@@ -12,7 +13,7 @@ import {
   requireAllowedAddress,
   requireMoreThanViewing,
 } from '#lib/edge/http/caller.ts'
-import type { Declaration, DocumentRule } from '#lib/edge/http/declaration.ts'
+import { type Declaration, type DocumentRule, storesTestData } from '#lib/edge/http/declaration.ts'
 import { withEtag } from '#lib/edge/http/etag.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
@@ -76,6 +77,7 @@ async function serveEndpoint(
     return caller
   })
   await limitByCaller(state, await check.read())
+  requireQuota(await check.read(), declared)
   while (state.runs < RUNS_MAX) {
     try {
       return await runEndpoint(state, declared, check)
@@ -106,6 +108,7 @@ async function tryRememberedCaller(
     state.logContext.accountId = caller.account.id
     authorize(caller, incoming, declared.allow)
     await limitByCaller(state, caller)
+    requireQuota(caller, declared)
   } catch (error) {
     if (isTrocoError(error)) return null
     throw error
@@ -118,6 +121,10 @@ async function tryRememberedCaller(
     if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
     throw error
   }
+}
+
+function requireQuota({ mode, account }: Caller, declared: Declaration<unknown, unknown>): void {
+  if (mode === 'test' && storesTestData(declared)) requireTestQuota(account.id)
 }
 
 async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): Promise<void> {

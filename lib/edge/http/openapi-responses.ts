@@ -4,6 +4,7 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/base/refusals.ts'
 import { parseFields } from '#lib/edge/http/body.ts'
+import { storesTestData } from '#lib/edge/http/declaration.ts'
 import type { Endpoint } from '#lib/edge/http/endpoint.ts'
 import { KEY_LENGTH_MAX } from '#lib/edge/http/idempotency.ts'
 import { causeOf, SESSION_CODES, STATUS_DESCRIPTIONS } from '#lib/edge/http/openapi-refusals.ts'
@@ -58,6 +59,7 @@ function listErrorCodes(declared: Declared): PublicErrorCode[] {
     'permission_denied',
     ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
     'too_many_requests',
+    ...(storesTestData(declared) ? (['test_quota_exceeded'] as const) : []),
     ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(body || !ignoresQuery ? (['invalid_input'] as const) : []),
     ...(errorCodes.filter(isForTokens) as PublicErrorCode[]),
@@ -106,6 +108,7 @@ function buildExampleError(
     case 'address_not_allowed':
       return refuse(code, { address: '203.0.113.9' })
     case 'too_many_requests':
+    case 'test_quota_exceeded':
       return refuse(code, { retryAfterS: 1 })
     case 'invalid_input':
       return findValidationError(body?.test ?? query)

@@ -1,8 +1,9 @@
+import { countTestRequest } from '#lib/base/db/test-usage.ts'
 import { type LogContext, type Trace, withLogContext } from '#lib/base/log.ts'
 import { recordSpan } from '#lib/base/spans.ts'
 import { continueTrace } from '#lib/base/trace.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
-import type { Declaration } from '#lib/edge/http/declaration.ts'
+import { type Declaration, storesTestData } from '#lib/edge/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { Places } from '#lib/edge/http/in-flight.ts'
 import { type Ignored, ignoredHeaders } from '#lib/edge/http/query.ts'
@@ -14,6 +15,9 @@ import { countBytes } from '#lib/edge/http/throughput.ts'
 
 /** The caller did nothing wrong, so the span has failed. */
 const SERVER_ERROR = 500
+
+/** Assumed size of a body without Content-Length: the largest one. */
+const BODY_BYTES_MAX = 64 * 1024
 
 /** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
 export interface RequestState {
@@ -70,6 +74,7 @@ export function respondTo(
       allowanceHeaders(state.allowances),
       ignoredHeaders(state.ignored),
     )
+    countStored(state, response)
     const tookMs = performance.now() - began
     if (tokenPrefix !== undefined) {
       countRequest(response.status, tookMs)
@@ -78,6 +83,14 @@ export function respondTo(
     }
     return response
   })
+}
+
+/** Counts what a request of the test mode has stored; a replayed response has stored nothing. */
+function countStored({ caller, declared, incoming }: RequestState, response: HttpResponse): void {
+  if (caller?.mode !== 'test' || !declared || !storesTestData(declared)) return
+  if (response.status >= 300 || response.headers['idempotent-replayed'] !== undefined) return
+  const bodyBytes = Number(incoming.header('content-length') ?? BODY_BYTES_MAX)
+  countTestRequest(caller.account.id, bodyBytes)
 }
 
 function traceRequest(

@@ -35,6 +35,14 @@ export function pruneSessions(): Promise<number> {
       WHERE expires_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
+/** Deletes the bytes of past days, which limit nothing; a week of them shows who stores much. */
+export function pruneTestUsage(): Promise<number> {
+  return db().$executeRaw`
+    DELETE FROM test_usage WHERE (account_id, day) IN (
+      SELECT account_id, day FROM test_usage
+      WHERE day < now() - interval '8 days' LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
+}
+
 /** Deletes counts of requests that the overview of staff no longer shows. */
 export function pruneRequestCounts(): Promise<number> {
   return db().$executeRaw`

@@ -85,6 +85,7 @@ describe('a worker', () => {
       'prune request counts',
       'prune sessions',
       'prune sign-in attempts',
+      'prune test usage',
       'read banks after a restore',
       'read disputes and returns',
       'read receipts',

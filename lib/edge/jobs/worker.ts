@@ -20,6 +20,7 @@ import {
   pruneRequestCounts,
   pruneSessions,
   pruneSignInAttempts,
+  pruneTestUsage,
   rotateRequestLog,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
@@ -180,6 +181,7 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     { name: 'prune sign-in attempts', run: pruneSignInAttempts, idleMs: MINUTE_MS },
     { name: 'prune challenges', run: pruneChallenges, idleMs: MINUTE_MS },
     { name: 'prune sessions', run: pruneSessions, idleMs: HOUR_MS },
+    { name: 'prune test usage', run: pruneTestUsage, idleMs: HOUR_MS },
     { name: 'prune request counts', run: pruneRequestCounts, idleMs: HOUR_MS },
     { name: 'rotate request log', run: rotate, idleMs: HOUR_MS },
     { name: 'prune failed mails', run: pruneFailedMails, idleMs: HOUR_MS },

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { renewLease } from '#lib/base/db/claim.ts'
+import { countTestBytes } from '#lib/base/db/test-usage.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
 import { childSpan, parseCause, traceHeaders, traceOfEvent } from '#lib/base/trace.ts'
@@ -20,6 +21,8 @@ import { traceAttempt, traceEvent } from '#lib/services/webhooks/spans.ts'
 const CONCURRENCY_MAX = 256
 /** Calls kept for accounts without one in progress: they start when others hold all other places. */
 const RESERVED = 32
+/** Row, headers and index entries of an attempt in the test mode's daily bytes. */
+const ATTEMPT_BYTES = 1_024
 /** Calls started in one turn of the event loop: each takes about 0.2 ms, and requests wait for it. */
 const STARTS_PER_TURN = 8
 const CAPACITY_SIGNAL_DELAY_MS = 2
@@ -136,4 +139,6 @@ async function deliver(
   if (due.tried === 0) traceEvent(due, eventSpan)
   traceAttempt(due, span, outcome)
   await finishDelivery({ due, sent: { headers, body }, outcome })
+  const bytes = ATTEMPT_BYTES + body.length + (outcome.body?.length ?? 0)
+  if (mode === 'test') countTestBytes(due.accountId, bytes)
 }
