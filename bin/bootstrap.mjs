@@ -1,11 +1,13 @@
 // Entry point of all npm scripts. Runs on the installed Node (20 or newer), starts the pinned one.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findNode, prepare } from './prepare.mjs'
 
 /** Read first, because the parent process may exit before the child starts. */
 const parent = process.ppid
+const grandparent = readParentOf(parent)
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 const [command = 'start', ...rest] = process.argv.slice(2)
@@ -62,9 +64,25 @@ function runPinnedNode(node, args) {
     },
   })
   // npm forwards signals only to its shell, which does not forward them, so the parent is polled.
-  setInterval(() => process.ppid === parent || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
+  setInterval(() => isWanted() || child.kill('SIGTERM'), ORPHAN_CHECK_MS).unref()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))
+}
+
+/** Tests end with a killed npm too, which its shell outlives; a server may be started by a script that ends. */
+function isWanted() {
+  if (process.ppid !== parent) return false
+  const isUnderNpm = isTestCommand && process.env.npm_lifecycle_event !== undefined
+  return !isUnderNpm || readParentOf(parent) === grandparent
+}
+
+/** Returns the parent of a process; null where /proc does not say it. */
+function readParentOf(pid) {
+  try {
+    return /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? null
+  } catch {
+    return null
+  }
 }
 
 function nodeEnvOf(name) {

@@ -26,6 +26,7 @@ import {
 import { inheritedEnv } from '#lib/base/env.ts'
 import { searchLogs } from '#lib/testing/log-search.ts'
 import { runProgram } from '#lib/testing/run.ts'
+import { openRunFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const TEST_LOG = '.cache/test.log'
@@ -35,6 +36,8 @@ const JUDGES = ['--disable-warning=ExperimentalWarning', 'e2e/psp/judge.ts', 'ju
 /** Tests that import one of these files start the whole product, so they need its built pages. */
 const PRODUCT_STARTERS = ['lib/testing/process.ts', 'lib/testing/web-process.ts']
 
+// An interrupted run leaves no process and no folder behind.
+if (process.argv[2] !== 'verify') openRunFolder()
 // Every test bank of the run records its exchanges there, for the judges.
 process.env.BANK_TRAFFIC = BANK_TRAFFIC
 

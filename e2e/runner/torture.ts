@@ -4,6 +4,7 @@ import { findBrowser } from '#e2e/runner/browser.ts'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { Random } from '#lib/testing/random.ts'
 import { runProgram } from '#lib/testing/run.ts'
+import { openRunFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { withServer } from '#lib/testing/server.ts'
 import { TESTS } from '../../vitest.config.ts'
@@ -27,6 +28,8 @@ const FUZZ_SEED_COUNT = 5
 
 mkdirSync('.cache', { recursive: true })
 for (const file of [REPORT, FIGURES_FILE]) rmSync(file, { force: true })
+// An interrupted run leaves no process and no folder behind.
+openRunFolder()
 const random = new Random(chooseSeed(), 0)
 const seeds = Array.from({ length: FUZZ_SEED_COUNT }, () => random.between(0, 2 ** 31 - 1))
 process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
