@@ -33,7 +33,7 @@ export function connectApi(options) {
       'The token is invalid: it is troco_test_ or troco_live_, then letters and digits',
     )
   // The address of the dashboard is accepted, too.
-  const base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`
+  const base = `${url.replace(/(?<!\/)\/+$/, '').replace(/\/api$/, '')}/api`
   const call = (method, path, more) => request(base, token, { method, path, ...more })
   return { call, token, isTest: token.startsWith('troco_test_') }
 }
@@ -100,7 +100,7 @@ function parseJson(text, base) {
 /** Names status, code, message and the page that explains the code. */
 function describeError(response, text) {
   const code = response.headers.get('x-error-code')
-  const help = /<(.+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1]
+  const help = /<([^<>]+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1]
   if (!code) return describeStranger(response)
   const { error, errors } = parseJson(text, response.url)
   const fields = typeof errors === 'object' ? Object.entries(errors) : []

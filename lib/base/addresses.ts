@@ -47,7 +47,7 @@ export function parseAddress(text: string): (Address & { isMapped: boolean }) | 
   if (family === 4) return { address: text, family, isMapped: false }
   if (family !== 6) return null
   // Removes the zone, which the URL parser rejects. The parser normalizes the rest.
-  const plain = URL.parse(`http://[${text.replace(/%.*$/, '')}]`)?.hostname.slice(1, -1)
+  const plain = URL.parse(`http://[${text.replace(/%.*/s, '')}]`)?.hostname.slice(1, -1)
   if (!plain) return null
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
   if (high === undefined || low === undefined) return { address: plain, family, isMapped: false }
@@ -69,7 +69,7 @@ export function findDeniedClass(text: string, allowed: RangeList): string | null
 export function listInterfaceRanges(): string[] {
   const interfaces = Object.values(networkInterfaces()).flatMap(entries => entries ?? [])
   // Some systems append the zone to a link-local address.
-  const addresses = interfaces.map(({ address }) => address.replace(/%.*$/, ''))
+  const addresses = interfaces.map(({ address }) => address.replace(/%.*/s, ''))
   return addresses.map(address => `${address}/${isIP(address) === 4 ? 32 : 128}`)
 }
 

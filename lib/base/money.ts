@@ -63,7 +63,7 @@ export function parseSearchedReais(text: string): number | null {
 /** Each reading keeps all digits: the last separator or the last two digits start decimals, or nothing does. */
 function listReadings(typed: string): number[] {
   if (!DIGITS_AND_SEPARATORS.test(typed)) return []
-  const [separated, before = '', behind = ''] = /^(.*)[.,](.*)$/.exec(typed) ?? []
+  const [separated, before = '', behind = ''] = /^(.*)[.,](.*)$/s.exec(typed) ?? []
   const startsDecimals = separated !== undefined && behind.length <= DECIMALS
   const withDecimals = startsDecimals ? toCents(before, behind) : toCents(typed) / 100
   const isMixed = typed.includes('.') && typed.includes(',')

@@ -71,7 +71,7 @@ function findCollector(role: string): Collector | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME } = env()
   if (!OTEL_EXPORTER_OTLP_ENDPOINT) return null
   const url = new URL(OTEL_EXPORTER_OTLP_ENDPOINT)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/traces`
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '')}/v1/traces`
   const attributes = encodeAttributes({
     ...{ 'service.name': OTEL_SERVICE_NAME, 'service.version': version },
     ...{ 'service.instance.id': randomUUID(), 'host.name': hostname() },

@@ -317,7 +317,10 @@ export function readEnv(source: Record<string, string | undefined>): Env {
   if (environment === 'production') problems.push(...productionProblems(filled))
   if (!result.success || problems.length > 0) throw new EnvError(problems)
   const values = result.data
-  const address = (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '')
+  const address = (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(
+    /(?<!\/)\/+$/,
+    '',
+  )
   const isLocal = environment === 'local'
   return {
     ...values,

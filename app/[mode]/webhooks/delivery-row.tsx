@@ -62,5 +62,5 @@ function lastAttemptOf(delivery: Delivery) {
 }
 
 export function hostAndPathOf(url: string): string {
-  return url.replace(/^https?:\/\//, '').replace(/[?#].*$/, '')
+  return url.replace(/^https?:\/\//, '').replace(/[?#].*/s, '')
 }

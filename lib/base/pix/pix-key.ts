@@ -85,7 +85,7 @@ function readTaxId(
 
 function readEmail(text: string, strictness: PixKeyStrictness): PixKeyReading {
   const key = lowerAscii(text)
-  const pattern = strictness === 'dict' ? DICT_EMAIL : /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+  const pattern = strictness === 'dict' ? DICT_EMAIL : /^[^\s@]{1,77}@[^\s@]{1,77}\.[^\s@]{1,77}$/
   if (key.length > KEY_MAX) return { ok: false, reason: 'too_long' }
   return pattern.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }

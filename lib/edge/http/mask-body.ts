@@ -32,9 +32,13 @@ const OPENED = ['data', 'transaction', 'withdrawal', 'refund']
 const SENTENCES = ['error', 'errors', 'message']
 /** Ids that this program made, which are of version 7, unlike Pix keys; and times. */
 const KEPT = String.raw`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b\d{4}-\d\d-\d\d(?:T[\d:.]{8,15}Z)?(?![\d-])`
-/** E-mails, and 8 digits or more, with whatever separates them: phone numbers, documents, keys. */
-const PERSONAL = String.raw`[^\s"']*@[^\s"']*|\d(?:[ .()/-]*\d){7,}`
-const KEPT_OR_PERSONAL = new RegExp(`(${KEPT})|${PERSONAL}`, 'g')
+/** 8 digits or more, with whatever separates them: phone numbers, documents, keys. */
+const DIGITS = String.raw`\d(?:[ .()/-]*\d){7,}`
+const KEPT_OR_DIGITS = new RegExp(`(${KEPT})|${DIGITS}`, 'g')
+/** Without `@` in it: a pattern of an e-mail takes quadratic time on a text that has none. */
+const WORD = /[^\s"']+/g
+/** Longest sentence of this program that is searched for personal data; a longer one is masked as a whole. */
+const SENTENCE_MAX = 500
 /** Keys of the API; others are chosen by the caller. */
 const KEY_FORM = /^[a-z_]{1,40}$/
 
@@ -74,7 +78,7 @@ function maskValue(key: string, value: unknown): unknown {
 }
 
 function maskSentences(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(KEPT_OR_PERSONAL, (_, kept) => kept ?? MASKED)
+  if (typeof value === 'string') return maskSentence(value)
   if (Array.isArray(value)) return value.map(maskSentences)
   if (!isObject(value)) return MASKED
   const entries = Object.entries(value).map(([key, inner]) => [
@@ -82,4 +86,11 @@ function maskSentences(value: unknown): unknown {
     KEY_FORM.test(key) ? maskSentences(inner) : MASKED,
   ])
   return Object.fromEntries(entries)
+}
+
+/** Masks e-mails and long numbers. */
+function maskSentence(text: string): string {
+  if (text.length > SENTENCE_MAX) return MASKED
+  const withoutMails = text.replace(WORD, word => (word.includes('@') ? MASKED : word))
+  return withoutMails.replace(KEPT_OR_DIGITS, (_, kept) => kept ?? MASKED)
 }

@@ -138,5 +138,5 @@ export async function readPendingStep(): Promise<SecondStep | null> {
 }
 
 function trimSlashes(issuer: string): string {
-  return issuer.replace(/\/+$/, '')
+  return issuer.replace(/(?<!\/)\/+$/, '')
 }

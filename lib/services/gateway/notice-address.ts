@@ -13,7 +13,7 @@ const CIDRS_MAX = 100
 
 /** Returns the address for notices up to its secret: addresses that begin so belong to the connection. */
 export function noticeAddressPrefix(connectionId: string): string {
-  return `${env().PUBLIC_URL.replace(/\/+$/, '')}/api/banks/${connectionId}/notices/`
+  return `${env().PUBLIC_URL.replace(/(?<!\/)\/+$/, '')}/api/banks/${connectionId}/notices/`
 }
 
 /** Some banks omit it. */

@@ -32,7 +32,7 @@ export async function hashPassword(
   const nonce = randomBytes(SALT_BYTES)
   const tag = await derive({ ...COST, message: normalize(password), nonce }, caller)
   const { memory, passes, parallelism } = COST
-  const parts = [nonce, tag].map(bytes => bytes.toString('base64').replace(/=+$/, ''))
+  const parts = [nonce, tag].map(bytes => bytes.toString('base64').replace(/(?<!=)=+$/, ''))
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${parts.join('$')}`
 }
 

@@ -6,7 +6,7 @@ const BROWSERS: [RegExp, string][] = [
   [/\bVivaldi\//, 'Vivaldi'],
   [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
   [/\bHeadlessChrome\/|\bChrome\/|\bCriOS\/|\bChromium\//, 'Chrome'],
-  [/\bVersion\/[\d.]+.* Safari\/|\bMobile\/\w+ Safari\//, 'Safari'],
+  [/\bVersion\/[\d.]{1,40}.{0,80} Safari\/|\bMobile\/\w{1,40} Safari\//, 'Safari'],
   [/^curl\//, 'curl'],
 ]
 

@@ -41,7 +41,10 @@ export const BankRead = z.object({
 
 /** Reads a pasted code as the simulated bank does, which pays only this account's test charges. */
 export async function readCode(accountId: string, pasted: string): Promise<BankReading> {
-  const text = pasted.trim().replace(/\s*[\r\n]+\s*/g, '')
+  const text = pasted
+    .split(/[\r\n]/)
+    .map(line => line.trim())
+    .join('')
   // Checked before the checksum, which would report a URL or a word as a mistyped code.
   if (!text.startsWith('000201')) return problemReading('no_code')
   const reading = parseBrCode(text)

@@ -123,7 +123,7 @@ export class BankClient {
     const { profile, apiUrl } = this.options
     const { method, path, version, query, body } = call
     const base = apiUrl.replace(/\/$/, '')
-    const url = new URL((version ? base.replace(/[^/]+$/, version) : base) + path)
+    const url = new URL((version ? base.replace(/(?<![^/])[^/]+$/, version) : base) + path)
     const parameters = { ...this.fill(profile.query), ...query }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     const headers = {

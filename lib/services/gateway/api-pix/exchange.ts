@@ -141,7 +141,7 @@ function hasExpired(socket: TLSSocket): boolean {
  */
 export function codeOf(error: Error): string {
   const { code, message } = error as NodeJS.ErrnoException
-  const [, alert] = (code === 'EPROTO' && /alert ([a-z ]+):/.exec(message)) || []
+  const [, alert] = (code === 'EPROTO' && /alert ([a-z ]{1,60}):/.exec(message)) || []
   if (alert) return `EPROTO_ALERT_${alert.toUpperCase().replaceAll(' ', '_')}`
   return typeof code === 'string' ? code : error.name
 }
