@@ -121,6 +121,9 @@ defaults
   timeout server 60s
   option redispatch 1
   retries 2
+  http-error status 502 content-type application/json string '{"error":"Bad gateway"}' hdr x-error-code service_unavailable hdr retry-after 1
+  http-error status 503 content-type application/json string '{"error":"Service unavailable"}' hdr x-error-code service_unavailable hdr retry-after 1
+  http-error status 504 content-type application/json string '{"error":"Gateway timeout"}' hdr x-error-code service_unavailable hdr retry-after 1
 frontend troco
   mode http
   bind ${addressOf('balancer')}:443 ssl crt ${certificateFile}
@@ -128,6 +131,7 @@ frontend troco
   default_backend webs
 backend webs
   mode http
+  timeout check 2s
   option httpchk GET /readyz
   default-server check inter 500ms fall 2 rise 1
   use-server web1 if !{ srv_is_up(alive/web2) }

@@ -45,9 +45,9 @@ test('docs/operating.md shows the settings that are run', () => {
   const ofHaproxy = haproxySettings('cert.pem')
     .split('\n')
     .filter(line =>
-      /^ +(mode|timeout|option|retries|http-check|default-server|use-server)/.test(line),
+      /^ +(mode|timeout|option|retries|http-check|http-error|default-server|use-server)/.test(line),
     )
-  expect(ofHaproxy).toHaveLength(23)
+  expect(ofHaproxy).toHaveLength(27)
   for (const line of ofHaproxy) expect(page).toContain(`${line}\n`)
   const { dcs } = JSON.parse(patroniSettings('db1', '')).bootstrap
   for (const name of ['synchronous_mode', 'failsafe_mode', 'ttl', 'loop_wait', 'retry_timeout'])

@@ -22,6 +22,7 @@ frontend stats
   stats uri /
 backend webs
   balance roundrobin
+  timeout check 2s
   option httpchk GET /readyz
   default-server check inter 500ms fall 2 rise 1
 ${ports.map(each => `  server web${each} 127.0.0.1:${each}`).join('\n')}
