@@ -1,10 +1,16 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import type { TrocoError } from '#lib/base/errors.ts'
+import { parseFields } from '#lib/edge/http/body.ts'
+import { refusalResponse } from '#lib/edge/http/response.ts'
+import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import { type Api, expectBalancedLedger, startApi } from '#lib/testing/fixtures.ts'
 import { Random } from '#lib/testing/random.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
+import { measureCpuMs } from '#lib/testing/timing.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
@@ -172,4 +178,65 @@ test('408 on every POST for chunks that never end and for a body shorter than it
   for (const response of await Promise.all(unfinished.map(sendRequest))) {
     expect(response).toEqual([408, '{"error":"Request timed out"}'])
   }
+})
+
+describe('a flood of problems', () => {
+  const ELEMENTS = 30_000
+  const CPU_MS_MAX = 60
+  const LISTS = [1, null, '', {}, [], 'x', 'transaction.paid'].map(element =>
+    Array.from({ length: ELEMENTS }, () => element),
+  )
+
+  /** Schemas of the bodies of all operations, by name and field. */
+  async function listFields(): Promise<[string, string, z.ZodType][]> {
+    const routes = await loadRoutes()
+    return routes.flatMap(({ segments, handlers }) =>
+      [...handlers].flatMap(([method, { declared, accountlessDeclaration }]) => {
+        const schema = declared?.body?.test ?? accountlessDeclaration?.body
+        const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+        const name = `${method} /${segments.join('/')}`
+        return names.map((field): [string, string, z.ZodType] => [name, field, schema as z.ZodType])
+      }),
+    )
+  }
+
+  test('in any field of any operation costs little and has a short answer', async () => {
+    const fields = await listFields()
+    expect(fields.length).toBeGreaterThan(100)
+    const slow: string[] = []
+    for (const [name, field, schema] of fields) {
+      for (const list of LISTS) {
+        let answer = ''
+        const validate = () => {
+          try {
+            parseFields(schema, { [field]: list })
+          } catch (error) {
+            answer = refusalResponse(error as TrocoError).text
+          }
+        }
+        let ms = Infinity
+        for (let run = 0; run < 3 && ms > CPU_MS_MAX; run++)
+          ms = Math.min(ms, await measureCpuMs(validate))
+        if (ms > CPU_MS_MAX || answer.length > 10_000)
+          slow.push(`${name} ${field}: ${Math.round(ms)} ms, ${answer.length} bytes`)
+      }
+    }
+    expect(slow).toEqual([])
+  })
+
+  test('has at most 20 of them in the answer, and the last says how many more', async () => {
+    const parameters = Array.from({ length: 50 }, (_, index) => `p${index}`)
+    const response = await call(api.url, 'GET', `/events?${parameters.join('&')}`, {
+      token: world.token,
+    })
+    expect(response.status).toBe(422)
+    const { errors } = response.body as { errors: Record<string, string[]> }
+    expect(Object.values(errors).flat()).toHaveLength(20)
+    expect(errors.p19).toEqual(['and 31 more problems'])
+    expect(response.text.length).toBeLessThan(10_000)
+    const body = { name: 'x', permissions: Array.from({ length: 90 }, () => 1) }
+    const issue = await call(api.url, 'POST', '/tokens', { token: world.token, body })
+    if (issue.status === 422)
+      expect((issue.body as typeof response.body).errors.permissions).toHaveLength(20)
+  })
 })

@@ -62,6 +62,23 @@ export function wholeCents(amountMin: number, amountMax: number) {
   return z.int(must(rule)).min(amountMin, must(rule)).max(amountMax, must(rule))
 }
 
+/**
+ * A list whose length is checked before its elements, each of which may cost a message: a body has room for
+ * 32,000. `rule` is for what is not a list or has too few elements.
+ */
+export function listOf<Element extends z.ZodType>(
+  element: Element,
+  max: number,
+  { min = 0, rule = 'be a list' } = {},
+) {
+  return z
+    .array(z.unknown(), must(rule))
+    .min(min, must(rule))
+    .max(max, must(`have at most ${max} entries`))
+    .pipe(z.array(element))
+    .meta({ like: z.array(element).min(min).max(max) })
+}
+
 export const email = z
   .email(must('be an e-mail address such as ana@example.com'))
   .max(254, must('have at most 254 characters'))

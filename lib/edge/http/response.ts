@@ -5,6 +5,7 @@ import {
   API_ERRORS,
   type ApiErrorCode,
   type ErrorCode,
+  type FieldProblems,
   INTERNAL_ERROR,
   REFUSALS,
 } from '#lib/base/refusals.ts'
@@ -74,8 +75,10 @@ function fileResponse(file: string | Buffer<ArrayBuffer>, type: string): HttpRes
 
 /** Whether a request prefers the whole resource to the default response: RFC 7240. */
 export function prefersRepresentation({ header }: Pick<HttpRequest, 'header'>): boolean {
-  const preferences = (header('prefer') ?? '').split(',').map(text => text.split(';')[0] ?? '')
-  const values = preferences.map(text => /^\s*return\s*=\s*"?([^"\s]*)"?\s*$/i.exec(text)?.[1])
+  const preferences = (header('prefer') ?? '')
+    .split(',')
+    .map(text => text.split(';')[0]?.trim() ?? '')
+  const values = preferences.map(text => /^return\s*=\s*"?([^"\s]*)"?$/i.exec(text)?.[1])
   return values.find(value => value !== undefined)?.toLowerCase() === 'representation'
 }
 
@@ -107,21 +110,40 @@ export function refusalResponse(
   format: ErrorFormat = 'field_messages',
 ): HttpResponse {
   const { status } = REFUSALS[error.code]
-  const body = status === 422 ? errorsBody(error, format) : { error: error.message }
-  const fields = format === 'first_message' ? fieldsHeader(error) : {}
-  return json(status, body, { ...headersOf(error), ...fields })
+  const problems = limitProblems(error.fields ?? { body: [error.message] })
+  const body = status === 422 ? errorsBody(problems, format) : { error: error.message }
+  const header = format === 'first_message' && error.fields ? fieldsHeader(problems) : {}
+  return json(status, body, { ...headersOf(error), ...header })
 }
 
-function errorsBody(error: TrocoError, format: ErrorFormat): { errors: unknown } {
-  const fields = error.fields ?? { body: [error.message] }
+/** Maximum problems of a response: callers correct a few at a time, and hostile bodies have thousands. */
+const PROBLEMS_MAX = 20
+
+/** Lists the first problems; if there are more, the last one says how many. */
+function limitProblems(fields: FieldProblems): FieldProblems {
+  const all = Object.entries(fields).flatMap(([field, messages]) =>
+    messages.map(message => ({ field, message })),
+  )
+  if (all.length <= PROBLEMS_MAX) return fields
+  const shown = all.slice(0, PROBLEMS_MAX - 1)
+  const hidden = all.length - shown.length
+  const last = { field: all[shown.length]?.field ?? 'body', message: `and ${hidden} more problems` }
+  // A field may be named __proto__.
+  const grouped = Map.groupBy([...shown, last], ({ field }) => field)
+  return Object.fromEntries(
+    [...grouped].map(([field, problems]) => [field, problems.map(({ message }) => message)]),
+  )
+}
+
+function errorsBody(fields: FieldProblems, format: ErrorFormat): { errors: unknown } {
   if (format === 'field_messages') return { errors: fields }
-  return { errors: Object.values(fields)[0]?.[0] ?? error.message }
+  return { errors: Object.values(fields)[0]?.[0] ?? 'Invalid input' }
 }
 
 const FIELD_NAME = /^\w{1,64}$/
 
 /** Names the invalid fields, because the body has only the first message. */
-function fieldsHeader({ fields = {} }: TrocoError): Record<string, string> {
+function fieldsHeader(fields: FieldProblems): Record<string, string> {
   const names = Object.keys(fields).filter(name => FIELD_NAME.test(name))
   return names.length > 0 ? { 'x-error-fields': names.join(' ') } : {}
 }

@@ -8,6 +8,7 @@ import {
   httpUrl,
   isObject,
   listCleaned,
+  listOf,
   must,
   openApiMeta,
   text,
@@ -135,12 +136,11 @@ const ChargeRequest = z
     utms: freeObject(OBJECT_BYTES_MAX)
       .optional()
       .meta(openApiMeta(`Tracking parameters; ${OBJECT_RULE}.`, { utm_source: 'instagram' })),
-    items: z
-      .array(
-        z.custom<Record<string, unknown>>(isObject, must('be an object')).meta({ like: Item }),
-        must('be a list of objects'),
-      )
-      .max(ITEMS_MAX, must(`have at most ${ITEMS_MAX} entries`))
+    items: listOf(
+      z.custom<Record<string, unknown>>(isObject, must('be an object')).meta({ like: Item }),
+      ITEMS_MAX,
+      { rule: 'be a list of objects' },
+    )
       .superRefine(validateItems)
       .optional()
       .meta(openApiMeta(ITEMS_DESCRIPTION)),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { normalizeRange } from '#lib/base/address-range.ts'
-import { instant, modeField, must, openApiMeta, text } from '#lib/base/fields.ts'
+import { instant, listOf, modeField, must, openApiMeta, text } from '#lib/base/fields.ts'
 import { TOKEN_STATUSES } from '#lib/rooms/tokens/states.ts'
 import {
   DEFAULT_PERMISSIONS,
@@ -107,21 +107,21 @@ const allowedAddress = z
 export function isAddressOrRange(text: string): boolean {
   return allowedAddress.safeParse(text).success
 }
-const allowedAddresses = z
-  .array(allowedAddress, must(ADDRESSES_RULE))
-  .max(ADDRESSES_MAX, must(ADDRESSES_RULE))
+const allowedAddresses = listOf(allowedAddress, ADDRESSES_MAX, { rule: ADDRESSES_RULE })
   .meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.7', '2001:db8::/48']))
   .transform(ranges => [...new Set(ranges)])
 
+/** Repetitions are accepted. */
+const PERMISSIONS_SENT_MAX = 100
 const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
 const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
 const TokenRequest = z.object({
   name: text(1, 100).meta({ examples: ['Worker'] }),
-  permissions: z
-    .array(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), must(PERMISSIONS_RULE))
-    .min(1, must(PERMISSIONS_RULE))
-    .transform(requested => PERMISSIONS.filter(name => requested.includes(name))),
+  permissions: listOf(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), PERMISSIONS_SENT_MAX, {
+    min: 1,
+    rule: PERMISSIONS_RULE,
+  }).transform(requested => PERMISSIONS.filter(name => requested.includes(name))),
   expires_in_days: z
     .int(must(LIFETIME_RULE))
     .min(1, must(LIFETIME_RULE))

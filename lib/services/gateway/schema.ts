@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
+import { listOf, must, openApiMeta, text, wholeCents } from '#lib/base/fields.ts'
 import { AMOUNT_MAX } from '#lib/base/money.ts'
 import { BANK_KINDS, type ConnectionKind } from '#lib/services/gateway/states.ts'
 
@@ -113,7 +113,7 @@ export const BankRequest = CredentialsRequest.extend({
     .regex(/-----BEGIN CERTIFICATE-----/, must('have a certificate as PEM'))
     .optional(),
   payouts_in_flight: ConnectionSettings.shape.payouts_in_flight,
-  receiving_keys: z.array(z.string().max(100)).max(KEYS_MAX).default([]),
+  receiving_keys: listOf(z.string().max(100), KEYS_MAX).default([]),
   paying_key: z.string().max(100).optional(),
 })
 export type BankRequest = z.infer<typeof BankRequest>

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { normalizeEmail } from '#lib/base/email.ts'
 import { invalidInput } from '#lib/base/errors.ts'
-import { instant, must, properName, text } from '#lib/base/fields.ts'
+import { instant, listOf, must, properName, text } from '#lib/base/fields.ts'
 import { LOCALES } from '#lib/base/locale.ts'
 
 export interface User {
@@ -108,7 +108,7 @@ export const newPasskey = passkeyName.extend({
         {
           clientDataJSON: base64url,
           attestationObject: base64url,
-          transports: z.array(z.string().max(20)).max(10).optional(),
+          transports: listOf(z.string().max(20), 10).optional(),
         },
         must('be an object'),
       ),
@@ -180,16 +180,17 @@ export const Device = z.object({
 export type Device = z.infer<typeof Device>
 
 const TOKEN_ACTION = 'be adopt or revoke'
+/** More do not fit into a body. */
+const DECISIONS_MAX = 1_000
 const DECISIONS = 'be a list of tokens, each with its id and the action adopt or revoke'
 
 /** Decisions about tokens whose issuer loses a role or the membership: adopt or revoke each. */
-export const tokenDecisions = z
-  .array(
-    z.object({
-      id: z.uuid(must('be the id of a token')),
-      action: z.enum(['adopt', 'revoke'], must(TOKEN_ACTION)),
-    }),
-    must(DECISIONS),
-  )
-  .optional()
+export const tokenDecisions = listOf(
+  z.object({
+    id: z.uuid(must('be the id of a token')),
+    action: z.enum(['adopt', 'revoke'], must(TOKEN_ACTION)),
+  }),
+  DECISIONS_MAX,
+  { rule: DECISIONS },
+).optional()
 export type TokenDecision = NonNullable<z.infer<typeof tokenDecisions>>[number]

@@ -1,5 +1,13 @@
 import * as z from 'zod'
-import { hasUserInfo, httpsUrl, httpUrl, listQuery, must, openApiMeta } from '#lib/base/fields.ts'
+import {
+  hasUserInfo,
+  httpsUrl,
+  httpUrl,
+  listOf,
+  listQuery,
+  must,
+  openApiMeta,
+} from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import {
   DELIVERY_STATUSES,
@@ -28,9 +36,11 @@ export const ENDPOINTS_MAX = 10
 const USER_INFO_RULE = must(
   'contain no user name or password: check the signature of the events instead',
 )
+/** Repetitions are accepted. */
+const TYPES_SENT_MAX = 100
 const TYPES_RULE = must(`be "*" for all, or a list of one or more of: ${EVENT_TYPES.join(', ')}`)
 const eventTypes = z
-  .union([z.literal('*'), z.array(z.enum(EVENT_TYPES)).min(1, TYPES_RULE)], TYPES_RULE)
+  .union([z.literal('*'), listOf(z.enum(EVENT_TYPES), TYPES_SENT_MAX, { min: 1 })], TYPES_RULE)
   // "*" means the types of this version: an endpoint never receives a type introduced later.
   .transform(requested => EVENT_TYPES.filter(type => requested === '*' || requested.includes(type)))
   .meta(
