@@ -91,6 +91,11 @@ export function compressResponse(
   else if (isVarying(type, caching)) headers.vary = addVary(vary)
 }
 
+/** Returns whether a file of this type and size is compressed. */
+export function isWorthCompressing(type: string, bytes: number): boolean {
+  return TYPES.test(type) && bytes >= BYTES_MIN
+}
+
 function isVarying(type: string, caching: string): boolean {
   return TYPES.test(type) && !/\bno-transform\b/i.test(caching)
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
 import { LOCALES, languageOf, preferredLocale } from '#lib/base/locale.ts'
 import { isNamed } from '#lib/edge/http/etag.ts'
 import { buildDocument, type ServedRoute } from '#lib/edge/http/openapi.ts'
-import { compressWhenWritten } from '#lib/edge/server/compression.ts'
+import { chooseEncoding, isWorthCompressing } from '#lib/edge/server/compression.ts'
 import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
 import type { ApiDocument } from '#lib/views/docs/document.ts'
 import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
@@ -25,7 +27,11 @@ import {
 interface StaticFile {
   body: Buffer
   headers: Record<string, string>
+  /** The body, compressed at the first request that takes it. */
+  compressed?: Promise<Buffer>
 }
+
+const compress = promisify(gzip)
 
 export type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -176,12 +182,24 @@ function lazily(build: () => StaticFile): FileHandler {
 async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  { body, headers }: StaticFile,
+  file: StaticFile,
 ): Promise<void> {
-  compressWhenWritten(request, response)
-  if (isNamed(headers.etag ?? '', request.headers['if-none-match'])) {
+  const { body } = file
+  const headers = { ...file.headers }
+  const { 'content-type': type = '', etag = '' } = headers
+  const isCompressible = isWorthCompressing(type, body.byteLength)
+  const accepted = [request.headers['accept-encoding'] ?? ''].flat().join(',')
+  const encoding = isCompressible ? chooseEncoding(accepted, ['gzip']) : null
+  if (isCompressible) headers.vary = 'Accept-Encoding'
+  if (encoding) headers.etag = `W/${etag}`
+  if (isNamed(etag, request.headers['if-none-match'])) {
     response.writeHead(304, headers).end()
     return
   }
-  response.writeHead(200, { ...headers, 'content-length': body.byteLength }).end(body)
+  if (encoding) {
+    headers['content-encoding'] = encoding
+    file.compressed ??= compress(body, { level: constants.Z_BEST_COMPRESSION })
+  }
+  const sent = encoding ? await file.compressed : body
+  response.writeHead(200, { ...headers, 'content-length': sent?.byteLength ?? 0 }).end(sent)
 }
