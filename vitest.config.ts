@@ -38,7 +38,12 @@ const REPEATS = [
   'e2e/day/day.test.ts',
 ]
 /** They start the product with its pages, which `npm test` builds while other files run. */
-const BUILT = ['bin/start.test.ts', 'bin/documented-commands.test.ts', 'e2e/day/day.test.ts']
+const BUILT = [
+  'bin/start.test.ts',
+  'bin/documented-commands.test.ts',
+  'e2e/api/request-size.test.ts',
+  'e2e/day/day.test.ts',
+]
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 /** Matches code that changes the process as `lib/testing/restore-process.ts` cannot undo, or measures it. */
 const PROCESS_CHANGE_PATTERN =

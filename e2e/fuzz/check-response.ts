@@ -6,7 +6,7 @@ import { isObject } from '#lib/base/fields.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
 import { matchRoute } from '#lib/edge/server/routes.ts'
 
-const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 415, 417, 422, 431]
+const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 414, 415, 417, 422, 431]
 /** They make the browser known, because the user chose a password or ended the other sessions. */
 const MARKING_TARGETS = /^\/api\/(person\/(password|sessions)|visitor\/reset\/confirm)\/*(\?|#|$)/
 const FILE_TYPES = /^(text\/csv|image\/(svg\+xml|png)|application\/(x-ofx|pdf))\b/

@@ -58,6 +58,10 @@ export const API_REFUSALS = {
   payload_too_large: { status: 413, message: 'Payload too large' },
   unsupported_media_type: { status: 415, message: 'Content-Type must be application/json' },
   expectation_failed: { status: 417, message: 'Expectation failed' },
+  uri_too_long: {
+    status: 414,
+    message: 'URI too long: send a query of at most 2048 bytes and 50 parameters',
+  },
   headers_too_large: { status: 431, message: 'Headers too large' },
   method_not_allowed: {
     status: 405,

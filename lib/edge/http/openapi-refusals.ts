@@ -9,6 +9,7 @@ export const GENERAL_CODES = [
   'malformed_request',
   'request_timeout',
   'expectation_failed',
+  'uri_too_long',
   'headers_too_large',
   'method_not_allowed',
   'not_found',

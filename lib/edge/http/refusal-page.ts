@@ -12,7 +12,7 @@ import { REFUSAL_WORDS } from '#messages/words.ts'
 /** Refusal of a request for a page; one with a reason has a page of its own for browsers. */
 export interface PageRefusal {
   error: TrocoError
-  reason?: 'malformed' | 'busy' | 'overloaded'
+  reason?: 'malformed' | 'long' | 'busy' | 'overloaded'
   headers?: Record<string, string>
 }
 

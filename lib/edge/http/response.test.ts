@@ -209,6 +209,11 @@ const RESPONSES = [
   [refuse('malformed_request'), 400, 'Malformed request'],
   [refuse('request_timeout'), 408, 'Request timed out'],
   [refuse('expectation_failed'), 417, 'Expectation failed'],
+  [
+    refuse('uri_too_long'),
+    414,
+    'URI too long: send a query of at most 2048 bytes and 50 parameters',
+  ],
   [refuse('headers_too_large'), 431, 'Headers too large'],
   [refuse('method_not_allowed', { allow: 'GET' }), 405, 'Method not allowed', { allow: 'GET' }],
   [

@@ -14,6 +14,19 @@ import type { Match } from '#lib/edge/server/routes.ts'
 /** Time for a caller that is still sending to read the response before the connection is cut. */
 const CLOSE_DELAY_MS = 500
 
+/** Requests whose senders wait for `100 Continue` before they send the body. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>()
+
+export function noteExpectation(message: IncomingMessage, response: ServerResponse): void {
+  waiting.set(message, response)
+}
+
+/** Has a waiting sender send the body, after all checks that need none (RFC 9110, 10.1.1). */
+export function inviteBody(message: IncomingMessage): void {
+  waiting.get(message)?.writeContinue()
+  waiting.delete(message)
+}
+
 /** Works without Request and Response objects. Responses equal those sent through Next. */
 export async function serveApi(
   message: IncomingMessage,
@@ -101,6 +114,7 @@ function joinHeader(value: string | string[] | undefined): string | null {
 }
 
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
+  inviteBody(message)
   return new Promise((resolve, reject) => {
     // A connection that is already closed emits no further event.
     if (message.destroyed) reject(new Error('The client disconnected'))

@@ -445,6 +445,149 @@ describe('a request on which Next would fail gets 400 before Next', () => {
   })
 })
 
+describe('a request that is larger than any client needs', () => {
+  const BOUND = { '2,048 bytes': `a=${'x'.repeat(2_046)}`, '50 pairs': `${'a=1&'.repeat(49)}b` }
+  const KINDS = [
+    ...[
+      '/home',
+      '/none',
+      '/api/auth/session',
+      '/api/none',
+      '/api/account',
+      '/pay/none',
+      '/docs/en',
+    ],
+    ...['/api/openapi.json', '/healthz', '/icon.svg', '/api/banks/x/notices/y'],
+  ]
+
+  test('gets 414 for its query on every path, and up to the bound what it asks for', async () => {
+    const origin = await startFront()
+    for (const path of KINDS) {
+      for (const query of Object.values(BOUND)) {
+        expect((await fetch(`${origin}${path}?${query}`)).status, path).not.toBe(414)
+        const { status, headers } = await fetch(`${origin}${path}?${query}&c`)
+        expect([status, headers.get('x-error-code')], path).toEqual([414, 'uri_too_long'])
+        expect(headers.get('x-request-id'), path).toMatch(/^[0-9a-f-]{36}$/)
+      }
+    }
+  })
+
+  test('is told so by a page in a browser, by JSON in the API', async () => {
+    const origin = await startFront()
+    const headers = { accept: 'text/html', 'accept-language': 'pt-BR' }
+    const query = '?a'.padEnd(3_000, '&a')
+    expect(await (await fetch(`${origin}/home${query}`, { headers })).text()).toContain(
+      '<h1>Este endereço é longo demais</h1>',
+    )
+    const api = await fetch(`${origin}/api/account${query}`, { headers })
+    expect(await api.json()).toEqual({
+      error: 'URI too long: send a query of at most 2048 bytes and 50 parameters',
+    })
+    const path = await fetch(`${origin}/${'a'.repeat(3_000)}`, { headers })
+    expect([path.status, await path.text()]).toEqual([414, expect.stringContaining('longo')])
+  })
+
+  test('of its cookies, only those that Troco sets pass, each once and without parts', async () => {
+    const parts = Array.from({ length: 1_000 }, (_, index) => `troco-session.${index}=A`)
+    const own = 'troco-session=a; troco-openid-state=b=c; troco-locale=en'
+    const cookie = [...parts, 'other=1', own, 'troco-session=z', `troco-csrf=${'x'.repeat(5_000)}`]
+    const { headers, raw } = await requestHome(await startFront(), { cookie: cookie.join('; ') })
+    expect(headers.cookie).toBe(own)
+    expect(raw[raw.indexOf('cookie') + 1]).toBe(own)
+  })
+
+  test('of its headers, no long one passes to Next, and 251 are refused', async () => {
+    const origin = await startFront()
+    const { headers } = await requestHome(origin, { referer: 'x'.repeat(3_000), 'x-a': 'short' })
+    expect([headers.referer, headers['x-a']]).toEqual([undefined, 'short'])
+    const many = 'X: 1\r\n'.repeat(249)
+    for (const [more, status] of [
+      ['', 200],
+      ['X: 1\r\n', 431],
+    ] as const) {
+      const head = `GET /healthz HTTP/1.1\r\nHost: a\r\n${many}${more}`.replace('X: 1\r\n', '')
+      const text = await sendUntilClosed(origin, `${head}Connection: close\r\n\r\n`)
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    }
+  })
+})
+
+describe('what proxies and this server could read in two ways is refused', () => {
+  const send = async (head: string) =>
+    sendUntilClosed(await startFront(), `${head}\r\nConnection: close\r\n\r\n`)
+
+  test('two Host headers, whatever they say', async () => {
+    for (const second of ['Host: b', 'Host: a', 'hOST:a', 'Host:']) {
+      const text = await send(`GET /healthz HTTP/1.1\r\nHost: a\r\n${second}`)
+      expect(text, second).toMatch(/^HTTP\/1\.1 400 [\s\S]*\{"error":"Malformed request"\}$/)
+    }
+  })
+
+  test('a notice of a bank under another spelling of its path', async () => {
+    const id = '01a1fbc9-1d4c-7b30-a5f2-8e6d3c0b9a71'
+    const notices = `${id}/notices/secret`
+    for (const target of [
+      `/api//banks/${notices}`,
+      `//api/banks/${notices}`,
+      `/api/banks//${notices}/pix`,
+      `http://a/x/../api/banks/${notices}`,
+    ]) {
+      const text = await send(`POST ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 0`)
+      expect(text, target).toMatch(/^HTTP\/1\.1 40[045] /)
+    }
+  })
+
+  test('a target in absolute form keeps its dots, which pages refuse', async () => {
+    expect(await send('GET http://a/x/../healthz HTTP/1.1\r\nHost: a')).toMatch(/ 400 /)
+    expect(await send('GET http://a?b HTTP/1.1\r\nHost: a')).toMatch(/ 200 /)
+    expect(await send('GET http://a\\healthz HTTP/1.1\r\nHost: a')).toMatch(/ 400 /)
+  })
+})
+
+describe('a client that expects 100 Continue', () => {
+  const HEAD = (path: string, lines: string[]) =>
+    [`POST ${path} HTTP/1.1`, 'Host: a', 'Expect: 100-continue', ...lines, '', ''].join('\r\n')
+  const JSON_TYPE = 'Content-Type: application/json'
+
+  test('sends no body that would be refused without it', async () => {
+    const bearer = `Authorization: Bearer ${token}`
+    for (const [status, path, lines] of [
+      [401, '/api/transactions', ['Content-Length: 9', JSON_TYPE]],
+      [413, '/api/transactions', ['Content-Length: 99999', JSON_TYPE, bearer]],
+      [415, '/api/transactions', ['Content-Length: 9', 'Content-Type: text/plain', bearer]],
+      [405, '/api/account', ['Content-Length: 9', JSON_TYPE, bearer]],
+      [404, '/api/none', ['Content-Length: 9', JSON_TYPE]],
+      [413, '/api/auth/callback/credentials', ['Content-Length: 99999']],
+      [405, '/login', ['Content-Length: 9']],
+    ] as const) {
+      const text = await sendUntilClosed(await startFront(), HEAD(path, [...lines]))
+      expect(text, path).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      expect(text, path).not.toContain('100 Continue')
+    }
+  })
+
+  test('is asked for a body that is wanted', async () => {
+    const body = JSON.stringify(CHARGE)
+    const lines = [`Content-Length: ${Buffer.byteLength(body)}`, JSON_TYPE, 'Connection: close']
+    for (const [path, more] of [
+      ['/api/transactions', `Authorization: Bearer ${token}`],
+      ['/api/auth/signout', 'Content-Type: application/x-www-form-urlencoded'],
+    ] as const) {
+      const origin = await startFront()
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+      let received = ''
+      socket.on('data', data => {
+        if (received === '') socket.write(body)
+        received += data
+      })
+      const sent = path.startsWith('/api/auth') ? lines.filter(line => line !== JSON_TYPE) : lines
+      socket.write(HEAD(path, [...sent, more]))
+      await once(socket, 'close')
+      expect(received, path).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
+    }
+  })
+})
+
 describe('compression', () => {
   async function readEncoding(path: string, headers: Record<string, string> = {}) {
     const front = await createFront(async (_, response) => {
@@ -514,6 +657,23 @@ describe("an address's limit", () => {
     )
     const plain = await fetch(`${origin}/home`)
     expect([plain.status, await plain.json()]).toEqual([429, { error: 'Too Many Requests' }])
+  })
+
+  test('counts documents, which are compressed once', async () => {
+    for (const path of [
+      '/api/openapi.json',
+      '/docs',
+      '/docs/en',
+      '/docs/en/search.json',
+      '/llms.txt',
+    ]) {
+      closeRateLimits()
+      const origin = await startFront(LIMITS)
+      const statuses: number[] = []
+      for (let count = 0; count < 5; count++)
+        statuses.push((await fetch(origin + path, { redirect: 'manual' })).status)
+      expect(statuses.at(-1), path).toBe(429)
+    }
   })
 
   test('leaves out files, health checks and other addresses', async () => {

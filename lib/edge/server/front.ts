@@ -1,20 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { env } from '#lib/base/env.ts'
-import { refuse } from '#lib/base/errors.ts'
+import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
-import { sendResponse, serveApi } from '#lib/edge/server/api.ts'
+import { inviteBody, noteExpectation, sendResponse, serveApi } from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import { loadBuiltFiles } from '#lib/edge/server/built-files.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
 import { isDraining } from '#lib/edge/server/drain.ts'
 import {
+  admitRequest,
   hasDotSegments,
   isFilePath,
   refuseBusyAddress,
   refusePageRequest,
-  targetOf,
 } from '#lib/edge/server/guard.ts'
 import {
   addContentPolicy,
@@ -63,6 +64,16 @@ export async function createFront(
   const isStopping = () => isDraining(server)
   const handleRequest = await createHandler(nextHandler, builtFiles, { isDevelopment, isStopping })
   const { TRUST_PROXY } = env()
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (isStopping()) response.shouldKeepAlive = false
+    const sender = identifySender(request, TRUST_PROXY)
+    measureResponse(request, response, sender.requestId)
+    handleRequest(request, response, sender).catch(error => {
+      const refusal = errorResponse(error, 'field_messages')
+      if (response.headersSent) response.destroy()
+      else sendResponse(response, refusal)
+    })
+  }
   const server = createServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -75,20 +86,16 @@ export async function createFront(
       // Next would respond to WebSocket upgrades; only its reload in development needs them.
       shouldUpgradeCallback: () => isDevelopment,
     },
-    (request, response) => {
-      if (isStopping()) response.shouldKeepAlive = false
-      const sender = identifySender(request, TRUST_PROXY)
-      measureResponse(request, response, sender.requestId)
-      handleRequest(request, response, sender).catch(error => {
-        const refusal = errorResponse(error, 'field_messages')
-        if (response.headersSent) response.destroy()
-        else sendResponse(response, refusal)
-      })
-    },
+    serve,
   )
   cutUnreadResponses(server, unreadTimeoutMs)
   server.on('clientError', refuseInvalidHttp)
   server.on('connect', (_request, socket) => refuseAndClose(socket, refuse('malformed_request')))
+  // Without this listener, Node asks for the body before any check.
+  server.on('checkContinue', (request, response) => {
+    noteExpectation(request, response)
+    serve(request, response)
+  })
   server.on('checkExpectation', (request, response) => {
     const sender = identifySender(request, TRUST_PROXY)
     measureResponse(request, response, sender.requestId)
@@ -119,13 +126,13 @@ async function createHandler(
   const passToNext = createPassage(nextHandler, isDevelopment)
 
   return async (request, response, sender) => {
-    const target = targetOf(request)
-    if (target === null)
-      return sendResponse(response, refusalResponse(refuse('malformed_request')), sender)
-    request.url = target
+    const refused = admitRequest(request)
+    const sentPath = stripQuery(request.url)
     const path = pathOf(request)
+    if (refused) return sendResponse(response, buildFirstRefusal(refused, request, path), sender)
     const serveFile = files.get(path)
-    if (isBankNotice(path)) return serveBankNotice(request, response, path, sender)
+    // Proxies limit who may send to this path, so only the spelling that they see is served.
+    if (isBankNotice(path)) return serveBankNotice(request, response, sentPath, sender)
     if (isApiPath(path) && !serveFile) {
       const match = matchRoute(routes, path.slice('/api'.length))
       const hasMethod = match?.handlers.has(request.method ?? '') ?? false
@@ -143,7 +150,7 @@ async function createHandler(
       const headers = status === 503 ? codeHeaders('service_unavailable') : {}
       return sendResponse(response, json(status, body, headers), sender)
     }
-    const isFree = serveFile !== undefined || isPublicPath(path) || isFilePath(path)
+    const isFree = builtFiles.has(path) || isPublicPath(path) || isFilePath(path)
     const refusal =
       (isFree ? null : await refuseBusyAddress(sender.address)) ??
       (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
@@ -194,6 +201,7 @@ function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
       const isPage = !request.url?.startsWith('/api/')
       if (isPage && !isDevelopment) compressWhenWritten(request, response)
     }
+    inviteBody(request)
     return nextHandler(request, response)
   }
 }
@@ -208,10 +216,25 @@ function setCommonHeaders(response: ServerResponse, { requestId }: Sender, route
 function pathOf(request: IncomingMessage): string {
   const [path = '/', ...query] = (request.url ?? '/').split('?')
   if (path === '/' || !/\/$|.\/\//.test(path)) return path
-  const normalized = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/+$/, '') || '/'
+  const normalized = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/$/, '') || '/'
   if (isApiPath(normalized) || isPublicPath(normalized))
     request.url = [normalized, ...query].join('?')
   return normalized
+}
+
+/** Path as sent, without its query and one trailing slash. */
+function stripQuery(target = ''): string {
+  return (target.split('?', 1)[0] ?? '').replace(/(?<!\/)\/$/, '')
+}
+
+function buildFirstRefusal(
+  error: TrocoError,
+  { headers }: IncomingMessage,
+  path: string,
+): HttpResponse {
+  return isApiPath(path) || error.code === 'malformed_request'
+    ? refusalResponse(error)
+    : buildPageRefusal({ error, reason: 'long' }, headers)
 }
 
 function isApiPath(path: string): boolean {

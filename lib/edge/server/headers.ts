@@ -14,6 +14,9 @@ const RESERVED_HEADERS =
 const PAGE_HEADERS = /^(rsc$|next-|x-next)/
 /** Next's crawler detection is quadratic: 11 s for 30,000 characters. Browsers send hundreds. */
 const USER_AGENT_MAX = 1_000
+/** Longest header that Next gets. The front has sized cookies and checked the router state before. */
+const HEADER_LENGTH_MAX = 2_048
+const SIZED_HEADERS = ['cookie', 'next-router-state-tree', 'user-agent']
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
 export interface Sender {
@@ -39,7 +42,9 @@ export function setTrustedHeaders(
 ): void {
   const { headers } = request
   for (const name of Object.keys(headers)) {
-    if (RESERVED_HEADERS.test(name) || (isApi && PAGE_HEADERS.test(name))) delete headers[name]
+    const isLong = String(headers[name]).length > HEADER_LENGTH_MAX && !SIZED_HEADERS.includes(name)
+    if (isLong || RESERVED_HEADERS.test(name) || (isApi && PAGE_HEADERS.test(name)))
+      delete headers[name]
   }
   const userAgent = headers['user-agent']
   if (userAgent) headers['user-agent'] = userAgent.slice(0, USER_AGENT_MAX)

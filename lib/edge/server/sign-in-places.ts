@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#lib/base/errors.ts'
 import { networkOf, siteOf } from '#lib/base/network.ts'
 import { refusalResponse } from '#lib/edge/http/response.ts'
-import { sendResponse } from '#lib/edge/server/api.ts'
+import { inviteBody, sendResponse } from '#lib/edge/server/api.ts'
 import type { Sender } from '#lib/edge/server/headers.ts'
 import { cookieNames, readCookie } from '#lib/edge/session/cookie.ts'
 import { findIssuedMark } from '#lib/services/people/known-device.ts'
@@ -48,6 +48,7 @@ export async function serveSignIn(
     response.setHeader('connection', 'close')
     return sendResponse(response, refusalResponse(refuse('payload_too_large')), sender)
   }
+  inviteBody(request)
   if (!(await hasArrived(request))) return
   const place = makePlace(request, sender.address)
   // Without a socket, the response waits for another one of its connection, perhaps forever.
