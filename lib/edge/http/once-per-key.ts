@@ -43,7 +43,7 @@ export async function runOncePerKey(
 
 /** Path of the operation and its resource, the same for every spelling. Next may not know the route. */
 function resourcePath({ route, params, url }: HttpRequest): string {
-  const template = route ? `/api${route}` : (url.split('?')[0] ?? '').replace(/\/+$/, '')
+  const template = route ? `/api${route}` : (url.split('?')[0] ?? '').replace(/(?<!\/)\/+$/, '')
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name] ?? ''
     return isUuid(value) ? value.toLowerCase() : encodeURIComponent(value)
