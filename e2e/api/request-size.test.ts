@@ -1,11 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordFigures } from '#e2e/torture/figures.ts'
 import { env } from '#lib/base/env.ts'
 import { sendRaw } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { startWebProcess } from '#lib/testing/web-process.ts'
 import type { WorkerProcess } from '#lib/testing/worker-process.ts'
 
@@ -143,5 +146,54 @@ describe.skipIf(process.platform !== 'linux')('a request of 30 KB', () => {
       [path, `${fill(`${name}: a\r\n`)}\r\n`] as [string, string],
     ])
     expect(await listSlow(requests)).toEqual([])
+  })
+
+  const floodAnonymously = (nth: number) =>
+    [
+      () => get(`/login?${fill('a&')}`, ''),
+      () => get('/api/auth/session', `Cookie: ${fill('troco-session.#=A; ')}\r\n`),
+      () => get(`/api/transactions?${fill('a#&')}`, ''),
+      () => get(`/none/${fill('/a')}`, ''),
+    ][nth % 4]?.()
+  const floodWithToken = (nth: number) => {
+    const list = JSON.stringify(Array.from({ length: 30_000 }, () => 1))
+    const [path, field] = [
+      ['/api/tokens', 'permissions'],
+      ['/api/webhooks/endpoints', 'event_types'],
+      ['/api/tokens', 'allowed_addresses'],
+      ['/api/transactions', 'items'],
+    ][nth % 4] as [string, string]
+    return fetch(url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: `{"name":"a","${field}":${list}}`,
+    }).then(response => response.text())
+  }
+
+  testInTorture('floods of 350 in flight leave memory and the probe as they are', async () => {
+    let isOver = false
+    let slowestMs = 0
+    const probe = async () => {
+      while (!isOver) {
+        const began = performance.now()
+        expect((await fetch(`${url}/healthz`)).status).toBe(200)
+        slowestMs = Math.max(slowestMs, performance.now() - began)
+        await sleep(50)
+      }
+    }
+    const probing = probe()
+    for (let round = 0; round < 10; round++) {
+      const anonymous = Array.from({ length: 200 }, (_, nth) => floodAnonymously(nth))
+      const authorized = Array.from({ length: 150 }, (_, nth) => floodWithToken(nth))
+      await Promise.all([...anonymous, ...authorized])
+    }
+    isOver = true
+    await probing
+    const [, peakKb = ''] =
+      /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${web.pid}/status`, 'utf8')) ?? []
+    const peakMb = Math.round(Number(peakKb) / 1024)
+    recordFigures('floods', { 'peak MB': peakMb, 'slowest probe ms': Math.round(slowestMs) })
+    expect(peakMb).toBeLessThan(350)
+    expect(slowestMs).toBeLessThan(1_000)
   })
 })

@@ -46,6 +46,10 @@ export const EXTRA_HEADERS: readonly HeaderLines[] = [
   ...headerLines(
     'Cookie',
     'x'.repeat(15_000),
+    ...['troco-session=A; ', 'a=b; ', ';', '=', 'a;'].map(piece =>
+      piece.repeat(20_000 / piece.length),
+    ),
+    Array.from({ length: 1_000 }, (_, index) => `troco-session.${index}=A`).join('; '),
     '__proto__=1; constructor=2',
     toLatin1('troco-session=ç'),
   ),

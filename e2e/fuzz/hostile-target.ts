@@ -1,4 +1,4 @@
-import { randomText, splitWords, type TextSource } from '#e2e/fuzz/hostile-values.ts'
+import { flood, randomText, splitWords, type TextSource } from '#e2e/fuzz/hostile-values.ts'
 
 const ENCODED_FOX = '%F0%9F%A6%8A'
 const encodedRandomText: TextSource = random =>
@@ -51,3 +51,9 @@ export const QUERY_VALUES: readonly TextSource[] = [
   random => `${random.between(0, 99_999)}-0${random.between(0, 9)}-1${random.between(0, 9)}`,
   random => `2026-11-21T03:00:00${random.pick(['%2B', '-'])}${random.between(10, 24)}:59`,
 ]
+
+/** Queries of up to 25 KB: many parameters, with and without names, and all separators. */
+export const QUERY_FLOODS: readonly TextSource[] = [
+  ...['a&', '&', '=&', 'a=b&', 'a[]=1&', 'a[b]=&', 'limit=1&', 'metadata[a]=1&', ';', '%26', '+'],
+  ...['%', '?', '[', '%00&', '%F0%9F%A6%8A'],
+].map(piece => flood(piece, 25_000))

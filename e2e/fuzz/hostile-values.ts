@@ -18,6 +18,12 @@ const nestDeeply = (open: string, close: string) => (random: Random) => {
 const randomLength = (random: Random) =>
   random.pick([30, 31, 77, 78, 255, 256, 2_048, 2_049, 20_000])
 
+/** Repeats a text up to a length that fits into the headers or, with a larger one, into a body. */
+export function flood(piece: string, bytesMax: number): TextSource {
+  return random =>
+    piece.repeat(Math.ceil(random.pick([60, bytesMax / 10, bytesMax]) / piece.length))
+}
+
 /** Texts that look like JSON but are invalid. */
 const NOT_JSON: readonly TextSource[] = [
   ...splitWords('NaN Infinity -Infinity undefined 01500 +1500 .5 5. 0x10 1_000 // /**/1 1n'),
@@ -53,6 +59,12 @@ const JSON_VALUES: readonly TextSource[] = [
   '" "',
   '" 1500 "',
   `"'; DROP TABLE charges;--"`,
+  ...['1', 'null', '""', '{}', '"x"', '"transaction.paid"'].map(
+    (element): TextSource =>
+      random =>
+        `[${generateText(flood(`${element},`, 60_000), random)}${element}]`,
+  ),
+  random => `{${Array.from({ length: random.pick([60, 6_000]) }, (_, nth) => `"k${nth}":1`)}}`,
   random => JSON.stringify('x'.repeat(randomLength(random))),
   random => JSON.stringify('🦊'.repeat(randomLength(random) / 2)),
   random => JSON.stringify('ç'.repeat(randomLength(random))),

@@ -2,7 +2,7 @@ import type { RequestDraft, WireRequest } from '#e2e/fuzz/framing.ts'
 import { frameCorrectly, frameWrongly, LARGE_BODY_BYTES } from '#e2e/fuzz/framing.ts'
 import { mutateBytes, mutateFields, serializeFields } from '#e2e/fuzz/hostile-body.ts'
 import { mutateHeaders } from '#e2e/fuzz/hostile-headers.ts'
-import { PATH_PARTS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/hostile-target.ts'
+import { PATH_PARTS, QUERY_FLOODS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/hostile-target.ts'
 import { generateText, splitWords } from '#e2e/fuzz/hostile-values.ts'
 import { makeValidRequest, type ValidRequest } from '#e2e/fuzz/valid-request.ts'
 import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
@@ -140,6 +140,8 @@ function makeTarget(
       query.push(pair.join(random.pick(['=', '=', '=', '', '=='])))
     }
   }
+  if (mutations.includes('query') && random.chance(0.1))
+    query.push(generateText(random.pick(QUERY_FLOODS), random))
   const slash = random.chance(0.03) ? '/' : ''
   const path = `${random.chance(0.01) ? '/API' : '/api'}/${parts.join('/')}${slash}`
   return query.length > 0 ? `${path}?${query.join('&')}` : path
