@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { instant, must } from '#lib/base/fields.ts'
+import { instant, listOf, must } from '#lib/base/fields.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
 import { STATUS_CHANGES_MAX, STATUS_OUTCOMES } from '#lib/rooms/accounts/states.ts'
@@ -18,11 +18,10 @@ export const AccountStatusChange = z.object({
 const IDS_RULE = `contain 1 to ${STATUS_CHANGES_MAX} different account ids`
 
 export const statusChangesRequest = reasonRequest.extend({
-  account_ids: z
-    .array(z.string().refine(isUuid, must(IDS_RULE)).toLowerCase(), must(IDS_RULE))
-    .min(1, must(IDS_RULE))
-    .max(STATUS_CHANGES_MAX, must(IDS_RULE))
-    .refine(ids => new Set(ids).size === ids.length, must(IDS_RULE)),
+  account_ids: listOf(z.string().refine(isUuid, must(IDS_RULE)).toLowerCase(), STATUS_CHANGES_MAX, {
+    min: 1,
+    rule: IDS_RULE,
+  }).refine(ids => new Set(ids).size === ids.length, must(IDS_RULE)),
   status: z.enum(['active', 'suspended'], must('be active or suspended')),
 })
 
