@@ -89,7 +89,7 @@ function makeResponseValidator(document: Document): Validator {
   const validatorOf = makeStrictValidator(document)
   return sent => {
     const { method, status, body } = sent
-    if (!isDescribed(sent.path) || body === MALFORMED) return []
+    if (!isDescribed(sent.path) || body === MALFORMED || OVERSIZE.includes(status)) return []
     const path = findDeclaredPath(document, sent.path)
     const operations = document.paths[path ?? '']
     const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
@@ -126,6 +126,8 @@ function findDeclaredResponse(
 
 /** Malformed HTTP is refused before its path is read. */
 const MALFORMED = '{"error":"Malformed request"}'
+/** The front refuses such requests, whatever their path. */
+const OVERSIZE = [414, 431]
 const ERROR = { $ref: '#/components/schemas/Error' }
 
 /** The document leaves out next-auth, routes for Troco's own pages, and itself. */
