@@ -1,4 +1,5 @@
-import { statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { verifyAuditLog } from '#lib/base/audit/check.ts'
@@ -17,6 +18,8 @@ import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 
 const SPACE_MIN_MIB = 1024
+/** What a process of Troco runs. */
+const CODE = ['.', 'bin', 'lib', 'prisma', 'node_modules', '.next', 'package.json']
 /** Names that are reserved for documentation and tests (RFC 2606). */
 const PLACEHOLDER_HOST = /(^|\.)(example(\.(com|net|org))?|test|invalid)$/i
 
@@ -30,6 +33,7 @@ export async function checkInstallation(): Promise<void> {
     if (folder) report(true, `data folder ${folder}`)
     if (location) report(true, `embedded PostgreSQL data in ${location}`)
     if (folder) reportFreeSpace(location ?? folder)
+    if (TROCO_ENV === 'production') reportCode()
     const refusal = await findRefusal()
     if (refusal) return report(false, refusal)
     const database = connect({ poolMax: 2 })
@@ -153,6 +157,28 @@ async function reportEmails(database: Database): Promise<void> {
     false,
     `${count} users cannot sign in by e-mail, correct users.email to lower-case ASCII: ${list}`,
   )
+}
+
+/** What root runs must not be writable by the user of a service: a flaw in it would be one of the machine. */
+function reportCode(): void {
+  const writable = CODE.filter(path => existsSync(path) && mayChange(path))
+  const list = writable.map(path => resolve(path)).join(', ')
+  const advice = 'let root own the code, as docs/operating.md describes'
+  const line = 'the code belongs to root, and this user may not change it'
+  report(writable.length === 0, list ? `this user or another may change ${list}: ${advice}` : line)
+}
+
+/** As root, which may change everything, by its owner and mode. */
+function mayChange(path: string): boolean {
+  const { uid, mode } = statSync(path)
+  if (uid !== 0 || (mode & 0o022) !== 0) return true
+  if (process.geteuid?.() === 0) return false
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function reportFreeSpace(path: string): void {

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest'
 const PROGRAM = 'systemd-analyze'
 const FOLDER = 'docs/systemd'
 const FILES = readdirSync(FOLDER)
+const SERVICES = FILES.filter(file => file.endsWith('.service'))
+const SERVERS = SERVICES.filter(file => !file.includes('owner'))
 /** Tenths of the exposure that systemd computes: 100 is a service without any limit. */
 const EXPOSURE_MAX = 25
 /** First version that judges a file without a running systemd. */
@@ -17,7 +19,7 @@ function readUnit(file: string): string {
   return readFileSync(join(FOLDER, file), 'utf8')
 }
 
-describe.skipIf(version < VERSION_MIN).each(FILES)('systemd, reading %s', file => {
+describe.skipIf(version < VERSION_MIN).each(SERVICES)('systemd, reading %s', file => {
   const analyze = (...args: string[]) => {
     const { status, stderr } = spawnSync(PROGRAM, [...args, join(FOLDER, file)], {
       encoding: 'utf8',
@@ -38,11 +40,29 @@ describe.skipIf(version < VERSION_MIN).each(FILES)('systemd, reading %s', file =
 })
 
 test('web and worker differ in nothing but their name and command', () => {
-  const [first, ...others] = FILES.map(file =>
+  const [first, ...others] = SERVERS.map(file =>
     readUnit(file)
       .split('\n')
       .filter(line => !/^(#|Description=|ExecStart=)/.test(line)),
   )
   expect(others).toHaveLength(1)
   expect(others[0]).toEqual(first)
+})
+
+test('no server has the URL of the owner, as a service or in a container', () => {
+  for (const file of SERVERS) expect(readUnit(file)).not.toMatch(/owner/i)
+  expect(readUnit('troco-owner@.service')).toContain('EnvironmentFile=/etc/troco/owner')
+  const services = readFileSync('compose.yaml', 'utf8').split(/^ {2}(?=\w+:)/m)
+  const withOwner = services.filter(text => text.includes('OWNER')).map(text => text.split(':')[0])
+  expect(withOwner).toEqual(['migrate', 'backup', 'postgres'])
+})
+
+test('users of services may not write to what root or they run', () => {
+  const manual = readFileSync('docs/operating.md', 'utf8')
+  expect(manual).not.toMatch(/sudo -u troco\S* (git|ln|npm run build|npm install)/)
+  for (const file of SERVICES) {
+    const writable = /^ReadWritePaths=(.*)$/m.exec(readUnit(file))?.[1] ?? ''
+    expect(writable).not.toContain('/opt')
+    expect(readUnit(file)).toContain('ProtectSystem=strict')
+  }
 })
