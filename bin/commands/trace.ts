@@ -12,7 +12,9 @@ export async function trace(args: string[]): Promise<void> {
   await withRuntime(async () => {
     const stories = await findStories(id)
     if (stories.length === 0) throw refuse('invalid_input', { message: NOTHING })
-    const text = values.json ? JSON.stringify(stories, null, 2) : stories.map(format).join('\n\n')
+    const text = values.json
+      ? JSON.stringify(stories, null, 2)
+      : stories.map(formatStory).join('\n\n')
     process.stdout.write(`${text}\n`)
   })
 }
@@ -20,10 +22,17 @@ export async function trace(args: string[]): Promise<void> {
 const NOTHING =
   'Nothing is known of this id: it must be that of a request of the last 7 days, a charge, a refund or a withdrawal'
 
-function format({ account_id, mode, subject, steps }: Story): string {
+/** A pause of this length is a line of its own. */
+const WAIT_MIN_MS = 1_000
+
+/** Prints a line per step, and one per wait between them that says what for. */
+export function formatStory({ account_id, mode, subject, steps }: Story): string {
   const title = subject ? `${subject.kind} ${subject.id}` : 'request'
   const begin = Date.parse(steps[0]?.at ?? '')
-  const lines = steps.map(step => formatStep(step, begin))
+  const lines = steps.flatMap((step, index) => [
+    ...formatWait(steps.slice(0, index), step, begin),
+    formatStep(step, begin),
+  ])
   const widths = [0, 1, 2, 3, 4].map(column =>
     Math.max(...lines.map(cells => cells[column]?.length ?? 0)),
   )
@@ -46,4 +55,29 @@ function formatStep(step: StoryStep, begin: number): string[] {
     duration_ms === null ? '' : `${duration_ms} ms`,
     request_id === null ? '' : `request ${request_id}`,
   ]
+}
+
+function formatWait(before: StoryStep[], next: StoryStep, begin: number): string[][] {
+  const from = Math.max(...before.map(({ at, duration_ms }) => Date.parse(at) + (duration_ms ?? 0)))
+  const waitedMs = Date.parse(next.at) - from
+  const reason = waitedMs >= WAIT_MIN_MS ? findReason(before, next) : null
+  if (reason === null) return []
+  const offset = `+${((from - begin) / 1_000).toFixed(3)} s`
+  const duration = `${Math.round(waitedMs)} ms`
+  return [[new Date(from).toISOString(), offset.padStart(12), 'wait', reason, duration, '']]
+}
+
+/** Says what a step had to wait for; null if it came on nobody's account, as a request. */
+function findReason(before: StoryStep[], { what, name, id }: StoryStep): string | null {
+  const isWithdrawal = before.some(step => step.what === 'withdrawal')
+  if (what === 'request') return /\/(approve|decline)$/.test(name ?? '') ? 'for an approval' : null
+  if (what === 'bank_call') {
+    const last = before.findLast(step => step.what === 'bank_call')
+    if (last) return `for the bank, after ${last.outcome ?? 'a call without an outcome'}`
+    return 'to be sent: a place among payouts, money at the bank, or a bank that rests'
+  }
+  if (what === 'event') return isWithdrawal ? "for the bank's result" : 'for the payer or the bank'
+  if (what !== 'attempt') return null
+  const last = before.findLast(step => step.what === 'attempt' && step.id === id)
+  return last ? `for the next attempt, after ${last.outcome}` : 'to be delivered'
 }
