@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
+import { listMigrations } from '#lib/base/db/migrate.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { Authority } from '#lib/testing/authority.ts'
@@ -337,10 +338,13 @@ test('`troco database roles` may be repeated, and names what one role alone stil
     ...{ DATABASE_URL: await makeDatabase({ migrated: false }), TROCO_ENV: 'local' },
   }
   const plan = await runTroco(['upgrade', '--plan'], single)
-  expect([plan.code, plan.output]).toEqual([
-    0,
-    expect.stringMatching(/^Pending migrations: \d{3}\n/),
-  ])
+  expect(plan.code).toBe(0)
+  expect(plan.output).toMatch(/^Requests (wait|go on) meanwhile/)
+  expect(plan.output).toMatch(/^Pending migrations: \d{3}, functions created or replaced: \d+$/m)
+  expect(plan.output).toContain('upgrade --plan --long')
+  expect(plan.output.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+  const long = await runTroco(['upgrade', '--plan', '--long'], single)
+  for (const name of listMigrations()) expect(long.output).toContain(`\n${name}\n`)
   const { code, output } = await runTroco(['database', 'roles'], single)
   expect([code, output]).toEqual([
     1,

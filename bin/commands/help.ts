@@ -5,7 +5,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   start                                run the web server, the worker and, without DATABASE_URL, PostgreSQL
   worker                               run the worker only
   migrate                              apply pending database migrations
-  upgrade --plan                       print what pending migrations do to others, and how long they take
+  upgrade --plan [--long]              print whether requests wait for pending migrations, and how long they
+                                       take, or what each of them does
   database roles                       limit the application's database role; see docs/operating.md
   secret replace                       accept another TROCO_SECRET because the former one is lost: tokens,
                                        second factors and credentials from before stop working

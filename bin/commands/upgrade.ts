@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
 import {
   type PlannedMigration,
@@ -15,33 +16,64 @@ const EFFECTS: Record<StepKind, string> = {
   blocks: 'READS OR WRITES ITS ROWS WHILE OTHERS WAIT',
 }
 
-/** Prints what migrating would do to this database. Changes nothing. */
-export async function printPlan(): Promise<void> {
+/** Lines of the short form; a terminal shows them without scrolling. */
+const LINES_MAX = 20
+
+/** Prints what migrating would do to this database: the verdict first. Changes nothing. */
+export async function printPlan(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { long: { type: 'boolean' } } })
   const print = async () => {
     const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl } = env()
     const { migrations, functions } = await planMigrations(ownerUrl ?? url)
-    process.stdout.write(`${describePlan(migrations, functions.length)}\n`)
+    const lines = describePlan(migrations, functions.length, values.long ?? false)
+    process.stdout.write(`${lines.join('\n')}\n`)
   }
   await withRuntime(print, { isUnprepared: true })
 }
 
-function describePlan(migrations: PlannedMigration[], functions: number): string {
-  if (migrations.length + functions === 0) return 'The database is up to date'
+function describePlan(
+  migrations: PlannedMigration[],
+  functions: number,
+  isLong: boolean,
+): string[] {
+  if (migrations.length + functions === 0) return ['The database is up to date']
   const steps = migrations.flatMap(migration => migration.steps)
-  const blocking = steps.some(
-    ({ kind, table, rows }) => kind === 'blocks' && (table === null || rows > 0),
-  )
-  return [
-    `Pending migrations: ${migrations.length}`,
-    ...migrations.flatMap(({ name, about, steps }) => ['', name, `  ${about}`, ...linesOf(steps)]),
-    '',
-    `Functions created or replaced: ${functions}`,
-    `Time in all: ${describeTime(steps.reduce((sum, { seconds }) => sum + seconds, 0))}`,
-    blocking
+  const verdict = [
+    steps.some(isBlocking)
       ? 'Requests wait meanwhile: plan a pause'
       : 'Requests go on meanwhile; none waits for more than a second',
     describeOlder(migrations),
-  ].join('\n')
+    `Time in all: ${describeTime(steps.reduce((sum, { seconds }) => sum + seconds, 0))}`,
+    `Pending migrations: ${migrations.length}, functions created or replaced: ${functions}`,
+    'What changes between versions: CHANGELOG.md',
+  ]
+  return isLong ? [...verdict, ...listAll(migrations)] : [...verdict, ...listSlowest(migrations)]
+}
+
+function isBlocking({ kind, table, rows }: PlannedStep): boolean {
+  return kind === 'blocks' && (table === null || rows > 0)
+}
+
+function listAll(migrations: PlannedMigration[]): string[] {
+  return migrations.flatMap(({ name, about, steps }) => ['', name, `  ${about}`, ...linesOf(steps)])
+}
+
+/** Lists the migrations that block or take time, the slowest first, and counts the others. */
+function listSlowest(migrations: PlannedMigration[]): string[] {
+  const secondsOf = ({ steps }: PlannedMigration) =>
+    steps.reduce((sum, step) => sum + step.seconds + (isBlocking(step) ? 1e9 : 0), 0)
+  const slow = migrations.filter(migration => secondsOf(migration) >= 1)
+  const listed = slow
+    .toSorted((a, b) => secondsOf(b) - secondsOf(a))
+    .map(({ name, steps }) =>
+      [`  ${name}`, ...linesOf(steps.filter(({ rows }) => rows > 0))].join(''),
+    )
+  const shown = listed.slice(0, LINES_MAX - 8)
+  const others = migrations.length - shown.length
+  return [
+    ...(shown.length > 0 ? ['', ...shown] : []),
+    `${others} ${shown.length > 0 ? 'other ' : ''}migrations, each in order of name: upgrade --plan --long`,
+  ]
 }
 
 function linesOf(steps: PlannedStep[]): string[] {
