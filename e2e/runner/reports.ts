@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
+export const VITEST_REPORT = '.cache/vitest.json'
+export const PLAYWRIGHT_REPORT = '.cache/playwright.json'
+
 /** Results of one kind of check. */
 export interface Tally {
   passed: number

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
 import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
-import type { Tally } from '#e2e/runner/reports.ts'
+import { PLAYWRIGHT_REPORT, type Tally, VITEST_REPORT } from '#e2e/runner/reports.ts'
 import {
   listTests,
   parseRunOptions,
@@ -16,11 +16,9 @@ import {
   BROWSER_OUTPUT,
   check,
   checkArchitecture,
-  PLAYWRIGHT_REPORT,
   runSpecs,
   runTests,
   SERVER_LOG,
-  VITEST_REPORT,
   verify,
 } from '#e2e/runner/tools.ts'
 import { inheritedEnv } from '#lib/base/env.ts'

@@ -1,11 +1,16 @@
 import { prepare } from '#bin/prepare.mjs'
 import { findBrowser } from '#e2e/runner/browser.ts'
-import { countPlaywright, countVitest, readReport, type Tally } from '#e2e/runner/reports.ts'
+import {
+  countPlaywright,
+  countVitest,
+  PLAYWRIGHT_REPORT,
+  readReport,
+  type Tally,
+  VITEST_REPORT,
+} from '#e2e/runner/reports.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { withServer } from '#lib/testing/server.ts'
 
-export const VITEST_REPORT = '.cache/vitest.json'
-export const PLAYWRIGHT_REPORT = '.cache/playwright.json'
 export const SERVER_LOG = '.cache/e2e-server.log'
 /** Output of the browser tests, which run beside the others: lines of two tools do not mix. */
 export const BROWSER_OUTPUT = '.cache/browser-output.txt'
