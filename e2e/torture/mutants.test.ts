@@ -52,7 +52,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
   const total = noticed.length + unnoticed.length
   if (total === 0) return
-  recordFigures('mutants', { put_in: total, noticed: noticed.length })
+  recordFigures('mutants', {
+    put_in: total,
+    noticed: noticed.length,
+    unnoticed: unnoticed.join('; ') || 'none',
+  })
   expect(noticed.length / total, `unnoticed: ${unnoticed.join('; ')}`).toBeGreaterThanOrEqual(
     SCORE_MIN,
   )

@@ -615,8 +615,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a cell of a CSV file is a formula',
     file: 'lib/base/csv.ts',
-    text: "FORMULA.test(cell) ? `'${cell}` : cell",
-    replacement: 'cell',
+    text: "FORMULA.test(cell) ? `'${line}` : line",
+    replacement: 'line',
     testFile: 'lib/base/csv.test.ts',
     testTitle: 'is written as text and never as a formula',
   },
