@@ -174,7 +174,8 @@ test('a charge still being opened cannot be paid', async () => {
   })
   const client = { clientName, clientEmail, clientDoc }
   await db().charge.create({ data: { ...known, ...client, ...data, externalId: data.txid } })
-  expect(await settleCharges([paymentOf(merchant, data.id)])).toEqual([])
+  const payment = paymentOf(merchant, data.id, { amount: Number(known.amount) })
+  expect(await settleCharges([payment])).toEqual([])
   expect(await findCharge(merchant.id, 'test', data.id)).toBeNull()
   await expectBalancedLedger(merchant.id)
 })

@@ -44,6 +44,7 @@ const NAMES: Record<string, string[]> = {
   'mixed.example': [PUBLIC_ADDRESS, '127.0.0.1'],
   'mixed-six.example': [PUBLIC_ADDRESS, '::1'],
   'mixed-first.example': ['10.0.0.1', PUBLIC_ADDRESS],
+  'mixed-last.example': [PUBLIC_ADDRESS, '10.0.0.1'],
   'last-of-many.example': [...Array(40).fill(PUBLIC_ADDRESS), '127.0.0.1'],
   // A CNAME to an internal name resolves to the address of that name.
   'alias.example': ['172.16.9.9'],
