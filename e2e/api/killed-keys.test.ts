@@ -74,7 +74,7 @@ async function prepareAttempts(): Promise<Attempt[]> {
     await create('/withdrawals', WITHDRAWAL),
   ]
   const endpoints = await Promise.all(
-    [1, 2, 3].map(port =>
+    [8_001, 8_002, 8_003].map(port =>
       create('/webhooks/endpoints', { ...ENDPOINT, url: `http://127.0.0.1:${port}/` }),
     ),
   )

@@ -26,8 +26,8 @@ const FIELD_SAMPLES: Record<string, unknown> = {
   pix_key_type: 'email',
   time_zone: 'America/Recife',
   // No process listens on this port.
-  url: 'http://127.0.0.1:9/hook',
-  webhook_url: 'http://127.0.0.1:9/hook',
+  url: 'http://127.0.0.1:8009/hook',
+  webhook_url: 'http://127.0.0.1:8009/hook',
 }
 
 const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>()
