@@ -165,12 +165,18 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     ['an empty body', ''],
     ['blanks', ' \r\n'],
     ['an empty object', '{}'],
-    ['null for the field', '{"amount":null,"outcome":null}'],
-    ['an empty text for the field', '{"amount":"","outcome":""}'],
   ])('for %s: the first required field is missing', async (_what, text) => {
     const first = await post(text)
     expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
     expect(await post(text, {}, sandboxPath)).toEqual({ status: 422, body: { errors: missing } })
+  })
+
+  test.each(['null', '""'])('for %s: missing, or an invalid value where money moves', async value => {
+    const first = await post(`{"amount":${value}}`)
+    expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
+    const errors = { outcome: ['outcome must be paid, failed or expired'] }
+    const second = await post(`{"outcome":${value}}`, {}, sandboxPath)
+    expect(second).toEqual({ status: 422, body: { errors } })
   })
 
   test.each(['[]', '[{"amount":500}]', '"text"', '1', 'true', 'null'])(
@@ -218,16 +224,6 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
 })
 
 describe('a number that JSON readers would round', () => {
-  test.each([
-    ['in metadata', 'metadata', '{"metadata":{"order":9007199254740993}}'],
-    ['deep inside', 'utms', '{"utms":{"a":[{"b":-12345678901234567890}]}}'],
-    ['of an item', 'items', '{"items":[{"price":9007199254740993}]}'],
-    ['beyond every double', 'metadata', '{"metadata":{"x":1e400}}'],
-  ])('is refused by the name of its field: %s', async (_what, field, text) => {
-    const errors = `${field} must not contain a number that a double cannot represent: send it as a string`
-    expect(await post(text)).toEqual({ status: 422, body: { errors } })
-  })
-
   test('as an amount is refused as an amount', async () => {
     const { status, body } = await post(chargeJson().replace('1500', '9007199254740993'))
     expect(status).toBe(422)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRawNumber } from '#lib/base/exact-json.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { LOCALES } from '#lib/base/locale.ts'
 import { MODES } from '#lib/base/mode.ts'
@@ -160,7 +161,7 @@ function toObject(value: unknown): unknown {
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
 }
 
 function byteLength(value: unknown): number {

@@ -4,6 +4,7 @@ import { Prisma, pool, statementName, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, memberLockOf } from '#lib/base/db/columns.ts'
 import { readWithinBudget } from '#lib/base/db/read-budget.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { parseExactJson } from '#lib/base/exact-json.ts'
 
 /**
  * Column `json` is JSON text. Skips the ORM, which would double the CPU time per statement, unless
@@ -14,7 +15,7 @@ export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Ro
   const rows = tx
     ? await tx.$queryRaw<{ json: string }[]>(statement)
     : (await pool().query<{ json: string }>({ name: statementName(text), text, values })).rows
-  return rows.map(({ json }) => JSON.parse(json))
+  return rows.map(({ json }) => parseExactJson(json) as Row)
 }
 
 /**
@@ -41,7 +42,7 @@ export async function queryRowsWithin<Row>(
     const result: unknown = await pool().query(query)
     const { rows } = result as QueryResult<{ json: string }>
     const { isCut, bytes } = query
-    return { rows: rows.map(({ json }) => JSON.parse(json)), isCut, bytes }
+    return { rows: rows.map(({ json }) => parseExactJson(json) as Row), isCut, bytes }
   })
 }
 

@@ -1,3 +1,4 @@
+import { FREE_FIELDS, isRawNumber, type RawNumber } from '#lib/base/exact-json.ts'
 import { isValidCnpj, isValidCpf, maskTaxId } from '#lib/base/pix/tax-id.ts'
 
 /**
@@ -23,8 +24,7 @@ const IN_BR_CODE =
 
 const ID_OR_TAX_ID = new RegExp(`(${IDS})|${IN_BR_CODE}|${TAX_ID_FORM}`, 'gi')
 
-/** Properties with data of the merchant's choice. Other numbers are amounts, counts and times. */
-const FREE = ['metadata', 'utms', 'items', 'products']
+/** In free fields. Other numbers are amounts, counts and times. */
 const TYPED_IN_ITEMS = ['price', 'quantity']
 /** A number loses the zeros at its beginning. With more of them, most numbers would be documents. */
 const NUMBER_MIN = 100_000_000
@@ -39,12 +39,13 @@ export function hideTaxIds<Value>(value: Value): Value {
 
 function hide(part: unknown, isFree: boolean): unknown {
   if (typeof part === 'string') return hideInText(part)
+  if (isRawNumber(part)) return isFree ? hideInRawNumber(part) : part
   if (typeof part === 'number') return isFree ? hideInNumber(part) : part
   if (Array.isArray(part)) return part.map(inner => hide(inner, isFree))
   if (typeof part !== 'object' || part === null) return part
   if (![Object.prototype, null].includes(Object.getPrototypeOf(part))) return part
   const entries = Object.entries(part).map(([key, inner]) => {
-    const isInnerFree = (isFree && !TYPED_IN_ITEMS.includes(key)) || FREE.includes(key)
+    const isInnerFree = (isFree && !TYPED_IN_ITEMS.includes(key)) || FREE_FIELDS.includes(key)
     return [hideInText(key), hide(inner, isInnerFree)]
   })
   return Object.fromEntries(entries)
@@ -59,6 +60,11 @@ function hideInNumber(number: number): number | string {
   const padded = [11, 14].map(length => String(number).padStart(length, '0'))
   const document = padded.find(text => isValidCpf(text) || isValidCnpj(text))
   return document === undefined ? number : maskTaxId(document)
+}
+
+function hideInRawNumber(raw: RawNumber): RawNumber | string {
+  const hidden = hideInNumber(Number(raw.rawJSON))
+  return typeof hidden === 'string' ? hidden : raw
 }
 
 function maskIfValid(text: string): string {

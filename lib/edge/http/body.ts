@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
+import { isRawNumber, parseExactJson } from '#lib/base/exact-json.ts'
 import { isObject } from '#lib/base/fields.ts'
 import type { FieldProblems } from '#lib/base/refusals.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
@@ -92,21 +93,33 @@ async function readText(incoming: HttpRequest): Promise<string> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Replaces an integer literal that a double cannot represent: the stored number would differ. */
-const INEXACT_INTEGER = Symbol('a number beyond 2^53')
+/** Replaces a number that a double cannot represent: another one would take effect. */
+const INEXACT_NUMBER = Symbol('a number that a double cannot represent')
 
 function parseJson(text: string): unknown {
   try {
-    return /\d{16}/.test(text) ? JSON.parse(text, markInexactIntegers) : JSON.parse(text)
+    return parseExactJson(text, readNumber)
   } catch {
     throw malformed()
   }
 }
 
-// TypeScript does not yet declare the reviver's third argument, which Node passes.
-function markInexactIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const isExact = typeof value !== 'number' || Number.isSafeInteger(value)
-  return isExact || !/^-?\d+$/.test(context?.source ?? '') ? value : INEXACT_INTEGER
+/** Reads 500.0 and 5e2 as 500, but not 500.00000000000000000001. */
+function readNumber(source: string): unknown {
+  const value = Number(source)
+  return decimalOf(source) === decimalOf(String(value)) ? value : INEXACT_NUMBER
+}
+
+/** Digits and exponent of a decimal number, without zeros at either end. */
+function decimalOf(source: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
+  const padded = (whole + fraction).replace(/^0+/, '')
+  const end = padded.search(/0*$/)
+  const digits = padded.slice(0, end)
+  return digits === ''
+    ? '0'
+    : `${sign}${digits}e${Number(exponent) - fraction.length + padded.length - end}`
 }
 
 /** Refuses what cannot be stored: NUL, unpaired surrogates, inexact numbers, deep nesting. */
@@ -114,16 +127,16 @@ export function refuseUnstorable(value: unknown, depth: number, field = 'body'):
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(field)
-  } else if (value === INEXACT_INTEGER || (typeof value === 'number' && !Number.isFinite(value))) {
+  } else if (value === INEXACT_NUMBER || (typeof value === 'number' && !Number.isFinite(value))) {
     throw invalidInput(
       field,
       'must not contain a number that a double cannot represent: send it as a string',
     )
-  } else if (typeof value === 'object' && value !== null) {
+  } else if (typeof value === 'object' && value !== null && !isRawNumber(value)) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(field)
-      // The field's own schema refuses a top-level inexact integer with a more specific message.
-      if (inner === INEXACT_INTEGER && depth === 1) continue
+      // The field's own schema refuses a top-level inexact number with a more specific message.
+      if (inner === INEXACT_NUMBER && depth === 1) continue
       refuseUnstorable(inner, depth + 1, depth === 1 ? key : field)
     }
   }

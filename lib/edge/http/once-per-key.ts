@@ -1,4 +1,5 @@
 import type { IdempotentRequest } from '#lib/base/db/idempotency.ts'
+import { parseExactJson } from '#lib/base/exact-json.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { type Caller, readTokenPrefix } from '#lib/edge/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
@@ -38,7 +39,9 @@ export async function runOncePerKey(
   const scope = { accountId: caller.account.id, mode: caller.mode, path, key }
   const replay = { showsDocuments, prefersRepresentation: prefersRepresentation(incoming) }
   const response = await runOnce(scope, compared, { ...rule, replay }, handle)
-  return mask ? { ...response, text: JSON.stringify(mask(JSON.parse(response.text))) } : response
+  return mask
+    ? { ...response, text: JSON.stringify(mask(parseExactJson(response.text))) }
+    : response
 }
 
 /** Path of the operation and its resource, the same for every spelling. Next may not know the route. */

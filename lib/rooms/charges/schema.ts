@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isRawNumber } from '#lib/base/exact-json.ts'
 import {
   cleanedText,
   email,
@@ -61,10 +62,18 @@ const Item = z
 /** Validates items but leaves them as sent: a parsed copy would reorder and drop keys. */
 function validateItems(items: Record<string, unknown>[], context: z.RefinementCtx): void {
   for (const [index, item] of items.entries()) {
-    for (const issue of Item.safeParse(item).error?.issues ?? []) {
+    for (const issue of Item.safeParse(toPlainNumbers(item)).error?.issues ?? []) {
       context.addIssue({ code: 'custom', path: [index, ...issue.path], message: issue.message })
     }
   }
+}
+
+function toPlainNumbers(item: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(item).map(([key, value]) => [
+    key,
+    isRawNumber(value) ? Number(value.rawJSON) : value,
+  ])
+  return Object.fromEntries(entries)
 }
 
 const TAX_ID_DESCRIPTION =

@@ -1,5 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { parseExactJson } from '#lib/base/exact-json.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import type { Attempt } from '#lib/services/webhooks/delivery-wire.ts'
@@ -43,7 +44,7 @@ interface Body {
 
 /** Masks the document in a serialized event. A body without one stays as it is. */
 export function maskBody(text: string): string {
-  const body = JSON.parse(text) as Body
+  const body = parseExactJson(text) as Body
   const { transaction, client } = body
   if (!transaction) return text
   transaction.client_doc = maskTaxId(transaction.client_doc)

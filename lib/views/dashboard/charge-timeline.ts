@@ -2,6 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { reasonColumns, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { showRawNumbers } from '#lib/base/exact-json.ts'
 import { pickFields } from '#lib/base/fields.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { findCharge, serializeMaskedCharge } from '#lib/rooms/charges/queries.ts'
@@ -47,7 +48,7 @@ export async function readChargeTimeline(
   const history = row && (await readHistory(accountId, row.id))
   if (!history) throw refuse('transaction_not_found')
   return {
-    charge: serializeMaskedCharge(row),
+    charge: showRawNumbers(serializeMaskedCharge(row)),
     steps: buildSteps(row, history),
     receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
