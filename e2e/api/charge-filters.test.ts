@@ -118,4 +118,13 @@ describe('GET /transactions', () => {
     const { status, body } = await call(api.url, 'GET', `/transactions?${query}`, { token })
     expect([status, Object.keys(body.errors)]).toEqual([422, [name]])
   })
+
+  test.each([
+    ['status=paid,failed', 'status', /; repeat the parameter for several$/],
+    ['paid_from=2026-11-21T03:00:00+03:00', 'paid_from', /write \+ as %2B/],
+    ['metadata[]=1048', 'metadata', /^metadata must be sent as name\[key\]=value/],
+  ])('422 for %s, which says what to do', async (query, name, message) => {
+    const { status, body } = await call(api.url, 'GET', `/transactions?${query}`, { token })
+    expect([status, body.errors[name]]).toEqual([422, [expect.stringMatching(message)]])
+  })
 })

@@ -136,6 +136,10 @@ describe('POST tokens', () => {
       { expires_on: ['expires_on must be within ten years'] },
     ],
     [
+      { ...TOKEN_REQUEST, expires_in_days: 9, expires_on: '2030-05-31' },
+      { expires_on: ['expires_on must not be sent together with expires_in_days'] },
+    ],
+    [
       { ...TOKEN_REQUEST, expires_in_days: 0 },
       { expires_in_days: ['expires_in_days must be a whole number of days from 1 to 3650'] },
     ],

@@ -171,13 +171,16 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     expect(await post(text, {}, sandboxPath)).toEqual({ status: 422, body: { errors: missing } })
   })
 
-  test.each(['null', '""'])('for %s: missing, or an invalid value where money moves', async value => {
-    const first = await post(`{"amount":${value}}`)
-    expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
-    const errors = { outcome: ['outcome must be paid, failed or expired'] }
-    const second = await post(`{"outcome":${value}}`, {}, sandboxPath)
-    expect(second).toEqual({ status: 422, body: { errors } })
-  })
+  test.each(['null', '""'])(
+    'for %s: missing, or an invalid value where money moves',
+    async value => {
+      const first = await post(`{"amount":${value}}`)
+      expect(first).toEqual({ status: 422, body: { errors: 'amount is required' } })
+      const errors = { outcome: ['outcome must be paid, failed or expired'] }
+      const second = await post(`{"outcome":${value}}`, {}, sandboxPath)
+      expect(second).toEqual({ status: 422, body: { errors } })
+    },
+  )
 
   test.each(['[]', '[{"amount":500}]', '"text"', '1', 'true', 'null'])(
     'for JSON that is not an object: %s',

@@ -156,6 +156,8 @@ describe('POST /transactions', () => {
     ['external_id', 'a\u200bb'],
     ['external_id', '0190a8f0-0000-7000-8000-00000000000A'],
     ['external_id', 4711],
+    ['external_id', '.'],
+    ['external_id', '..'],
     ['expires_in', 59],
     ['expires_in', 2_592_001],
     ['expires_in', 60.5],
@@ -169,7 +171,28 @@ describe('POST /transactions', () => {
     expect(Object.keys(body)).toEqual(['errors'])
     expect(body.errors).toMatch(new RegExp(`^${field}[ .[].*must `))
     expect(headers.get('x-error-code')).toBe('invalid_input')
+    // A field that is refused is not called ignored as well.
+    expect(headers.get('x-ignored-fields')).toBeNull()
     expect(await countCharges()).toBe(before)
+  })
+
+  test('fields that have no effect are named, also credentials of a URL', async () => {
+    const fields = {
+      client_nome: 'Ana',
+      webhook_url: 'https://u:p@shop.example/x',
+      ip: 'localhost',
+      'a, b': 1,
+    }
+    const { status, headers } = await create(fields)
+    const named = 'ip, webhook_url, client_nome, a%2C%20b'
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, named])
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, nth) => [`x${nth}`, 1]))
+    expect((await create(many)).headers.get('x-ignored-fields')?.split(', ')).toHaveLength(20)
+  })
+
+  test('a reference that is a number is refused as no string', async () => {
+    const { body } = await create({ external_id: 4711 })
+    expect(body.errors).toBe('external_id must be a string, such as "1048"')
   })
 
   test.each(['256.1.1.1', 'localhost', '203.0.113.7, 10.0.0.1'])(

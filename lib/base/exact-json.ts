@@ -39,11 +39,16 @@ export function parseExactJson(
 ): unknown {
   if (!MAY_BE_INEXACT.test(text)) return JSON.parse(text)
   const value = exactJson.parse(text, (_key, inner, { source }) =>
-    typeof inner === 'number' && source !== undefined && source !== String(inner)
+    typeof inner === 'number' && source !== undefined && !repeats(inner, source)
       ? exactJson.rawJSON(source)
       : inner,
   )
   return readOutsideFreeFields(value, readNumber)
+}
+
+/** Whether a number is written as it was sent. An integer beyond 2^53 may only by chance be the same. */
+function repeats(value: number, source: string): boolean {
+  return source === String(value) && (Number.isSafeInteger(value) || !Number.isInteger(value))
 }
 
 function readOutsideFreeFields(value: unknown, readNumber: (source: string) => unknown): unknown {

@@ -114,11 +114,13 @@ const REFERENCE_DESCRIPTION =
 const EXTERNAL_ID_RULE = 'have 1 to 255 printable characters and not be a UUID'
 
 export const externalId = z
-  .string(must(EXTERNAL_ID_RULE))
+  .string(must('be a string, such as "1048"'))
   .max(255, must(EXTERNAL_ID_RULE))
   .regex(/^[^\p{C}]+$/u, must(EXTERNAL_ID_RULE))
   .refine(value => value.trim() !== '', must(EXTERNAL_ID_RULE))
   .refine(value => !isUuid(value), must(EXTERNAL_ID_RULE))
+  // URL parsers drop such a segment of a path, so the resource could not be read by it.
+  .refine(value => value !== '.' && value !== '..', must('not be . or ..'))
   .meta({ ...openApiMeta(REFERENCE_DESCRIPTION, 'order-1048'), minLength: 1 })
 
 /** Mode of a resource in a response. */
@@ -192,7 +194,12 @@ const LIMIT_RULE = `be a whole number from 1 to ${LIST_LIMIT_MAX}`
 
 /** A date or a time with a UTC offset, since 1970. */
 export const timeFilter = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })], must(TIME_RULE))
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+    error: ({ input }) =>
+      / \d\d:?\d\d$/.test(String(input))
+        ? 'must be percent-encoded: write + as %2B, as in 2026-11-21T03:00:00%2B00:00'
+        : `must ${TIME_RULE}`,
+  })
   .refine(isParsableTime, must(TIME_RULE))
 
 /** Accepts times since 1970 that PostgreSQL parses (UTC offsets below 16 hours). */

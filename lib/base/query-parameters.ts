@@ -4,7 +4,10 @@ import { must } from '#lib/base/fields.ts'
 /** A query parameter that may be repeated: entries with any of the values match. */
 export function repeatable<const Value extends string>(values: readonly Value[]) {
   const isKnown = (list: unknown) => (list as Value[]).every(value => values.includes(value))
-  const list = z.custom<Value[]>(isKnown, must(`be one of ${values.join(', ')}`))
+  const list = z.custom<Value[]>(
+    isKnown,
+    must(`be one of ${values.join(', ')}; repeat the parameter for several`),
+  )
   repeatableSchemas.add(list)
   return list
 }
@@ -14,11 +17,11 @@ const KEYS_MAX = 20
 /** A query parameter of the form `name[key]=value`, as pairs: a record would drop the key __proto__. */
 export function keyed(keyLengthMax: number, valueLengthMax: number) {
   const rule = `be sent as name[key]=value, with 1 to ${keyLengthMax} characters in the key and at most ${valueLengthMax} in the value`
-  const pair = z.tuple([
-    z.string().min(1, must(rule)).max(keyLengthMax, must(rule)),
-    z.string().max(valueLengthMax, must(rule)),
-  ])
-  const pairs = z.array(pair).max(KEYS_MAX, must(`have at most ${KEYS_MAX} keys`))
+  const isPair = ([key = '', value = '']: string[]) =>
+    key !== '' && key.length <= keyLengthMax && value.length <= valueLengthMax
+  const pairs = z
+    .custom<[string, string][]>(list => (list as string[][]).every(isPair), must(rule))
+    .refine(list => list.length <= KEYS_MAX, must(`have at most ${KEYS_MAX} keys`))
   keyedSchemas.add(pairs)
   return pairs
 }

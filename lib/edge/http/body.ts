@@ -107,7 +107,8 @@ function parseJson(text: string): unknown {
 /** Reads 500.0 and 5e2 as 500, but not 500.00000000000000000001. */
 function readNumber(source: string): unknown {
   const value = Number(source)
-  return decimalOf(source) === decimalOf(String(value)) ? value : INEXACT_NUMBER
+  const isSafe = Number.isSafeInteger(value) || !Number.isInteger(value)
+  return isSafe && decimalOf(source) === decimalOf(String(value)) ? value : INEXACT_NUMBER
 }
 
 /** Digits and exponent of a decimal number, without zeros at either end. */

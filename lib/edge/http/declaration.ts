@@ -94,7 +94,7 @@ interface Details<Body, Query> {
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true
   errorFormat?: ErrorFormat
-  /** Lists the fields of a body whose value the operation ignores, for a header. */
+  /** Lists known fields of a body whose value the operation ignores, for a header. */
   listIgnoredFields?: (content: Record<string, unknown>) => string[]
   response: z.ZodType
   /** Set if a program may keep the response and ask whether it has changed. */

@@ -17,7 +17,7 @@ import { type Declaration, type DocumentRule, storesTestData } from '#lib/edge/h
 import { withEtag } from '#lib/edge/http/etag.ts'
 import type { HttpRequest, HttpResponse } from '#lib/edge/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
-import { listParameters, parseQuery } from '#lib/edge/http/query.ts'
+import { listIgnoredFields, listParameters, parseQuery } from '#lib/edge/http/query.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
 import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'
@@ -177,7 +177,8 @@ async function runEndpoint(
   if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
   if (schema) state.parsedBody = content
-  state.ignored.fields = declared.listIgnoredFields?.(content)
+  if (schema && declared.ignoresQuery)
+    state.ignored.fields = listIgnoredFields(schema.test, content, declared.listIgnoredFields)
   const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/base/errors.ts'
+import { hasUserInfo } from '#lib/base/fields.ts'
 import { formOf } from '#lib/base/query-parameters.ts'
 import { parseFields, refuseUnstorable } from '#lib/edge/http/body.ts'
 
@@ -72,6 +73,23 @@ export function ignoredHeaders({ parameters = [], fields = [] }: Ignored): Recor
 export function listParameters(url: string): string[] {
   const names = new Set(pairsOf(url).map(({ name }) => shorten(name)))
   return [...names].slice(0, NAMES_MAX).map(encodeURIComponent)
+}
+
+/**
+ * Lists the fields of a body that have no effect: unknown ones, those that `listMore` finds, and a
+ * `webhook_url` whose user name and password are not stored.
+ */
+export function listIgnoredFields(
+  schema: z.ZodType,
+  content: Record<string, unknown>,
+  listMore: (content: Record<string, unknown>) => string[] = () => [],
+): string[] {
+  const { webhook_url: url } = content
+  const hasCredentials = typeof url === 'string' && hasUserInfo(url)
+  const { shape } = schema as z.ZodObject
+  const unknown = Object.keys(content).filter(name => !Object.hasOwn(shape, name))
+  const names = [...listMore(content), ...(hasCredentials ? ['webhook_url'] : []), ...unknown]
+  return names.slice(0, NAMES_MAX).map(name => encodeURIComponent(shorten(name)))
 }
 
 /** Returns a map, because a parameter may be named __proto__. */

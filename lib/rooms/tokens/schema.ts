@@ -116,7 +116,7 @@ const PERMISSIONS_SENT_MAX = 100
 const PERMISSIONS_RULE = `be a list of one or more of: ${PERMISSIONS.join(', ')}`
 const LIFETIME_RULE = `be a whole number of days from 1 to ${LIFETIME_DAYS_MAX}`
 
-const TokenRequest = z.object({
+const TokenFields = z.object({
   name: text(1, 100).meta({ examples: ['Worker'] }),
   permissions: listOf(z.enum(PERMISSIONS, must(PERMISSIONS_RULE)), PERMISSIONS_SENT_MAX, {
     min: 1,
@@ -133,8 +133,11 @@ const TokenRequest = z.object({
     .meta(openApiMeta("Last day on which the token is valid, in the account's time zone.")),
   allowed_addresses: allowedAddresses.default([]),
 })
+const TokenRequest = TokenFields.refine(
+  ({ expires_in_days: days, expires_on: day }) => days === undefined || day === undefined,
+  { path: ['expires_on'], ...must('not be sent together with expires_in_days') },
+)
 export type TokenRequest = z.infer<typeof TokenRequest>
-/** If both are sent, the number of days counts. */
 export type ExpiryField = 'expires_in_days' | 'expires_on'
 export const tokenRequest = { test: TokenRequest, live: TokenRequest }
 
