@@ -191,7 +191,7 @@ test('each warning leads to the page of what it is about, or to a list', async (
   const connection = await db().connection.findFirstOrThrow()
   const person = await db().user.findFirstOrThrow({ where: { isAdmin: true } })
   const withdrawal = newId()
-  const problem = { level: 'problem', figures: { count: 1, names: '', wrong: 1 } }
+  const problem = { level: 'problem', figures: { count: 1, names: '', wrong: 1, busiest: 'none' } }
   const about = (kind: string, id: string) => [{ kind, id, name: `${kind} de teste` }]
   const warnings = [
     { name: 'ledger', state: 'books_wrong', subjects: about('account', shop.id) },

@@ -69,6 +69,10 @@ export const METRICS = {
   troco_wal_archive_failing_seconds: gauge(
     'Time since PostgreSQL last archived its log, while it fails to; else 0.',
   ),
+  troco_table_bytes: gauge(
+    'Size of the 15 largest tables, with their indexes and partitions.',
+    'table',
+  ),
   troco_bank_resting: gauge('1: the connection is not called, because calls failed.', 'connection'),
   troco_bank_money_out_closed: gauge(
     '1: nothing is sent to the bank, because the database was restored.',

@@ -16,11 +16,35 @@ const CONNECTIONS_PROBLEM_SHARE = 0.95
 const TRANSACTION_WARNING_S = 60
 const TRANSACTION_PROBLEM_S = 600
 
+interface TableSize {
+  table: string
+  bytes: number
+  text: string
+}
+
+/** Returns the largest tables with their indexes and, if partitioned, all partitions. */
+export function readLargestTables(limit: number): Promise<TableSize[]> {
+  return queryRows<TableSize>(Prisma.sql`
+    SELECT json_build_object('table', s.name, 'bytes', s.bytes,
+      'text', pg_size_pretty(s.bytes))::text AS json
+    FROM (
+      SELECT COALESCE(p.relname, c.relname) AS name,
+        sum(pg_total_relation_size(c.oid))::bigint AS bytes
+      FROM pg_class c
+      LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent
+      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+      GROUP BY 1 ORDER BY 2 DESC LIMIT ${limit}) s`)
+}
+
+const TABLES_NAMED_MAX = 4
+
 export async function examineDatabase(): Promise<Finding> {
   const [figures] = await queryRows<{ version: string; size_bytes: number }>(Prisma.sql`
     SELECT json_build_object('version', current_setting('server_version'),
       'size_bytes', pg_database_size(current_database()))::text AS json`)
-  return { level: 'ok', state: 'database_stands', figures: { ...figures } }
+  const largest = await readLargestTables(TABLES_NAMED_MAX)
+  const names = largest.map(({ table, text }) => `${table} ${text}`).join(', ')
+  return { level: 'ok', state: 'database_stands', figures: { ...figures, names } }
 }
 
 interface Sessions {

@@ -652,6 +652,22 @@ test('e-mail addresses that were folded otherwise are a warning that names them'
   await db().user.delete({ where: { id } })
 })
 
+test('the tokens with the most requests and the largest tables are named', async () => {
+  const request = { accountId: merchant.id, mode: 'test' as const, permissions: [...PERMISSIONS] }
+  await issueToken({ ...request, name: 'Robô' }, { type: 'system' })
+  const { id } = await db().token.findFirstOrThrow({ where: { name: 'Robô' } })
+  await db().$executeRaw`SELECT troco_rotate_request_log()`
+  for (let nth = 0; nth < 3; nth++)
+    await db().$executeRaw`
+      INSERT INTO request_log (account_id, id, mode, token_id, method, path, status, duration_us,
+        request_id, response_bytes, created_at)
+      VALUES (${merchant.id}::uuid, ${newId()}::uuid, 'test', ${id}::uuid, 'GET', '/api/account', 429, 1,
+        '', 1, now())`
+  expect((await examineTokens()).figures.busiest).toBe('Robô (Loja Saudável) 3')
+  const database = (await readHealth()).checks.find(({ name }) => name === 'database')
+  expect(database?.figures.names).toMatch(/^\w+ \d+ \w+(, \w+ \d+ \w+)+$/)
+})
+
 test('tokens above the present role of their issuer are a warning that names them', async () => {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
   const request = { accountId: merchant.id, mode: 'test' as const, permissions: [...PERMISSIONS] }

@@ -17,6 +17,7 @@ import {
 import { seedDueDeliveries } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, openCharge, runAsOwner } from '#lib/testing/fixtures.ts'
 import { ok, openReceiver, status } from '#lib/testing/receiver.ts'
+import { readLargestTables } from '#lib/views/admin/database.ts'
 import { readDatabaseMetrics } from '#lib/views/admin/metrics.ts'
 import { OVERDUE_LIMITS_S } from '#lib/views/admin/queues.ts'
 
@@ -31,6 +32,14 @@ async function readValue(name: Reading['name'], label?: string): Promise<number 
   const readings = await readDatabaseMetrics()
   return readings.find(each => each.name === name && each.labels?.[0] === label)?.value
 }
+
+test('the largest tables are measured with their indexes, partitions as one table', async () => {
+  await db().$executeRaw`SELECT troco_rotate_request_log()`
+  const names = (await readLargestTables(500)).map(({ table }) => table)
+  expect(names.filter(name => name.startsWith('request_log'))).toEqual(['request_log'])
+  const [largest = ''] = names
+  expect(await readValue('troco_table_bytes', largest)).toBeGreaterThan(8_192)
+})
 
 test('the part that cannot be read is named, and the others are there', async () => {
   await runAsOwner('ALTER TABLE ledger_checks RENAME TO hidden')

@@ -7,6 +7,7 @@ import type { Reading } from '#lib/base/metrics.ts'
 import { listBanks } from '#lib/services/gateway/choose.ts'
 import { readClosures } from '#lib/services/gateway/opening.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
+import { readLargestTables } from '#lib/views/admin/database.ts'
 import { countAlive, examineLedgers, listWorkers } from '#lib/views/admin/health.ts'
 import { readQueue } from '#lib/views/admin/queues.ts'
 
@@ -18,6 +19,7 @@ const PARTS: Record<string, () => Promise<Reading[]>> = {
   ledger: readLedger,
   audit_log: readAuditLog,
   backups: readBackups,
+  tables: readTables,
 }
 
 /** What a process reports whose database cannot be reached in time. */
@@ -132,4 +134,15 @@ async function readBackups(): Promise<Reading[]> {
     { name: 'troco_backup_age_seconds', value: age_s },
     { name: 'troco_wal_archive_failing_seconds', value: failing_s ?? 0 },
   ]
+}
+
+const TABLES_MEASURED_MAX = 15
+
+async function readTables(): Promise<Reading[]> {
+  const largest = await readLargestTables(TABLES_MEASURED_MAX)
+  return largest.map(({ table, bytes }) => ({
+    name: 'troco_table_bytes',
+    labels: [table],
+    value: bytes,
+  }))
 }

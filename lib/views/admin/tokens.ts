@@ -2,6 +2,7 @@ import { readPeople } from '#lib/base/audit/people.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { idOf, type Page, toPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { idLowerBoundAt } from '#lib/base/ids.ts'
 import { exceedsIssuer } from '#lib/rooms/tokens/authority.ts'
 import { readTokens, tokenAsJson } from '#lib/rooms/tokens/queries.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
@@ -35,6 +36,9 @@ export async function listTokenLines(query: TokensQuery): Promise<Page<TokenLine
 
 const SHOWN_MAX = 100
 const NAMED_MAX = 5
+/** Busiest tokens that are named, and the time in which their requests count. */
+const BUSY_NAMED_MAX = 3
+const BUSY_WITHIN_MS = 5 * 60_000
 /** Tokens per statement of the check. */
 const EXAMINED_MAX = 5_000
 
@@ -92,10 +96,34 @@ export async function examineTokens(batchMax = EXAMINED_MAX): Promise<Finding> {
     named.push(...found.slice(0, NAMED_MAX - named.length))
     if (batch.length < batchMax) break
   }
-  if (exceeding === 0) return { level: 'ok', state: 'tokens_covered', figures: {} }
+  const busiest = (await readBusiestTokens()) || 'none'
+  if (exceeding === 0) return { level: 'ok', state: 'tokens_covered', figures: { busiest } }
   const names = named.map(({ name, account }) => `${name} (${account})`).join(', ')
   const subjects = accountSubjects(named.map(({ accountId: id, account: name }) => ({ id, name })))
-  return { level: 'warning', state: 'tokens_exceed', figures: { exceeding, names }, subjects }
+  return {
+    level: 'warning',
+    state: 'tokens_exceed',
+    figures: { exceeding, names, busiest },
+    subjects,
+  }
+}
+
+/**
+ * Names the tokens with the most requests of the last five minutes in the log of requests. The log stores
+ * at most 100 requests per second of an account and process, so a token that floods may send more.
+ */
+async function readBusiestTokens(): Promise<string> {
+  const since = Date.now() - BUSY_WITHIN_MS
+  const tokens = await queryRows<{ name: string; account: string; requests: number }>(Prisma.sql`
+    SELECT json_build_object('name', t.name, 'account', a.name, 'requests', r.requests)::text AS json
+    FROM accounts a CROSS JOIN LATERAL (
+      SELECT l.token_id, count(*)::int AS requests FROM request_log l
+      WHERE l.account_id = a.id AND l.id >= ${idLowerBoundAt(since)}::uuid
+        AND l.created_at >= ${new Date(since)}
+      GROUP BY l.token_id ORDER BY 2 DESC LIMIT ${BUSY_NAMED_MAX}) r
+    JOIN tokens t ON t.account_id = a.id AND t.id = r.token_id
+    ORDER BY r.requests DESC LIMIT ${BUSY_NAMED_MAX}`)
+  return tokens.map(token => `${token.name} (${token.account}) ${token.requests}`).join(', ')
 }
 
 /** Reads active tokens of members, in the order of the primary key, after the token `last`. */
