@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { selectByChange } from '#e2e/runner/changed.ts'
+import { explainChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
 
 const FILES = {
@@ -32,6 +32,19 @@ const FILES = {
   'e2e/api/routes.test.ts':
     "import '#lib/testing/fixtures.ts'; import '#lib/edge/server/routes.ts'",
   'e2e/api/child.test.ts': "fork('lib/testing/child.ts')",
+  'cli/troco.mjs': "import './help.mjs'",
+  'cli/help.mjs': '',
+  Containerfile: '',
+  '.env.example': '',
+  'bench/run.ts': "import '#lib/base/money.ts'",
+  'bin/bootstrap.mjs': "const PROGRAMS = { bench: 'bench/run.ts' }",
+  'lib/testing/process.ts': "spawn('bin/bootstrap.mjs')",
+  'lib/base/types.ts': '',
+  'lib/base/errors.ts': "import type { Kind } from '#lib/base/types.ts'",
+  'lib/base/errors.test.ts': "import '#lib/base/errors.ts'; import '#lib/testing/process.ts'",
+  'e2e/api/command-line.test.ts': "readFileSync('cli/package.json')",
+  'e2e/torture/container.test.ts': "readFileSync('Containerfile')",
+  'lib/base/settings.test.ts': "readFileSync('.env.example')",
   'e2e/browser/charges.spec.ts': "page.goto('/test/charges')",
   'e2e/browser/audit.spec.ts': "page.goto('/admin/audit')",
   'e2e/browser/withdrawals.spec.ts': "import '#e2e/browser/merchant.ts'",
@@ -81,10 +94,28 @@ describe('a change selects', () => {
     ['all browser tests, for a message file', 'messages/en.json', ALL.specs],
     ['every test, for package.json', 'package.json', [...ALL.tests, ...ALL.specs]],
     ['every test, for the database schema', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
+    ['no test, for what is imported as a type alone', 'lib/base/types.ts', []],
+    ['no test that only starts the product, for a benchmark', 'bench/run.ts', []],
+    [
+      'the tests of the command line, for each of its files',
+      'cli/help.mjs',
+      ['e2e/api/command-line.test.ts'],
+    ],
+    ['the test of the container', 'Containerfile', ['e2e/torture/container.test.ts']],
+    ['the test of the settings', '.env.example', ['lib/base/settings.test.ts']],
     ['no test, for a page of the documentation', 'docs/setup.md', []],
   ])('%s: %s', (_what, changed, expected) => {
     expect(selectTests(changed)).toEqual(expected)
   })
+})
+
+test('each changed file says how many tests it selects, and why', () => {
+  const files = ['lib/base/money.ts', 'app/admin/audit/page.tsx', 'docs/setup.md']
+  expect(explainChanges(ALL, files, graph)).toEqual([
+    'lib/base/money.ts: 1 test files import it, 2 name it, its route or depend on it at start',
+    'app/admin/audit/page.tsx: 1 stories show its pages',
+    'docs/setup.md: no test',
+  ])
 })
 
 test('in this repository, a verb selects its own test and the tests of its route, not those of other rooms', () => {

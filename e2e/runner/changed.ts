@@ -13,6 +13,8 @@ const FILES_OF_ALL_TESTS = [
 ]
 /** Files that pages load without importing them. */
 const FILES_OF_ALL_PAGES = /^(messages|public)\//
+/** Shipped files that the code does not import: the tests that read them name them. */
+const FILES_BY_NAME = /^([^/]+|examples\/.*|cli\/.*|docs\/monitoring\/.*)$/
 const FRONT = 'lib/edge/server/front.ts'
 /** The file that loads every route by walking the folder. */
 const ROUTE_LOADER = 'lib/edge/server/routes.ts'
@@ -60,10 +62,38 @@ export function selectByChange(
     file => /^app\/.*\/route(\.next)?\.ts$/.test(file) && isAffected(file),
   )
   const sections = findAffectedSections(changed, graph)
+  const named = changed.filter(file => FILES_BY_NAME.test(file))
+  const namesAny = (test: string) => named.some(file => graph.textOf(test).includes(nameOf(file)))
   return {
-    tests: all.tests.filter(test => isAffected(test) || callsAnyRoute(test, routes, graph)),
+    tests: all.tests.filter(
+      test => isAffected(test) || namesAny(test) || callsAnyRoute(test, routes, graph),
+    ),
     specs: all.specs.filter(spec => isAffected(spec) || opensAnySection(spec, sections, graph)),
   }
+}
+
+/** The command line is one package: a test that reads any of its files is about all of them. */
+function nameOf(file: string): string {
+  return file.startsWith('cli/') ? "'cli/" : file
+}
+
+/** Explains a selection: for each changed file, how many tests and stories it selects alone. */
+export function explainChanges(
+  all: Selection,
+  changed: readonly string[],
+  graph: ImportGraph,
+): string[] {
+  return changed.map(file => {
+    const { tests, specs } = selectByChange(all, [file], graph)
+    const reaching = tests.filter(test => graph.listReachable(test).has(file)).length
+    const others = tests.length - reaching
+    const parts = [
+      ...(reaching > 0 ? [`${reaching} test files import it`] : []),
+      ...(others > 0 ? [`${others} name it, its route or depend on it at start`] : []),
+      ...(specs.length > 0 ? [`${specs.length} stories show its pages`] : []),
+    ]
+    return `${file}: ${parts.join(', ') || 'no test'}`
+  })
 }
 
 function callsAnyRoute(test: string, routes: readonly string[], graph: ImportGraph): boolean {

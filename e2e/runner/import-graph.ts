@@ -4,6 +4,12 @@ import { dirname, join, posix } from 'node:path'
 
 /** Quoted texts that may be paths of files: imports, and programs that a test starts by path. */
 const QUOTED_PATH = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
+/** They vanish before the code runs; the compiler checks them in `npm run verify`. */
+const TYPE_IMPORT = /^(import|export) type [^;]*? from '[^']+'/gm
+/** Programs that the entry point can start: nothing else depends on them. */
+const OTHER_PROGRAMS = /^(bench|e2e\/(cluster|runner))\//
+/** Tests and their support may test those programs themselves. */
+const SUPPORT_OF_TESTS = /\.(test|spec)\.ts$|^(e2e|lib\/testing)\//
 const SOURCE_FILE = /\.(ts|tsx|mjs|js)$/
 
 /** Maps each file of the repository to the files whose paths it contains. */
@@ -32,13 +38,16 @@ export class ImportGraph {
   }
 
   importsOf(file: string): string[] {
-    const paths = [...this.textOf(file).matchAll(QUOTED_PATH)].map(
-      ([, , start = '', rest = '']) => {
-        if (start === '#') return rest
-        return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
-      },
+    const text = this.textOf(file).replaceAll(TYPE_IMPORT, '')
+    const paths = [...text.matchAll(QUOTED_PATH)].map(([, , start = '', rest = '']) => {
+      if (start === '#') return rest
+      return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
+    })
+    const mayReach = (target: string) =>
+      !OTHER_PROGRAMS.test(target) || OTHER_PROGRAMS.test(file) || SUPPORT_OF_TESTS.test(file)
+    return [...new Set(paths)].filter(
+      target => target !== file && this.#texts.has(target) && mayReach(target),
     )
-    return [...new Set(paths)].filter(target => target !== file && this.#texts.has(target))
   }
 
   /** Returns the file and all its direct and indirect dependencies. */

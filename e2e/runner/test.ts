@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
-import { listChanges, selectByChange } from '#e2e/runner/changed.ts'
+import { explainChanges, listChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
 import { PLAYWRIGHT_REPORT, type Tally, VITEST_REPORT } from '#e2e/runner/reports.ts'
 import {
@@ -104,12 +104,11 @@ function select({ words, changed }: RunOptions, graph: ImportGraph): Selection {
   if (!changed) return candidates
   const { base, files } = listChanges()
   const { tests, specs } = selectByChange(candidates, files, graph)
-  const counts = [
-    `${files.length} files changed since ${base}`,
-    `${tests.length} of ${candidates.tests.length} test files reach them by import or by a route they name`,
-    `${specs.length} of ${candidates.specs.length} stories show their pages`,
+  const lines = [
+    `${files.length} files changed since ${base}: ${tests.length} of ${candidates.tests.length} test files, ${specs.length} of ${candidates.specs.length} stories`,
+    ...explainChanges(candidates, files, graph),
   ]
-  process.stdout.write(`${counts.join('; ')}\n`)
+  process.stdout.write(`${lines.join('\n')}\n`)
   return { tests, specs }
 }
 
