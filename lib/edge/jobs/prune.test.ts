@@ -80,6 +80,18 @@ test('after 90 days events are deleted with their deliveries, oldest first and w
   await expectBalancedLedger(otherMerchant.id)
 })
 
+test('one run deletes 500 events, also of one account', async () => {
+  const otherMerchant = await makeMerchant()
+  await seedDueDeliveries({ accountId: otherMerchant.id, count: 510 })
+  await runAsOwner(
+    `UPDATE events SET created_at = '${daysAgo(91).toISOString()}'
+     WHERE account_id = '${otherMerchant.id}' AND sequence <= 505`,
+  )
+  expect(await pruneEvents()).toBe(500)
+  expect(await pruneEvents()).toBe(5)
+  expect((await readEventRange(otherMerchant.id, 'test', 0, undefined)).oldest).toBe(506)
+})
+
 test('a delivered webhook stays a done step after its delivery was deleted', async () => {
   const receiver = await openReceiver()
   const otherMerchant = await makeMerchant()

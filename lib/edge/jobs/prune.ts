@@ -77,13 +77,20 @@ export function pruneAttemptBodies(): Promise<number> {
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 
-/** Deletes in order per account and mode, so that the sequence numbers have no gap. */
+/**
+ * Deletes in order per account and mode, so that the sequence numbers have no gap. Of an account without old
+ * events it reads one: the cost must not grow with young events.
+ */
 export function pruneEvents(): Promise<number> {
   return transaction(async tx => {
     const old = await tx.$queryRaw<{ account: string; id: string }[]>`
       SELECT e.account_id AS account, e.id FROM event_sequences s CROSS JOIN LATERAL (
-        SELECT * FROM events e WHERE e.account_id = s.account_id AND e.mode = s.mode
-        ORDER BY e.sequence LIMIT 100) e
+        SELECT o.created_at FROM events o WHERE o.account_id = s.account_id AND o.mode = s.mode
+        ORDER BY o.sequence LIMIT 1) oldest
+      CROSS JOIN LATERAL (
+        SELECT * FROM events n WHERE n.account_id = s.account_id AND n.mode = s.mode
+          AND oldest.created_at < now() - ${RECORD_RETENTION}::interval
+        ORDER BY n.sequence LIMIT ${BATCH_MAX}) e
       WHERE e.created_at < now() - ${RECORD_RETENTION}::interval LIMIT ${BATCH_MAX}`
     if (old.length === 0) return 0
     const accounts = old.map(({ account }) => account)
