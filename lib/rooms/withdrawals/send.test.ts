@@ -487,7 +487,7 @@ describe('a withdrawal that the bank has taken and then forgets', () => {
   async function takeAndForget(isIdKnownEarly: boolean) {
     const id = await withdrawLive()
     const bank = Object.assign(new StubBank(), { isIdKnownEarly })
-    bank.setScript(removeHyphens(id), { queries: ['forgotten', 'forgotten'] })
+    bank.setScript(removeHyphens(id), { queries: ['forgotten', 'forgotten', 'forgotten'] })
     await makeDueAndSend(id, bank)
     return { id, bank }
   }
