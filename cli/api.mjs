@@ -72,7 +72,7 @@ async function send(base, token, { method, path, body, key }) {
     const reason = error.cause?.code ?? error.cause?.message ?? error.name
     throw new ApiError(`No response from ${base}: ${reason}`, { isTemporary: true })
   }
-  if (response.ok) return { data: parseJson(text, base), headers: response.headers }
+  if (response.ok) return { data: parseJson(text, base), text, headers: response.headers }
   const code = response.headers.get('x-error-code')
   throw new ApiError(describeError(response, text), {
     code,

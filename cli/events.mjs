@@ -15,7 +15,7 @@ export async function tailEvents(api, { json, types, after, follow }) {
   const wanted = await readTypes(api, types)
   const feed = await readFeed(api)
   const start = after === undefined ? await findStart(api, feed, wanted) : Number(after)
-  for await (const event of followEvents(api, { ...feed, after: start, wanted, follow })) {
+  for await (const { event } of followEvents(api, { ...feed, after: start, wanted, follow })) {
     printEvent(event, json)
   }
 }
@@ -25,7 +25,8 @@ export async function readTypes(api, types) {
   if (types === undefined) return null
   const wanted = types.split(',').map(type => type.trim())
   const { data } = await api.call('GET', '/openapi.json')
-  const known = Object.keys(data.webhooks)
+  // A ping goes to an endpoint only, and is in no feed.
+  const known = Object.keys(data.webhooks).filter(type => type !== 'troco.ping')
   const wrong = wanted.find(type => !known.includes(type))
   if (wrong === undefined) return wanted
   throw new UsageError(`--types: "${wrong}" is not an event type. Event types: ${known.join(', ')}`)
@@ -53,7 +54,7 @@ async function findStart(api, { first, last, epoch }, wanted) {
     let nextEnd = after
     const onRestore = kept => (nextEnd = Math.min(kept, after))
     const options = { after, epoch, wanted, follow: false, end, onRestore }
-    for await (const event of followEvents(api, options)) older.push(event)
+    for await (const { event } of followEvents(api, options)) older.push(event)
     found = [...older, ...found]
     end = nextEnd
     if (found.length >= TAIL_COUNT) break
@@ -61,7 +62,7 @@ async function findStart(api, { first, last, epoch }, wanted) {
   return found.length > 0 ? found.slice(-TAIL_COUNT)[0].sequence - 1 : last
 }
 
-/** Yields events in order; at the end of the feed it ends or, with `follow`, waits for more. */
+/** Yields events in order, each with its `body` as an endpoint receives it; at the end of the feed it ends or, with `follow`, waits for more. */
 export async function* followEvents(api, options) {
   const {
     after,
@@ -75,9 +76,9 @@ export async function* followEvents(api, options) {
   let position = { after, epoch }
   for (;;) {
     const page = await readPage(api, position, { isPatient: follow, onlyNew, onRestore })
-    for (const event of page.data) {
+    for (const [nth, event] of page.data.entries()) {
       if (event.sequence > end) return
-      if (wanted === null || wanted.includes(event.type)) yield event
+      if (wanted === null || wanted.includes(event.type)) yield { event, body: page.bodies[nth] }
     }
     const hasMoved = page.position.after !== position.after
     position = page.position
@@ -90,9 +91,10 @@ export async function* followEvents(api, options) {
 /** Reads a page, or the position at which to go on if the feed is another or has lost events. */
 async function readPage(api, { after, epoch }, { isPatient, onlyNew, onRestore }) {
   try {
-    const path = `/events?after=${after}&epoch=${epoch}&limit=${PAGE_LIMIT}`
-    const { data } = await api.call('GET', path, { isPatient })
-    return { data: data.data, position: { after: data.next_after, epoch } }
+    const path = `/events?after=${after}&epoch=${epoch}&limit=${PAGE_LIMIT}&form=endpoint`
+    const { data, text } = await api.call('GET', path, { isPatient })
+    const position = { after: data.next_after, epoch }
+    return { data: data.data, bodies: splitEntries(text), position }
   } catch (error) {
     if (!['feed_epoch_changed', 'feed_restored', 'events_gone'].includes(error.code)) throw error
     const isNewFeed = error.code !== 'events_gone'
@@ -100,8 +102,20 @@ async function readPage(api, { after, epoch }, { isPatient, onlyNew, onRestore }
     const kept = error.headers.get('troco-last-kept')
     if (kept !== null && onRestore) onRestore(Number(kept))
     else printNote(describeMove(isNewFeed, onlyNew, kept))
-    return { data: [], position }
+    return { data: [], bodies: [], position }
   }
+}
+
+/** Returns the text of each entry of a page: parsed and written again, a large number would be another. */
+function splitEntries(text) {
+  const entries = []
+  let depth = 0
+  let start = 0
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token === '{' && ++depth === 2) start = index
+    if (token === '}' && --depth === 1) entries.push(text.slice(start, index + 1))
+  }
+  return entries
 }
 
 async function findEnd(api) {

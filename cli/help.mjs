@@ -6,7 +6,8 @@ export const HELP = `troco: the Troco API on your command line
 
   troco trigger <type>
       Makes an event happen in test mode: transaction.paid, transaction.expired, transaction.failed,
-      transaction.refunded, withdrawal.approved or withdrawal.rejected.
+      transaction.refunded, transaction.refund_failed, transaction.dispute_opened,
+      transaction.dispute_closed, withdrawal.approved, withdrawal.rejected or withdrawal.returned.
 
   troco events tail [--follow] [--after <sequence>] [--types <type,…>]
       Prints the latest events, with --follow also those that come.

@@ -6,7 +6,7 @@ export const dim = text => paint(2, text)
 
 const MONEY = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' })
 /** Width of the longest event type. */
-const TYPE_WIDTH = 25
+const TYPE_WIDTH = 26
 /** Width of a sequence number after a restore, which begins after a multiple of 2³². */
 const NUMBER_WIDTH = 10
 const AMOUNT_WIDTH = 14

@@ -20,8 +20,24 @@ const STEPS = {
     const charge = await endCharge(api, 'paid')
     return (await post(api, `/transactions/${charge}/refunds`, {})).id
   },
+  async 'transaction.refund_failed'(api) {
+    const charge = await endCharge(api, 'paid', 'reject@example.com')
+    return (await post(api, `/transactions/${charge}/refunds`, {})).id
+  },
+  'transaction.dispute_opened': openDispute,
+  async 'transaction.dispute_closed'(api) {
+    const dispute = await openDispute(api)
+    await post(api, `/sandbox/disputes/${dispute}`, { outcome: 'won' })
+    return dispute
+  },
   'withdrawal.approved': api => withdraw(api, 'ana@example.com'),
   'withdrawal.rejected': api => withdraw(api, 'reject@example.com'),
+  async 'withdrawal.returned'(api) {
+    const withdrawal = await withdraw(api, 'hold@example.com')
+    await post(api, `/sandbox/withdrawals/${withdrawal}`, { outcome: 'approved' })
+    await post(api, `/sandbox/withdrawals/${withdrawal}`, { outcome: 'returned' })
+    return withdrawal
+  },
 }
 
 /** Makes an event happen in test mode and prints it. */
@@ -43,8 +59,8 @@ export async function triggerEvent(api, { json }, type) {
     process.exit(1)
   }, WAIT_MAX_MS)
   try {
-    for await (const event of followEvents(api, { after: last, epoch, wanted: [type] })) {
-      const { id } = event.refund ?? event.transaction ?? event.withdrawal
+    for await (const { event } of followEvents(api, { after: last, epoch, wanted: [type] })) {
+      const { id } = event.refund ?? event.dispute ?? event.transaction ?? event.withdrawal
       if (id === subject) return printEvent(event, json)
     }
   } finally {
@@ -52,11 +68,17 @@ export async function triggerEvent(api, { json }, type) {
   }
 }
 
-async function endCharge(api, outcome) {
+async function openDispute(api) {
+  const charge = await endCharge(api, 'paid')
+  return (await post(api, `/sandbox/transactions/${charge}/disputes`, {})).id
+}
+
+async function endCharge(api, outcome, client_email = PAYER.client_email) {
   const external_id = `trigger-${randomUUID()}`
   const { transaction_id } = await post(api, '/transactions', {
     amount: AMOUNT,
     ...PAYER,
+    client_email,
     external_id,
   })
   await post(api, `/sandbox/transactions/${transaction_id}`, { outcome })

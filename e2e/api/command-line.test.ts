@@ -15,6 +15,7 @@ import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
+import { deliverDue } from '#lib/testing/deliveries.ts'
 import {
   type Api,
   inOwnDatabase,
@@ -49,6 +50,7 @@ const CHECKSUMS: Record<string, string> = {
   '1.0.1': '93dd73991900715fcb8fbc48692823a0a2e07b175171fe7a739fa5e748e662ee',
   '1.0.2': '87ca3a497444fdf267e044d3fcd732aad75f20c21fbc9f026e4b2e0647e8b96f',
   '1.0.3': '4fb6b65d445802f101d30d62e944e81d6c07aa93bdd334a64075ec7039985a1e',
+  '1.0.4': '9e1b8134a94dc0f6c46974fce3eb5b79b86689d86f6fe961b2430d0cc2e72c06',
 }
 
 test('a version of the package always has the same content, under its own name and the latest', async () => {
@@ -117,7 +119,8 @@ async function withWorker<T>(work: Promise<T>): Promise<T> {
 
 const EVENTS = [
   ...['transaction.paid', 'transaction.expired', 'transaction.failed', 'transaction.refunded'],
-  ...['withdrawal.approved', 'withdrawal.rejected'],
+  ...['transaction.refund_failed', 'transaction.dispute_opened', 'transaction.dispute_closed'],
+  ...['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.returned'],
 ]
 
 test('each event that can be triggered happens, and the tail prints them in order', async () => {
@@ -337,6 +340,38 @@ describe('troco listen', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
+  test('sends the bytes and the headers that an endpoint gets', async () => {
+    const token = await makeTestToken()
+    const { received, url } = await startReceiver([204, 204])
+    const { lines } = await listen(['--forward-to', `${url}listen`, '--json'], token)
+    const endpoint = { url: `${url}endpoint`, event_types: ['transaction.paid'] }
+    await call(api.url, 'POST', '/webhooks/endpoints', { token, body: endpoint })
+    const extra = { items: [{ name: 'Café "ção" \\ 😀 {', price: 1.5 }], utms: { a: '}{', 1: 2 } }
+    const { body } = await call(api.url, 'POST', '/transactions', {
+      token,
+      body: { ...CHARGE, ...extra, metadata: { id: 9_007_199_254_740_991 } },
+    })
+    const path = `/sandbox/transactions/${body.data.transaction_id}`
+    await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
+    await expect.poll(() => lines.length).toBe(1)
+    await deliverDue()
+    const [listened, delivered] = received
+    expect(JSON.parse(listened?.body ?? '')).toMatchObject({ products: extra.items })
+    expect(listened?.body).toBe(delivered?.body)
+    const namesOf = (one: typeof listened) => Object.keys(one?.headers ?? {}).toSorted()
+    // The feed does not tell which request caused an event.
+    const expected = namesOf(delivered).filter(name => name !== 'troco-request-id')
+    expect(namesOf(listened)).toEqual(expected)
+    for (const name of [
+      'user-agent',
+      'content-type',
+      'accept-encoding',
+      'webhook-id',
+      'content-length',
+    ])
+      expect(listened?.headers[name], name).toBe(delivered?.headers[name])
+  })
+
   test('prints the status and the duration of each response for people', async () => {
     const token = await makeTestToken()
     const { url } = await startReceiver([204, 500])
@@ -391,7 +426,7 @@ const MISTAKES: [string[], number, string][] = [
   [['listen'], 2, '--forward-to'],
   [['events', 'tail', '--types', ''], 2, '"" is not an event type'],
   [['listenfoo'], 2, 'Unknown command: listenfoo'],
-  [['trigger', 'withdrawal.returned'], 2, 'never causes withdrawal.returned'],
+  [['trigger', 'transaction.settled'], 2, 'never causes transaction.settled'],
   [['--fly'], 2, "Unknown option '--fly'"],
   [
     ['events', 'tail', '--after', '900'],

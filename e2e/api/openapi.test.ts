@@ -6,7 +6,7 @@ import { buildDocument } from '#lib/edge/http/openapi.ts'
 import { GENERAL_CODES, SESSION_CODES } from '#lib/edge/http/openapi-refusals.ts'
 import { loadRoutes } from '#lib/edge/server/routes.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { EVENT_TYPES, TEST_EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import frozen from '#lib/testing/frozen.json' with { type: 'json' }
 import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
@@ -128,18 +128,38 @@ describe('the document', () => {
 
   test('lists each event type with its payload', () => {
     const webhooks = document.webhooks as Record<string, { post: Operation }>
-    expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES])
+    expect(Object.keys(webhooks)).toEqual([...TEST_EVENT_TYPES])
     const exampleOf = (type: string) => mediaOf(webhooks[type]?.post.requestBody).example
     for (const type of EVENT_TYPES) {
       const [subject = '', event] = type.split('.')
       expect(exampleOf(type)).toMatchObject({ type, event, mode: 'test' })
       expect(exampleOf(type)).toHaveProperty(subject)
     }
+    expect(exampleOf('troco.ping')).toMatchObject({ event: 'ping', sequence: 0 })
+    expect(exampleOf('transaction.paid')).toMatchObject({
+      client: { doc: '529.982.247-25' },
+      products: [{ quantity: 1 }],
+      utms: { utm_source: 'instagram' },
+    })
+    expect(exampleOf('transaction.dispute_closed')).toMatchObject({
+      dispute: { status: 'lost', lost_amount: 1500 },
+    })
     expect(exampleOf('transaction.refund_failed')).toMatchObject({
       transaction: { status: 'paid' },
       refund: { status: 'rejected', completed_at: null },
     })
   })
+})
+
+test('an event of an unknown type is valid, and one of a known type only with its fields', () => {
+  const validate = makeStrictValidator(document)({ $ref: '#/components/schemas/Event' })
+  const webhooks = document.webhooks as Record<string, { post: Operation }>
+  const paid = mediaOf(webhooks['transaction.paid']?.post.requestBody).example as Json
+  expect(validate(paid)).toBe(true)
+  const { transaction, client, products, utms, ...head } = paid
+  expect(validate(head)).toBe(false)
+  expect(validate({ ...head, transaction })).toBe(true)
+  expect(validate({ ...head, type: 'transaction.settled', event: 'settled' })).toBe(true)
 })
 
 describe('documented fields and limits of', () => {

@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
@@ -44,6 +45,7 @@ const sendTest = (body?: object) => post(`/${endpoint.id}/test`, body)
 const Page = eventPageSchema({
   transaction: ChargeDetail,
   refund: RefundDetail,
+  dispute: DisputeDetail,
   withdrawal: WithdrawalDetail,
 })
 

@@ -120,7 +120,7 @@ describe('a withdrawal to a new key', () => {
     expect(await db().simulatorOrder.count({ where: { id: removeHyphens(id) } })).toBe(0)
     await expectMoney(FUNDS - 2_000, 2_000)
     const read = await call(api.url, 'GET', `/withdrawals/${id}`, { headers: owner.headers })
-    expect(read.text).not.toContain('approval')
+    expect(read.body.data).toMatchObject({ status: 'pending', awaiting: 'approval' })
     expect(await actionsOn(id)).toEqual([
       'withdrawal.approval_requested user',
       'withdrawal.requested user',

@@ -270,6 +270,8 @@ describe('GET /withdrawals/{id}', () => {
     const rest = {
       returned_amount: 0,
       rejection_reason: null,
+      rejection_code: null,
+      awaiting: 'balance_window',
       end_to_end_id: null,
       approved_at: null,
     }

@@ -77,10 +77,12 @@ export async function runShop(baseUrl: string, token: string) {
   }
 }
 
-/** The type of an event determines its payload. */
+/** The type of an event determines its payload; one of an unknown type has none that is described. */
 function summarizeEvent(event: Event): string {
-  if (event.type === 'transaction.paid') return `paid ${event.transaction.amount}`
-  if (event.type === 'withdrawal.approved') return `approved ${event.withdrawal.pix_key}`
+  if (event.type === 'transaction.paid' && 'transaction' in event)
+    return `paid ${event.transaction.amount}`
+  if (event.type === 'withdrawal.approved' && 'withdrawal' in event)
+    return `approved ${event.withdrawal.pix_key}`
   return event.event
 }
 

@@ -122,6 +122,7 @@ export const API_REFUSALS = {
   withdrawal_not_found: { status: 404, message: 'Withdrawal not found' },
   request_not_found: { status: 404, message: 'Request not found' },
   refund_not_found: { status: 404, message: 'Refund not found' },
+  dispute_not_found: { status: 404, message: 'Dispute not found' },
   receipt_not_found: { status: 404, message: 'Receipt not found' },
   endpoint_not_found: { status: 404, message: 'Endpoint not found' },
   delivery_not_found: { status: 404, message: 'Delivery not found' },

@@ -148,6 +148,7 @@ export const FOREIGN_WRITES: Record<string, string> = {
 /** Parts of statements that move money, each with the verbs in whose file the finished SQL is. */
 export const PARTS_OF_MOVEMENTS: Record<string, string[]> = {
   'lib/rooms/charges/disputes/move.ts': ['charges/disputes/open', 'charges/disputes/close'],
+  'lib/rooms/charges/disputes/records.ts': ['charges/disputes/open', 'charges/disputes/close'],
   'lib/services/house/settle.ts': ['inbox/settle', 'charges/pay-by-receipt', 'inbox/settle-return'],
   'lib/services/house/receipts.ts': ['charges/suspend', 'withdrawals/suspend-return'],
 }

@@ -1,16 +1,27 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { pageResult } from '#lib/edge/http/page.ts'
+import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
 import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
-import { type EventRow, eventsQuery, eventToWire } from '#lib/services/webhooks/event-wire.ts'
+import {
+  type EventRow,
+  eventsQuery,
+  eventToIntegration,
+  eventToWire,
+} from '#lib/services/webhooks/event-wire.ts'
 import { judgePosition, readEventRange } from '#lib/services/webhooks/feed.ts'
 import { listEvents } from '#lib/services/webhooks/queries.ts'
 
-const schemas = { transaction: ChargeDetail, refund: RefundDetail, withdrawal: WithdrawalDetail }
+const schemas = {
+  transaction: ChargeDetail,
+  refund: RefundDetail,
+  dispute: DisputeDetail,
+  withdrawal: WithdrawalDetail,
+}
 
 const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
 
@@ -25,7 +36,7 @@ export const GET = endpoint({
   response: eventPageSchema(schemas),
   responseHeaders: ['Troco-Feed-Epoch'],
   errorCodes: ['events_gone', 'feed_epoch_changed', 'feed_restored', 'after_beyond_feed'],
-  async handle({ account, mode, query: { after, limit, epoch: known }, showsDocuments }) {
+  async handle({ account, mode, query: { after, limit, form, epoch: known }, showsDocuments }) {
     // In this order, events that are deleted between the two reads lead to a 410 and not to a gap.
     const page = await listEvents(account.id, mode, after, limit)
     const range = await readEventRange(account.id, mode, after, known)
@@ -34,7 +45,8 @@ export const GET = endpoint({
     const { last, epoch, restore } = range
     // Nothing comes between the last number that a restore kept and the next epoch.
     if (page.rows.length === 0 && restore?.kept === after) page.nextCursor = restore.next
-    const toWire = (event: EventRow) => eventToWire(event, serializers, showsDocuments)
+    const serialize = form === 'endpoint' ? eventToIntegration : eventToWire
+    const toWire = (event: EventRow) => serialize(event, serializers, showsDocuments)
     const headers = { 'troco-feed-epoch': epoch }
     return { ...pageResult(page, toWire, 'next_after', { last_sequence: last }), headers }
   },

@@ -2,6 +2,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   account: { tag: 'Account', singular: 'Account' },
   transactions: { tag: 'Charges', singular: 'Charge' },
   refunds: { tag: 'Refunds', singular: 'Refund' },
+  disputes: { tag: 'Disputes', singular: 'Dispute' },
   withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
   events: { tag: 'Events', singular: 'Event' },
   requests: { tag: 'Requests', singular: 'Request' },

@@ -21,6 +21,11 @@ export const TAGS = [
       'A refund returns a payment to the payer, in full or in parts, within 90 days. What the payer disputes cannot be refunded until the dispute ends. The amount is held at once. It leaves the account when the refund is `completed` and returns to the balance when it is `rejected`.',
   },
   {
+    name: 'Disputes',
+    description:
+      'A payer can dispute a payment at the bank. The disputed amount is held until the dispute is `won` or `lost`. Your administrator answers it.',
+  },
+  {
     name: 'Withdrawals',
     description:
       'A withdrawal sends money from the balance to a Pix key. The amount is held at once. It leaves the account when the withdrawal is `approved` and returns to the balance when it is `rejected`.',

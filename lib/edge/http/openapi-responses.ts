@@ -96,6 +96,14 @@ function buildExamples(declared: Declared, code: PublicErrorCode): Json {
   return { [code]: { summary, value: toBody(buildExampleError(declared, code)) } }
 }
 
+/** Final statuses in the examples, by the code of a missing resource. */
+const FINAL = [
+  { missing: 'transaction_not_found', subject: 'Transaction', status: 'paid' },
+  { missing: 'withdrawal_not_found', subject: 'Withdrawal', status: 'approved' },
+  { missing: 'refund_not_found', subject: 'Refund', status: 'completed' },
+  { missing: 'dispute_not_found', subject: 'Dispute', status: 'won' },
+] as const
+
 function buildExampleError(
   { allow, body, query, errorCodes, errorExamples }: Declared,
   code: PublicErrorCode,
@@ -112,11 +120,8 @@ function buildExampleError(
       return refuse(code, { retryAfterS: 1 })
     case 'invalid_input':
       return findValidationError(body?.test ?? query)
-    case 'already_final': {
-      return errorCodes?.includes('withdrawal_not_found')
-        ? refuse(code, { subject: 'Withdrawal', status: 'approved' })
-        : refuse(code, { subject: 'Transaction', status: 'paid' })
-    }
+    case 'already_final':
+      return refuse(code, FINAL.find(one => errorCodes?.includes(one.missing)) ?? FINAL[0])
     case 'refund_window_closed':
       return refuse(code, { days: REFUND_WINDOW_DAYS })
     case 'limit_exceeded': {

@@ -129,14 +129,15 @@ export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow
   return showsDocuments ? serializeCharge : serializeMaskedCharge
 }
 
-/** Serializes the charge that an event stores, with the refund of a refund event. */
+/** Serializes the charge that an event stores, with the refund or the dispute that the event is about. */
 export function serializeChargeEvent(
   resource: unknown,
   showsDocuments: boolean,
-): { transaction: ChargeDetail; refund?: unknown } {
-  const { refund, ...charge } = resource as ChargeRow & { refund?: unknown }
+): { transaction: ChargeDetail; refund?: unknown; dispute?: unknown } {
+  const { refund, dispute, ...charge } = resource as ChargeRow &
+    Record<'refund' | 'dispute', unknown>
   const transaction = chargeSerializerFor(showsDocuments)(charge)
-  return { transaction, ...(refund ? { refund } : {}) }
+  return { transaction, ...(refund ? { refund } : {}), ...(dispute ? { dispute } : {}) }
 }
 
 export function listCharges(

@@ -82,7 +82,10 @@ WITH made AS (
   JOIN ledger_moves m USING (account_id, mode)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.rejection_code,
+    CASE WHEN w.status <> 'pending' THEN NULL
+    WHEN w.approval_due_at IS NOT NULL THEN 'approval' WHEN w.place_until IS NULL
+    AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -188,7 +191,10 @@ WITH kept AS (
   JOIN ledger_moves m USING (account_id, mode)
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
-    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.end_to_end_id,
+    w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.rejection_code,
+    CASE WHEN w.status <> 'pending' THEN NULL
+    WHEN w.approval_due_at IS NOT NULL THEN 'approval' WHEN w.place_until IS NULL
+    AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',

@@ -20,7 +20,9 @@ import { maskDictKey } from '#lib/services/gateway/journal.ts'
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. */
 export const withdrawalColumns = Prisma.sql`
   w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc,
-  w.webhook_url, w.rejection_reason, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+  w.webhook_url, w.rejection_reason, w.rejection_code,
+  CASE WHEN w.status <> 'pending' THEN NULL WHEN w.approval_due_at IS NOT NULL THEN 'approval'
+    WHEN w.place_until IS NULL AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   w.returned_amount,
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 

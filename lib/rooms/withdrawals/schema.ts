@@ -175,11 +175,19 @@ export interface Ending {
 export const DecisionRequest = z
   .strictObject({
     outcome: z
-      .enum(['approved', 'rejected'], must('be approved or rejected'))
-      .meta(openApiMeta('Decision of the receiving bank.', 'rejected')),
+      .enum(['approved', 'rejected', 'returned'], must('be approved, rejected or returned'))
+      .meta(
+        openApiMeta(
+          'Decision of the receiving bank. `returned`: it sends back an approved withdrawal, or a part of it.',
+          'rejected',
+        ),
+      ),
     reason: text(1, 255)
       .optional()
       .meta(openApiMeta('Reason for a rejection.', 'The receiving account is closed')),
+    amount: wholeCents(1, AMOUNT_MAX)
+      .optional()
+      .meta(openApiMeta('Amount that is sent back, in cents. Default: all that is left.', 5000)),
   })
   .meta({ id: 'WithdrawalOutcome' })
 export type DecisionRequest = z.infer<typeof DecisionRequest>

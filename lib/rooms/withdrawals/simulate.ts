@@ -1,10 +1,11 @@
-import { refuse, type TrocoError } from '#lib/base/errors.ts'
+import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
+import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { decidePayout } from '#lib/services/gateway/simulator.ts'
+import { decidePayout, newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /**
  * The first decision is final, and stored first: after a crash, the worker settles the payout. `isResumed`:
@@ -18,10 +19,12 @@ export async function simulateWithdrawal(
 ): Promise<WithdrawalRow> {
   const withdrawal = await findWithdrawal(accountId, 'test', idOrReference)
   if (!withdrawal) throw refuse('withdrawal_not_found')
-  if (isResumed && withdrawal.status === decision.outcome) return withdrawal
+  const { outcome } = decision
+  if (outcome === 'returned') return simulateReturn(accountId, withdrawal, decision, isResumed)
+  if (isResumed && withdrawal.status === outcome) return withdrawal
   if (withdrawal.status !== 'pending') throw alreadyFinal(withdrawal)
   if (await isWaiting(accountId, withdrawal.id)) throw refuse('approval_pending')
-  const { outcome, reason } = decision
+  const { reason } = decision
   const { id, amount } = withdrawal
   const { state, isAccepted } = await decidePayout(removeHyphens(id), amount, outcome, reason)
   const ended =
@@ -31,6 +34,31 @@ export async function simulateWithdrawal(
     withdrawal
   if (ended.status === outcome && (isAccepted || isResumed)) return ended
   throw alreadyFinal(ended)
+}
+
+/** Sends a part of an approved withdrawal back, as a bank reports it. More than is left is refused before. */
+async function simulateReturn(
+  accountId: string,
+  withdrawal: WithdrawalRow,
+  { amount }: DecisionRequest,
+  isResumed: boolean,
+): Promise<WithdrawalRow> {
+  const { id, status, returned_amount } = withdrawal
+  if (isResumed && returned_amount > 0) return withdrawal
+  if (status !== 'approved')
+    throw invalidInput('outcome', `must not be returned: the withdrawal is ${status}`)
+  const left = withdrawal.amount - returned_amount
+  const returned = amount ?? left
+  if (returned > left || left === 0)
+    throw invalidInput('amount', `must be at most ${left}, what is left of the withdrawal`)
+  const payoutReturn = {
+    id: newEndToEndId().replace('E', 'D'),
+    amount: returned,
+    returnedAt: new Date(),
+  }
+  const row = await returnPayout({ accountId, withdrawalId: id }, payoutReturn)
+  if (!row) throw invalidInput('amount', 'must be at most what is left of the withdrawal')
+  return row
 }
 
 function alreadyFinal({ status }: WithdrawalRow): TrocoError {

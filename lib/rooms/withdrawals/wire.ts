@@ -2,10 +2,13 @@ import * as z from 'zod'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
+import { AWAITED, WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
+import { rejectionCodeField } from '#lib/services/gateway/rejection.ts'
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
+const AWAITING_DESCRIPTION =
+  'Whom a pending withdrawal waits for, or null. `approval`: a second member of the account. `balance_window`: its turn, because the bank takes a limited number of payments at once and in a period, and they can be paused. `bank`: it was sent, and the bank has not confirmed it.'
 const END_TO_END_ID_DESCRIPTION =
   'End-to-end id of the payment, 32 characters, or null. It can be known while the withdrawal is pending.'
 
@@ -47,6 +50,12 @@ const detailFields = {
     .string()
     .nullable()
     .meta(openApiMeta('Reason of the rejection, or null.', null)),
+  rejection_code: rejectionCodeField,
+  awaiting: z
+    .enum(AWAITED)
+    .meta({ id: 'WithdrawalAwaiting', ...openApiMeta(AWAITING_DESCRIPTION, 'bank') })
+    .nullable()
+    .meta({ examples: [null] }),
   end_to_end_id: z
     .string()
     .nullable()

@@ -194,6 +194,8 @@ export interface RefundOrder {
   /** The payment that is returned. Banks find a refund only below it. */
   endToEndId: string
   amount: number
+  /** Chooses the outcome at the simulator; sent to no bank. */
+  payerEmail?: string
 }
 
 /** State of a payout or refund at the bank. `taken`: accepted. `done`: the money has moved. */

@@ -1,4 +1,6 @@
+import * as z from 'zod'
 import { Prisma } from '#lib/base/db/client.ts'
+import { openApiMeta } from '#lib/base/fields.ts'
 import { formatReason, type ReasonOf } from '#lib/base/reason.ts'
 
 /**
@@ -38,6 +40,17 @@ const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS, ...END_REJECTION
 export type Rejection = ReasonOf<typeof ALL_REJECTIONS>
 export type RejectionCode = Rejection['code']
 export const REJECTION_CODES = Object.keys(ALL_REJECTIONS) as RejectionCode[]
+
+/** Field of a response. A string, not an enumeration: a later version may add codes. */
+export const rejectionCodeField = z
+  .string()
+  .nullable()
+  .meta(
+    openApiMeta(
+      'Code of the reason, for programs, or null. `other`: the reason was typed in at the simulated bank.',
+      null,
+    ),
+  )
 
 /** Why a bank refused: a reason for the merchant, and the bank's own text, which only staff sees. */
 export type BankRefusal = ReasonOf<typeof REJECTIONS> & { bankText: string | null }

@@ -12,6 +12,7 @@ import type {
   OpenedCharge,
   OrderState,
   PayoutOrder,
+  RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
 import { type BankRefusal, REJECTIONS } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
@@ -42,7 +43,7 @@ interface OrderRow {
 
 /**
  * Simulates a bank in test mode. Payer e-mails and PIX keys choose the outcome: unavailable@ (bank
- * down), fail@ (charge fails after 1 s), reject@ (payout refused), hold@ (payout awaits a decision),
+ * down), fail@ (charge fails after 1 s), reject@ (payout or refund refused), hold@ (it awaits a decision),
  * stranger@ (belongs to nobody whose document an order gives).
  */
 export const simulator = {
@@ -56,7 +57,7 @@ export const simulator = {
   checkPayout: async dictKey => (isUnavailable(dictKey) ? bankUnavailable() : ok(null)),
   sendPayout,
   getPayout: ({ id }) => getOrder(id, 'payout'),
-  refundCharge: order => acceptOrder('refund', order.id, order.amount, 'done', null),
+  refundCharge,
   getRefund: ({ id }) => getOrder(id, 'refund'),
   getBalance: async () => ok(null),
   checkHealth: async () => ok(null),
@@ -135,6 +136,14 @@ async function sendPayout(order: PayoutOrder): Promise<GatewayResult<OrderState>
   return acceptOrder('payout', order.id, order.amount, state, code)
 }
 
+async function refundCharge(order: RefundOrder): Promise<GatewayResult<OrderState>> {
+  const { id, amount, payerEmail = '' } = order
+  if (payerEmail.startsWith('hold@')) return acceptOrder('refund', id, amount, 'taken', null)
+  if (payerEmail.startsWith('reject@'))
+    return acceptOrder('refund', id, amount, 'refused', 'simulated')
+  return acceptOrder('refund', id, amount, 'done', null)
+}
+
 /** A key that is a document belongs to it; any other key, except stranger@, to whom the order names. */
 function refusalCode({ dictKey, ownerDoc }: PayoutOrder): SimulatorReason | null {
   if (dictKey.startsWith('reject@')) return 'key_refused'
@@ -164,25 +173,50 @@ async function acceptOrder(
 }
 
 /** Decides a payout at the simulated bank at once, unless it has settled. */
-export async function decidePayout(
+export function decidePayout(
   id: string,
   amount: number,
   outcome: 'approved' | 'rejected',
   reasonText?: string,
-): Promise<{ state: OrderState; isAccepted: boolean }> {
-  const state = outcome === 'approved' ? 'done' : 'refused'
+): Promise<Decision> {
+  return decideOrder('payout', id, amount, outcome === 'approved', reasonText)
+}
+
+/** Decides a refund likewise. */
+export function decideRefund(
+  id: string,
+  amount: number,
+  isDone: boolean,
+  reasonText?: string,
+): Promise<Decision> {
+  return decideOrder('refund', id, amount, isDone, reasonText)
+}
+
+interface Decision {
+  state: OrderState
+  isAccepted: boolean
+}
+
+async function decideOrder(
+  kind: 'payout' | 'refund',
+  id: string,
+  amount: number,
+  isDone: boolean,
+  reasonText?: string,
+): Promise<Decision> {
+  const state = isDone ? 'done' : 'refused'
   const code: SimulatorReason | null = reasonText === undefined ? 'simulated' : null
   const reason = reasonText ?? REJECTIONS.simulated
   const accepted = await db().$executeRaw`
     INSERT INTO simulator_orders AS o
       (id, kind, amount, state, reason, reason_code, end_to_end_id, settles_at)
-    VALUES (${id}, 'payout', ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()}, now())
+    VALUES (${id}, ${kind}, ${amount}::bigint, ${state}, ${reason}, ${code}, ${newEndToEndId()}, now())
     ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason,
       reason_code = EXCLUDED.reason_code, settles_at = EXCLUDED.settles_at
     WHERE o.state = 'taken' OR o.settles_at > clock_timestamp()`
-  const order = await getOrder(id, 'payout')
+  const order = await getOrder(id, kind)
   if (order.outcome !== 'ok' || !order.value)
-    throw new Invariant(`the simulator stored no order for payout ${id}`)
+    throw new Invariant(`the simulator stored no order for ${kind} ${id}`)
   return { state: order.value, isAccepted: accepted === 1 }
 }
 

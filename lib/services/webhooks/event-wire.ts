@@ -78,5 +78,14 @@ export const eventsQuery = z.object({
         'b54f1c0e9a7d3362',
       ),
     ),
+  form: z
+    .enum(['webhook_url', 'endpoint'], must('be webhook_url or endpoint'))
+    .default('webhook_url')
+    .meta(
+      openApiMeta(
+        'Form of the events: as a `webhook_url` receives them, or as an endpoint does, with `client`, `products` and `utms`.',
+        'endpoint',
+      ),
+    ),
   limit: listLimit(100),
 })

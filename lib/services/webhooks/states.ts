@@ -8,6 +8,8 @@ const TYPES = {
   'transaction.failed': { isInSpecification: true },
   'transaction.refunded': { isInSpecification: false },
   'transaction.refund_failed': { isInSpecification: false },
+  'transaction.dispute_opened': { isInSpecification: false },
+  'transaction.dispute_closed': { isInSpecification: false },
   'withdrawal.approved': { isInSpecification: true },
   'withdrawal.rejected': { isInSpecification: true },
   'withdrawal.returned': { isInSpecification: false },

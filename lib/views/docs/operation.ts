@@ -1,5 +1,5 @@
 import { API_ERRORS } from '#lib/base/refusals.ts'
-import { type EventType, goesToResource } from '#lib/services/webhooks/states.ts'
+import { EVENT_TYPES, type EventType, goesToResource } from '#lib/services/webhooks/states.ts'
 import {
   type ApiDocument,
   type Header,
@@ -84,7 +84,9 @@ export function describeWebhook(
 
 function receiversOf(words: ReferenceWords, type: string): (string | false)[] {
   return [
-    goesToResource(type as EventType) ? words.webhookText : words.endpointText,
+    EVENT_TYPES.some(name => name === type) && goesToResource(type as EventType)
+      ? words.webhookText
+      : words.endpointText,
     type.startsWith('transaction.') && words.payerText,
   ]
 }

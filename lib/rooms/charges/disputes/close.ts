@@ -1,5 +1,6 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import { holdDispute } from '#lib/rooms/charges/disputes/open.ts'
 import {
@@ -9,6 +10,7 @@ import {
   newDispute,
   noteDispute,
 } from '#lib/rooms/charges/disputes/queries.ts'
+import { recordDisputeEvent } from '#lib/rooms/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 
@@ -36,7 +38,7 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
   const charge = await findDisputedCharge(report, outcome)
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
-  return transaction(async tx => {
+  const dispute = await transaction(async tx => {
     await lockDisputed(tx, charge)
     if (outcome === 'won') await insertWon(tx, report, charge)
     const dispute = await holdDispute(tx, report, charge)
@@ -52,12 +54,15 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
       await noteDispute(tx, 'dispute_contradicted', report, outcome, closed)
     return closed
   })
+  wake('deliveries')
+  return dispute
 }
 
 /** A dispute that the bank reports only when it is over, and that moved no money. */
 async function insertWon(tx: Tx, report: DisputeReport, charge: DisputedCharge): Promise<void> {
   const data = { ...newDispute(report, charge, report.amount), status: 'won', closedAt: new Date() }
-  await tx.dispute.createMany({ data, skipDuplicates: true })
+  const [won] = await tx.dispute.createManyAndReturn({ data, skipDuplicates: true })
+  if (won) await recordDisputeEvent(tx, 'transaction.dispute_closed', won)
 }
 
 async function end(
@@ -74,5 +79,6 @@ async function end(
   })
   await moveDisputed(tx, 'dispute_lost', dispute, lost)
   await moveDisputed(tx, 'dispute_won', dispute, amount - lost)
+  await recordDisputeEvent(tx, 'transaction.dispute_closed', closed)
   return closed
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import {
   type DisputedCharge,
@@ -9,6 +10,7 @@ import {
   noteDispute,
   readDisputable,
 } from '#lib/rooms/charges/disputes/queries.ts'
+import { recordDisputeEvent } from '#lib/rooms/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 
@@ -22,7 +24,7 @@ export async function openDispute(report: DisputeReport): Promise<DisputeRow | n
   const charge = await findDisputedCharge(report, 'open')
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
-  return transaction(async tx => {
+  const dispute = await transaction(async tx => {
     await lockDisputed(tx, charge)
     const dispute = await holdDispute(tx, report, charge)
     if (!dispute) await noteDispute(tx, 'dispute_unmatched', report, 'open')
@@ -30,6 +32,8 @@ export async function openDispute(report: DisputeReport): Promise<DisputeRow | n
       await noteDispute(tx, 'dispute_contradicted', report, 'open', dispute)
     return dispute
   })
+  wake('deliveries')
+  return dispute
 }
 
 /**
@@ -53,5 +57,6 @@ export async function holdDispute(
   const held = BigInt(Math.min(available, amount))
   await moveDisputed(tx, 'dispute_held', dispute, held)
   await moveDisputed(tx, 'dispute_owed', dispute, dispute.amount - held)
+  await recordDisputeEvent(tx, 'transaction.dispute_opened', dispute)
   return dispute
 }

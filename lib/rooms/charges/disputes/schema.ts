@@ -1,4 +1,7 @@
+import * as z from 'zod'
 import type { Prisma } from '#lib/base/db/client.ts'
+import { must, openApiMeta, wholeCents } from '#lib/base/fields.ts'
+import { AMOUNT_MAX } from '#lib/base/money.ts'
 
 /** A dispute as a bank reports it. */
 export interface DisputeReport {
@@ -24,3 +27,29 @@ export const ANSWER_MAX = 2_000
  */
 export const ANSWER_STATES = ['pending', 'taken', 'late', 'refused', 'unsent'] as const
 export type AnswerState = (typeof ANSWER_STATES)[number]
+
+const DisputeOpening = z
+  .strictObject({
+    amount: wholeCents(1, AMOUNT_MAX)
+      .optional()
+      .meta(
+        openApiMeta('Disputed amount, in cents. Default: all that is left of the charge.', 1500),
+      ),
+  })
+  .meta({ id: 'DisputeOpening', examples: [{}] })
+export const disputeOpening = { test: DisputeOpening, live: DisputeOpening }
+
+const DisputeEnd = z
+  .strictObject({
+    outcome: z
+      .enum(['won', 'lost'], must('be won or lost'))
+      .meta(openApiMeta('Decision of the bank.', 'lost')),
+    amount: wholeCents(1, AMOUNT_MAX)
+      .optional()
+      .meta(
+        openApiMeta('Of a lost dispute: the amount that goes to the payer. Default: all.', 1500),
+      ),
+  })
+  .meta({ id: 'DisputeOutcome' })
+export type DisputeEnd = z.infer<typeof DisputeEnd>
+export const disputeEnd = { test: DisputeEnd, live: DisputeEnd }

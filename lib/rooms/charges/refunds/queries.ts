@@ -14,22 +14,23 @@ import type { RefundOrder } from '#lib/services/gateway/gateway.ts'
 /** Columns of a RefundRow in wire order, from a table or CTE named `r`. */
 export const refundColumns = Prisma.sql`
   r.id, r.charge_id AS transaction_id, r.amount, r.status, r.reason, ${utc('r.created_at')},
-  r.mode, r.rejection_reason, r.return_id, ${utc('r.completed_at')}, ${utc('r.rejected_at')},
+  r.mode, r.rejection_reason, r.rejection_code, r.return_id, ${utc('r.completed_at')}, ${utc('r.rejected_at')},
   ${utc('r.updated_at')}`
 
 export const refundAsJson = asJson(refundColumns)
 
+/** Returns a refund of the charge, or of any. */
 export async function findRefund(
   account: AccountRef,
   mode: Mode,
-  chargeId: string,
+  chargeId: string | null,
   id: string,
 ): Promise<RefundRow | null> {
   if (!isUuid(id)) return null
+  const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid
-      AND r.charge_id = ${chargeId}::uuid`)
+    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid ${ofCharge}`)
   return row ?? null
 }
 
@@ -66,15 +67,18 @@ export async function findRefundOrder({
   accountId,
   id,
   lease,
-}: Claim): Promise<RefundOrder | null> {
-  const [row] = await db().$queryRaw<{ amount: bigint; endToEndId: string | null }[]>`
-    SELECT r.amount, c.end_to_end_id AS "endToEndId" FROM refunds r
+}: Claim): Promise<(RefundOrder & { payerEmail: string }) | null> {
+  const [row] = await db().$queryRaw<
+    { amount: bigint; endToEndId: string | null; payerEmail: string }[]
+  >`
+    SELECT r.amount, c.end_to_end_id AS "endToEndId", c.client_email AS "payerEmail" FROM refunds r
     JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
     WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid
       AND r.status = 'pending' AND r.lease = ${lease}::uuid`
   if (!row) return null
   if (!row.endToEndId) throw new Invariant(`refund ${id} is due, but its charge has no payment`)
-  return { id: removeHyphens(id), endToEndId: row.endToEndId, amount: cents(row.amount) }
+  const { endToEndId, payerEmail } = row
+  return { id: removeHyphens(id), endToEndId, amount: cents(row.amount), payerEmail }
 }
 
 /** Returns what a bank's text about the refund may repeat, each with its replacement. */

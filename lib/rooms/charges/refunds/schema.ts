@@ -37,3 +37,16 @@ export const refundRequest: Record<Mode, z.ZodType<RefundRequest>> = {
 
 /** Filters for refunds, which have no merchant reference and no searchable text. */
 export const refundsQuery = listQuery(REFUND_STATUSES).omit({ external_id: true, q: true })
+
+const RefundDecision = z
+  .strictObject({
+    outcome: z
+      .enum(['completed', 'rejected'], must('be completed or rejected'))
+      .meta(openApiMeta('Decision of the bank.', 'rejected')),
+    reason: text(1, 255)
+      .optional()
+      .meta(openApiMeta('Reason for a rejection.', 'The receiving account is closed')),
+  })
+  .meta({ id: 'RefundOutcome' })
+export type RefundDecision = z.infer<typeof RefundDecision>
+export const refundDecision = { test: RefundDecision, live: RefundDecision }

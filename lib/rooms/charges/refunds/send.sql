@@ -29,7 +29,7 @@ RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connect
 SELECT EXISTS (SELECT FROM restore_closures c WHERE c.connection_id = $1::uuid
     AND c.opened_at IS NULL) AS "isClosed";
 
-SELECT r.amount, c.end_to_end_id AS "endToEndId"
+SELECT r.amount, c.end_to_end_id AS "endToEndId", c.client_email AS "payerEmail"
 FROM refunds r
 JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
 WHERE r.account_id = $1::uuid AND r.id = $2::uuid AND r.status = 'pending' AND r.lease = $3::uuid;

@@ -113,7 +113,8 @@ function scriptedBank({
     ...simulator,
     failuresMax: Number.POSITIVE_INFINITY,
     async refundCharge(order) {
-      orders.push(order)
+      const { payerEmail: _, ...sent } = order
+      orders.push(sent)
       const planned = orderResponses.shift()
       const real = reachesBank || !planned ? await simulator.refundCharge(order) : null
       return planned ?? real ?? LOST

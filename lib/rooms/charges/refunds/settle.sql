@@ -38,8 +38,9 @@ WITH locked AS (
       c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
       r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
-      to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.rejection_code,
+      r.return_id, to_char(r.completed_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
       to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(r.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) r) AS resource
@@ -121,8 +122,9 @@ WITH locked AS (
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
     r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
-    to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.rejection_code,
+    r.return_id, to_char(r.completed_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
@@ -169,8 +171,9 @@ WITH locked AS (
       c.payer_doc, 'bank', c.payer_bank) END AS payer,
       (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
       r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
-      to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.rejection_code,
+      r.return_id, to_char(r.completed_at AT TIME ZONE 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
       to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
       to_char(r.updated_at AT TIME ZONE 'UTC',
       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r) AS refund) r) AS resource
@@ -252,8 +255,9 @@ WITH locked AS (
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
     r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.return_id,
-    to_char(r.completed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, r.mode, r.rejection_reason, r.rejection_code,
+    r.return_id, to_char(r.completed_at AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS completed_at,
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/base/fields.ts'
 import { REFUND_STATUSES } from '#lib/rooms/charges/refunds/states.ts'
+import { rejectionCodeField } from '#lib/services/gateway/rejection.ts'
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `completed`: the payer has received it. `rejected`: it has returned to the balance.'
@@ -37,6 +38,7 @@ export const RefundDetail = z
       .string()
       .nullable()
       .meta(openApiMeta('Reason that the bank gave, or null.', null)),
+    rejection_code: rejectionCodeField,
     return_id: z
       .string()
       .nullable()

@@ -14,7 +14,7 @@ export const POST = endpoint({
   effect: 'none',
   summary: 'Simulate the outcome of a withdrawal',
   description:
-    'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`.',
+    'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`, or sends an `approved` one back.',
   allow: ['transactions:write', 'withdrawals:write'],
   proof: { notRequired: 'Test mode only: no real money is involved.' },
   body: { test: DecisionRequest, live: DecisionRequest },

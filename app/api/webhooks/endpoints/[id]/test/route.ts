@@ -1,5 +1,6 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { eventSamples } from '#lib/edge/http/openapi-schemas.ts'
+import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
@@ -12,6 +13,7 @@ const sampleOf = eventSamples(
   eventPageSchema({
     transaction: ChargeDetail,
     refund: RefundDetail,
+    dispute: DisputeDetail,
     withdrawal: WithdrawalDetail,
   }),
 )

@@ -1,0 +1,24 @@
+import { refuse } from '#lib/base/errors.ts'
+import { endpoint } from '#lib/edge/http/endpoint.ts'
+import { refundDecision } from '#lib/rooms/charges/refunds/schema.ts'
+import { simulateRefund } from '#lib/rooms/charges/refunds/simulate.ts'
+import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
+
+export const POST = endpoint({
+  method: 'POST',
+  operationId: 'simulateRefund',
+  effect: 'none',
+  summary: 'Simulate the outcome of a refund',
+  description:
+    'Test mode only. Completes or rejects a `pending` refund, such as one of a charge whose `client_email` begins with `hold@`.',
+  allow: ['transactions:write', 'withdrawals:write'],
+  proof: { notRequired: 'Test mode only: no real money is involved.' },
+  body: refundDecision,
+  response: RefundRead,
+  errorCodes: ['refund_not_found', 'already_final', 'test_mode_only'],
+  idempotency: { retentionS: 86_400 },
+  async handle({ account, mode, body, params, once }) {
+    if (mode !== 'test') throw refuse('test_mode_only')
+    return { data: await simulateRefund(account.id, params.id ?? '', body, once?.isResumed) }
+  },
+})

@@ -1,0 +1,75 @@
+import { db } from '#lib/base/db/client.ts'
+import { invalidInput, refuse } from '#lib/base/errors.ts'
+import { isUuid, newRoutableId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
+import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
+import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
+import { readDisputable } from '#lib/rooms/charges/disputes/queries.ts'
+import { findDispute } from '#lib/rooms/charges/disputes/records.ts'
+import type { DisputeEnd } from '#lib/rooms/charges/disputes/schema.ts'
+import type { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
+import { findAddressed } from '#lib/rooms/charges/queries.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+
+const connectionId = SIMULATOR_CONNECTION_ID
+
+/**
+ * Opens a dispute as a bank reports one. What it would report to the operator's inbox is refused before.
+ * Called twice with a bank's id, the second call returns the dispute.
+ */
+export async function simulateDispute(
+  accountId: string,
+  idOrReference: string,
+  requested: number | undefined,
+  bankId: string = newRoutableId(accountId),
+): Promise<DisputeDetail> {
+  const charge = await findAddressed(accountId, 'test', idOrReference)
+  if (charge.status !== 'paid' || !charge.end_to_end_id) throw refuse('not_paid')
+  const where = { connectionId_bankId: { connectionId, bankId } }
+  const known = await db().dispute.findUnique({ where })
+  if (known) return readDetail(accountId, known.id)
+  const left = await readDisputable(db(), { accountId, id: charge.id, mode: 'test' })
+  const amount = requested ?? left
+  if (amount > left || left <= 0)
+    throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
+  const report = { connectionId, bankId, endToEndId: charge.end_to_end_id, amount }
+  const dispute = await openDispute(report)
+  // A refund or another dispute has taken what was left.
+  if (!dispute) throw invalidInput('amount', 'must be at most what is left of the charge')
+  return readDetail(accountId, dispute.id)
+}
+
+/** Ends an open dispute as a bank reports it. `isResumed`: an earlier process may already have ended it. */
+export async function simulateDisputeEnd(
+  accountId: string,
+  id: string,
+  { outcome, amount }: DisputeEnd,
+  isResumed = false,
+): Promise<DisputeDetail> {
+  const stored = isUuid(id)
+    ? await db().dispute.findFirst({ where: { accountId, id, mode: 'test' } })
+    : null
+  if (!stored) throw refuse('dispute_not_found')
+  if (isResumed && stored.status === outcome) return readDetail(accountId, id)
+  if (stored.status !== 'open')
+    throw refuse('already_final', { subject: 'Dispute', status: stored.status })
+  const disputed = Number(stored.amount)
+  if (amount !== undefined && (outcome === 'won' || amount > disputed))
+    throw invalidInput('amount', `must be absent unless lost, and at most ${disputed}`)
+  const charge = await findAddressed(accountId, 'test', stored.chargeId)
+  if (!charge.end_to_end_id)
+    throw new Invariant(`charge ${charge.id} is disputed but has no payment`)
+  const { bankId } = stored
+  const report = { connectionId, bankId, endToEndId: charge.end_to_end_id }
+  const end = outcome === 'won' ? winDispute : loseDispute
+  const ended = await end({ ...report, amount: amount ?? disputed })
+  if (ended?.status !== outcome)
+    throw refuse('already_final', { subject: 'Dispute', status: ended?.status ?? 'closed' })
+  return readDetail(accountId, id)
+}
+
+async function readDetail(accountId: string, id: string): Promise<DisputeDetail> {
+  const dispute = await findDispute(accountId, 'test', id)
+  if (!dispute) throw new Invariant(`dispute ${id} was stored but is missing`)
+  return dispute
+}

@@ -1,0 +1,38 @@
+import { refuse } from '#lib/base/errors.ts'
+import { removeHyphens } from '#lib/base/ids.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
+import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
+import type { RefundDecision, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { decideRefund } from '#lib/services/gateway/simulator.ts'
+
+/**
+ * The first decision is final, and stored first: after a crash, the worker settles the refund. `isResumed`:
+ * an earlier process died during this request and may already have decided.
+ */
+export async function simulateRefund(
+  accountId: string,
+  id: string,
+  { outcome, reason }: RefundDecision,
+  isResumed = false,
+): Promise<RefundRow> {
+  const refund = await findRefund(accountId, 'test', null, id)
+  if (!refund) throw refuse('refund_not_found')
+  if (isResumed && refund.status === outcome) return refund
+  if (refund.status !== 'pending') throw alreadyFinal(refund)
+  const isDone = outcome === 'completed'
+  const { state, isAccepted } = await decideRefund(removeHyphens(id), refund.amount, isDone, reason)
+  const settlement = { accountId, refundId: id, chargeColumns }
+  const settled =
+    state.state === 'done'
+      ? await completeRefund({ ...settlement, returnId: state.endToEndId })
+      : state.state === 'refused' && (await rejectRefund({ ...settlement, reason: state }))
+  // The worker or another request has settled it.
+  const ended = settled || ((await findRefund(accountId, 'test', null, id)) ?? refund)
+  if (ended.status === outcome && (isAccepted || isResumed)) return ended
+  throw alreadyFinal(ended)
+}
+
+function alreadyFinal({ status }: RefundRow) {
+  return refuse('already_final', { subject: 'Refund', status })
+}
