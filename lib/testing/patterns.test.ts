@@ -12,9 +12,9 @@ const RUNS = 3
 
 /** Patterns above linear growth, with why no caller can have them run on a long text of its choice. */
 const NOT_FOR_CALLERS: Record<string, string> = {
-  '/s*\ns*/g': 'paragraphs of the documentation in this repository',
+  '/\\s*\\n\\s*/g': 'paragraphs of the documentation in this repository',
   '/<[^>]*>/g': 'pages of the documentation in this repository',
-  '/"(?:\\.|[^"\\])*"/g': 'at most 8 KiB that are valid JSON, whose strings all end',
+  '/"(?:\\\\.|[^"\\\\])*"/g': 'at most 8 KiB that are valid JSON, whose strings all end',
 }
 
 const literals = collectLiterals()
