@@ -3,6 +3,10 @@ SET LOCAL statement_timeout = 0;
 
 SET LOCAL enable_nestloop = off;
 
+SET LOCAL enable_mergejoin = off;
+
+SET LOCAL jit = off;
+
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
 FROM ledger_transfers t
 LEFT JOIN ledger_entries e USING (account_id, kind, subject_id)
