@@ -340,7 +340,7 @@ test('`troco database roles` may be repeated, and names what one role alone stil
   const plan = await runTroco(['upgrade', '--plan'], single)
   expect(plan.code).toBe(0)
   expect(plan.output).toMatch(/^Requests (wait|go on) meanwhile/)
-  expect(plan.output).toMatch(/^Pending migrations: \d{3}, functions created or replaced: \d+$/m)
+  expect(plan.output).toMatch(/^Pending migrations: \d+, functions created or replaced: \d+$/m)
   expect(plan.output).toContain('upgrade --plan --long')
   expect(plan.output.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
   const long = await runTroco(['upgrade', '--plan', '--long'], single)

@@ -14,7 +14,6 @@ import { isTrocoError } from '#lib/base/errors.ts'
 import { checkCollector } from '#lib/base/otlp.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
-import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 
 const SPACE_MIN_MIB = 1024
@@ -59,7 +58,6 @@ export async function checkInstallation(): Promise<void> {
       reportMail()
       await reportCollector()
       await reportStaff(database)
-      await reportEmails(database)
       await reportBackups()
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.violation)
@@ -147,16 +145,6 @@ async function reportStaff(database: Database): Promise<void> {
   const isWrong = isStaffFactorRequired() && unguarded > 0
   const advice = ': each must set it up under Settings, Security to open the admin pages'
   report(!isWrong, isWrong ? line + advice : line)
-}
-
-async function reportEmails(database: Database): Promise<void> {
-  const { count, people } = await findFoldedEmails(database)
-  if (count === 0) return report(true, 'e-mail addresses of users are lower-case ASCII')
-  const list = people.map(({ email }) => email).join(', ')
-  report(
-    false,
-    `${count} users cannot sign in by e-mail, correct users.email to lower-case ASCII: ${list}`,
-  )
 }
 
 /** What root runs must not be writable by the user of a service: a flaw in it would be one of the machine. */

@@ -4,7 +4,6 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { call } from '#lib/testing/call.ts'
-import { findMissing, skipWithout } from '#lib/testing/debian.ts'
 import {
   type Api,
   CANARY,
@@ -16,15 +15,13 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { PDF_READERS, readPdf } from '#lib/testing/pdf.ts'
+import { readPdf } from '#lib/testing/pdf.ts'
 
 /** As long as a name can be, in words and in one. */
 const LONG_NAME = 'Ação Comércio de Pães e Confeitaria São João do Nascimento Ltda '
   .repeat(4)
   .slice(0, 255)
 const LONGEST_WORD = 'W'.repeat(255)
-
-const WITH_READERS = skipWithout(await findMissing(PDF_READERS))
 
 let api: Api
 let merchant: Account
@@ -65,51 +62,41 @@ function download(path: string, query = '?locale=pt-BR', secret = viewer, accoun
 }
 
 describe('the PDF of a receipt', () => {
-  test(
-    'of a payment says who received what from whom, and masks the document',
-    WITH_READERS,
-    async () => {
-      const { id, end_to_end_id } = await payCharge()
-      const { status, headers, text } = await download(`charges/${id}`)
-      expect(status).toBe(200)
-      expect(headers.get('content-type')).toBe('application/pdf')
-      expect(headers.get('content-disposition')).toBe(
-        `attachment; filename="comprovante-${id}.pdf"`,
-      )
-      const pdf = await readPdf(text)
-      for (const expected of [
-        ...['Comprovante', 'Padaria “São João” & Filhos (matriz)', 'Pix recebido', 'R$ 1.234,56'],
-        ...['Recebido em', 'Pagador informado na', 'Ana Beatriz Rocha', end_to_end_id ?? '', id],
-        ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.', 'GMT-3'],
-      ]) {
-        expect(pdf.text).toContain(expected)
-      }
-      for (const document of [CANARY.document, CANARY.formattedDocument]) {
-        expect(pdf.text).not.toContain(document)
-      }
-      expect(pdf.outside(50)).toEqual([])
-    },
-  )
+  test('of a payment says who received what from whom, and masks the document', async () => {
+    const { id, end_to_end_id } = await payCharge()
+    const { status, headers, text } = await download(`charges/${id}`)
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('application/pdf')
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="comprovante-${id}.pdf"`)
+    const pdf = await readPdf(text)
+    for (const expected of [
+      ...['Comprovante', 'Padaria “São João” & Filhos (matriz)', 'Pix recebido', 'R$ 1.234,56'],
+      ...['Recebido em', 'Pagador informado na', 'Ana Beatriz Rocha', end_to_end_id ?? '', id],
+      ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.', 'GMT-3'],
+    ]) {
+      expect(pdf.text).toContain(expected)
+    }
+    for (const document of [CANARY.document, CANARY.formattedDocument]) {
+      expect(pdf.text).not.toContain(document)
+    }
+    expect(pdf.outside(50)).toEqual([])
+  })
 
-  test(
-    'has a QR code and a link that lead to the page on which it proves itself',
-    WITH_READERS,
-    async () => {
-      const { id } = await payCharge()
-      const { text } = await download(`charges/${id}`)
-      const { codes } = await readPdf(text)
-      expect(codes).toHaveLength(1)
-      expect(text).toContain(`/URI (${codes[0]})`)
-      const { pathname } = new URL(codes[0] ?? '')
-      const page = await fetch(api.url + pathname)
-      expect([page.status, await page.text()]).toEqual([
-        200,
-        expect.stringContaining('data-outcome="agrees"'),
-      ])
-    },
-  )
+  test('has a QR code and a link that lead to the page on which it proves itself', async () => {
+    const { id } = await payCharge()
+    const { text } = await download(`charges/${id}`)
+    const { codes } = await readPdf(text)
+    expect(codes).toHaveLength(1)
+    expect(text).toContain(`/URI (${codes[0]})`)
+    const { pathname } = new URL(codes[0] ?? '')
+    const page = await fetch(api.url + pathname)
+    expect([page.status, await page.text()]).toEqual([
+      200,
+      expect.stringContaining('data-outcome="agrees"'),
+    ])
+  })
 
-  test('of a withdrawal masks the key, and is in English if asked for', WITH_READERS, async () => {
+  test('of a withdrawal masks the key, and is in English if asked for', async () => {
     const { id, endToEndId } = await payOut()
     const { status, headers, text } = await download(`withdrawals/${id}`, '?locale=en')
     expect(status).toBe(200)
@@ -125,7 +112,7 @@ describe('the PDF of a receipt', () => {
     expect(await (await fetch(api.url + pathname)).text()).toContain('data-outcome="agrees"')
   })
 
-  test('names the receiver as the bank did, and what came back', WITH_READERS, async () => {
+  test('names the receiver as the bank did, and what came back', async () => {
     const { id } = await payOut()
     const payee = { payeeName: 'Ana Beatriz Rocha', payeeDoc: '***.982.247-**', payeeBank: 'Azul' }
     const where = { accountId_id: { accountId: merchant.id, id } }
@@ -140,7 +127,7 @@ describe('the PDF of a receipt', () => {
   test.each([
     ['many words', LONG_NAME],
     ['one word', LONGEST_WORD],
-  ])('fits on its page with names of %s', WITH_READERS, async (_words, name) => {
+  ])('fits on its page with names of %s', async (_words, name) => {
     const account = await makeMerchant(name)
     const secret = await signIn(account, 'viewer')
     const { id } = await openCharge(account, 999_999_999_999)
@@ -172,47 +159,39 @@ describe('with a token', () => {
   /** The time of issue is the last row above the note. */
   const withoutTime = (text: string) => text.replaceAll(/\d+ de \p{L}+ de \d{4},? .*/gu, '')
 
-  test(
-    'a token gets the same receipt as the dashboard, without an audit record',
-    WITH_READERS,
-    async () => {
-      const token = await makeToken(merchant.id)
-      const [{ id, external_id }, { id: payoutId }] = [await payCharge(), await payOut()]
-      for (const [path, page] of [
-        [`transactions/${id}`, `charges/${id}`],
-        [`transactions/${external_id}`, `charges/${id}`],
-        [`withdrawals/${payoutId}`, `withdrawals/${payoutId}`],
-      ] as const) {
-        const { status, headers, text } = await get(path, token)
-        expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
-        const [own, shown] = [await readPdf(text), await readPdf((await download(page)).text)]
-        expect(withoutTime(own.text)).toBe(withoutTime(shown.text))
-        expect(own.codes).toEqual(shown.codes)
-      }
-      const records = await db().auditRecord.findMany({
-        where: { accountId: merchant.id, target: { in: [id, payoutId] } },
-      })
-      const exports = records.filter(({ action }) => action === 'receipt.exported')
-      expect(exports.map(({ actorType }) => actorType)).toEqual(['user', 'user', 'user'])
-    },
-  )
+  test('a token gets the same receipt as the dashboard, without an audit record', async () => {
+    const token = await makeToken(merchant.id)
+    const [{ id, external_id }, { id: payoutId }] = [await payCharge(), await payOut()]
+    for (const [path, page] of [
+      [`transactions/${id}`, `charges/${id}`],
+      [`transactions/${external_id}`, `charges/${id}`],
+      [`withdrawals/${payoutId}`, `withdrawals/${payoutId}`],
+    ] as const) {
+      const { status, headers, text } = await get(path, token)
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
+      const [own, shown] = [await readPdf(text), await readPdf((await download(page)).text)]
+      expect(withoutTime(own.text)).toBe(withoutTime(shown.text))
+      expect(own.codes).toEqual(shown.codes)
+    }
+    const records = await db().auditRecord.findMany({
+      where: { accountId: merchant.id, target: { in: [id, payoutId] } },
+    })
+    const exports = records.filter(({ action }) => action === 'receipt.exported')
+    expect(exports.map(({ actorType }) => actorType)).toEqual(['user', 'user', 'user'])
+  })
 
-  test(
-    'it is in English if asked for; before the payment there is none',
-    WITH_READERS,
-    async () => {
-      const token = await makeToken(merchant.id)
-      const { id } = await payCharge()
-      const { text } = await call(api.url, 'GET', `/transactions/${id}/receipt.pdf?locale=en`, {
-        token,
-      })
-      expect((await readPdf(text)).text).toContain('Pix received')
-      const { id: pending } = await openCharge(merchant)
-      expect(refusal(await get(`transactions/${pending}`, token))).toEqual([
-        ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
-      ])
-    },
-  )
+  test('it is in English if asked for; before the payment there is none', async () => {
+    const token = await makeToken(merchant.id)
+    const { id } = await payCharge()
+    const { text } = await call(api.url, 'GET', `/transactions/${id}/receipt.pdf?locale=en`, {
+      token,
+    })
+    expect((await readPdf(text)).text).toContain('Pix received')
+    const { id: pending } = await openCharge(merchant)
+    expect(refusal(await get(`transactions/${pending}`, token))).toEqual([
+      ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
+    ])
+  })
 
   test('a member gets it there, too, as an export that is recorded', async () => {
     const { id } = await payCharge()

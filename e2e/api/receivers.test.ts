@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { TEST_EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
-import { findLanguages, LANGUAGES, readSamples } from '#lib/testing/sample-languages.ts'
+import { LANGUAGES, prepareLanguages, readSamples } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
@@ -19,10 +19,9 @@ const RECEIVERS = LOCALES.flatMap(locale =>
   (['js', 'python', 'php'] as const).map(language => [locale, language] as const),
 )
 
-const NEEDED = await findLanguages()
-
 let api: Api
 beforeAll(async () => {
+  await prepareLanguages()
   api = await startApi()
 })
 afterAll(() => api.close())
@@ -64,56 +63,52 @@ async function startReceiver(
     .toBe(400)
 }
 
-for (const [locale, language] of RECEIVERS)
-  test(
-    `the receiver of the guide in ${locale} and ${language} accepts what Standard Webhooks signs, and nothing else`,
-    NEEDED[language],
-    async () => {
-      const secret = `whsec_${Buffer.from('a secret of 32 bytes for a test!').toString('base64')}`
-      const port = await findFreePort()
-      await startReceiver(locale, language, port, secret)
-      const url = `http://127.0.0.1:${port}/`
-      const body = JSON.stringify({ id: 'evt', type: 'transaction.paid', name: 'José' })
-      const send = async (signed: string, sentAt: Date, sentBody = body, before = '') => {
-        const signature = new Webhook(signed).sign('evt', sentAt, body)
-        const headers = {
-          'webhook-id': 'evt',
-          'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
-          'webhook-signature': before + signature,
-        }
-        return (await fetch(url, { method: 'POST', headers, body: sentBody })).status
+test.each(RECEIVERS)(
+  'the receiver of the guide in %s and %s accepts what Standard Webhooks signs, and nothing else',
+  async (locale, language) => {
+    const secret = `whsec_${Buffer.from('a secret of 32 bytes for a test!').toString('base64')}`
+    const port = await findFreePort()
+    await startReceiver(locale, language, port, secret)
+    const url = `http://127.0.0.1:${port}/`
+    const body = JSON.stringify({ id: 'evt', type: 'transaction.paid', name: 'José' })
+    const send = async (signed: string, sentAt: Date, sentBody = body, before = '') => {
+      const signature = new Webhook(signed).sign('evt', sentAt, body)
+      const headers = {
+        'webhook-id': 'evt',
+        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+        'webhook-signature': before + signature,
       }
-      const now = new Date()
-      const other = `whsec_${Buffer.from('another secret of 32 bytes long!').toString('base64')}`
-      expect(await send(secret, now)).toBe(204)
-      expect(await send(secret, now, body, 'v1,AAAA ')).toBe(204)
-      expect(await send(secret, now, body, 'v1,é ')).toBe(204)
-      expect(await send(other, now)).toBe(400)
-      const strange = { 'webhook-id': 'evt', 'webhook-timestamp': '²', 'webhook-signature': 'é' }
-      expect((await fetch(url, { method: 'POST', headers: strange, body })).status).toBe(400)
-      expect(await send(secret, now, body.replace('paid', 'PAID'))).toBe(400)
-      expect(await send(secret, new Date(now.getTime() - 400_000))).toBe(400)
-    },
-  )
+      return (await fetch(url, { method: 'POST', headers, body: sentBody })).status
+    }
+    const now = new Date()
+    const other = `whsec_${Buffer.from('another secret of 32 bytes long!').toString('base64')}`
+    expect(await send(secret, now)).toBe(204)
+    expect(await send(secret, now, body, 'v1,AAAA ')).toBe(204)
+    expect(await send(secret, now, body, 'v1,é ')).toBe(204)
+    expect(await send(other, now)).toBe(400)
+    const strange = { 'webhook-id': 'evt', 'webhook-timestamp': '²', 'webhook-signature': 'é' }
+    expect((await fetch(url, { method: 'POST', headers: strange, body })).status).toBe(400)
+    expect(await send(secret, now, body.replace('paid', 'PAID'))).toBe(400)
+    expect(await send(secret, new Date(now.getTime() - 400_000))).toBe(400)
+  },
+)
 
-for (const [locale, language] of RECEIVERS)
-  test(
-    `the receiver of the guide in ${locale} and ${language} accepts each type of event that Troco sends, and a ping`,
-    NEEDED[language],
-    async () => {
-      const token = await makeToken((await makeMerchant()).id)
-      const port = await findFreePort()
-      const url = `http://127.0.0.1:${port}/`
-      const endpoint = { url, event_types: ['transaction.paid'] }
-      const made = await call(api.url, 'POST', '/webhooks/endpoints', { token, body: endpoint })
-      const { id, secret } = made.body.data
-      await startReceiver(locale, language, port, secret)
-      const statuses: Record<string, number | null> = {}
-      for (const type of TEST_EVENT_TYPES) {
-        const path = `/webhooks/endpoints/${id}/test`
-        const { body } = await call(api.url, 'POST', path, { token, body: { type } })
-        statuses[type] = body.data.status
-      }
-      expect(statuses).toEqual(Object.fromEntries(TEST_EVENT_TYPES.map(type => [type, 204])))
-    },
-  )
+test.each(RECEIVERS)(
+  'the receiver of the guide in %s and %s accepts each type of event that Troco sends, and a ping',
+  async (locale, language) => {
+    const token = await makeToken((await makeMerchant()).id)
+    const port = await findFreePort()
+    const url = `http://127.0.0.1:${port}/`
+    const endpoint = { url, event_types: ['transaction.paid'] }
+    const made = await call(api.url, 'POST', '/webhooks/endpoints', { token, body: endpoint })
+    const { id, secret } = made.body.data
+    await startReceiver(locale, language, port, secret)
+    const statuses: Record<string, number | null> = {}
+    for (const type of TEST_EVENT_TYPES) {
+      const path = `/webhooks/endpoints/${id}/test`
+      const { body } = await call(api.url, 'POST', path, { token, body: { type } })
+      statuses[type] = body.data.status
+    }
+    expect(statuses).toEqual(Object.fromEntries(TEST_EVENT_TYPES.map(type => [type, 204])))
+  },
+)

@@ -9,9 +9,9 @@ import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import {
-  findLanguages,
   LANGUAGES,
   type Language,
+  prepareLanguages,
   readSamples,
 } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
@@ -25,12 +25,10 @@ const GUIDES = [
 /** Those in Portuguese differ in texts alone, as a test shows: `npm run torture` runs them, too. */
 const LOCALES = process.env.MATRIX_FULL ? ['en', 'pt-BR'] : ['en']
 
-const NEEDED = await findLanguages()
-const ALL_LANGUAGES = Object.keys(LANGUAGES) as Language[]
-
 let api: Api
 const folder = makeScratchFolder('troco-samples-')
 beforeAll(async () => {
+  await prepareLanguages()
   api = await startApi()
 })
 afterAll(() => api.close())
@@ -65,7 +63,7 @@ function sourceOf(guide: string, locale: string, language: Language): string {
 test.each(GUIDES)(
   'the samples of the guide %s differ in comments and reasons alone in Portuguese',
   guide => {
-    for (const language of ALL_LANGUAGES) {
+    for (const language of Object.keys(LANGUAGES) as Language[]) {
       const codeOf = (locale: string) =>
         sourceOf(guide, locale, language)
           .replaceAll(/(^|\s)(#|\/\/) .*$/gm, '')
@@ -76,8 +74,9 @@ test.each(GUIDES)(
 )
 
 describe.each(LOCALES)('the samples of the guides in %s', locale => {
-  for (const language of pickInTurn(ALL_LANGUAGES))
-    test(`run in order in ${language}`, NEEDED[language], async () => {
+  test.each(pickInTurn(Object.keys(LANGUAGES) as Language[]))(
+    'run in order in %s',
+    async language => {
       const { id } = await makeMerchant()
       const token = await makeToken(id)
       // The first guide defines the function that the others use.
@@ -97,7 +96,8 @@ describe.each(LOCALES)('the samples of the guides in %s', locale => {
       expect(endpoint).toMatchObject({ url: 'https://shop.example/hooks/pix' })
       const names = (await read('/tokens')).map(({ name }: { name: string }) => name)
       expect(names).toContain('Worker')
-    })
+    },
+  )
 })
 
 /** Starts a proxy that fails in another way each time that a request has this key, until the fourth. */
@@ -143,26 +143,24 @@ const PROGRAMS = LOCALES.flatMap(locale =>
   (['js', 'python', 'php'] as const).map(language => [locale, language] as const),
 )
 
-for (const [locale, language] of pickInTurn(PROGRAMS))
-  test(
-    `the loop of the guide in ${locale} and ${language} creates one charge whatever happens to the response`,
-    NEEDED[language],
-    async () => {
-      const { id } = await makeMerchant()
-      const token = await makeToken(id)
-      const { statuses, url } = await startBadProxy('order-6001')
-      const guides = ['first-charge', 'errors-and-retries']
-      const source = LANGUAGES[language]
-        .join(guides.map(guide => samplesOf(guide, locale, language)))
-        .replaceAll('http://localhost:3000', url)
-        .replaceAll(/2 ?\*\* ?\$?attempt/g, '0')
-        .replaceAll(/^.*external_id.*order-6001.*$/gm, '')
-      await run(language, source, token)
-      expect(statuses).toEqual(['503', 'cut', '409', '200'])
-      const { body } = await call(api.url, 'GET', '/transactions?status=pending', { token })
-      expect(body.data).toHaveLength(1)
-    },
-  )
+test.each(pickInTurn(PROGRAMS))(
+  'the loop of the guide in %s and %s creates one charge whatever happens to the response',
+  async (locale, language) => {
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    const { statuses, url } = await startBadProxy('order-6001')
+    const guides = ['first-charge', 'errors-and-retries']
+    const source = LANGUAGES[language]
+      .join(guides.map(guide => samplesOf(guide, String(locale), language)))
+      .replaceAll('http://localhost:3000', url)
+      .replaceAll(/2 ?\*\* ?\$?attempt/g, '0')
+      .replaceAll(/^.*external_id.*order-6001.*$/gm, '')
+    await run(language, source, token)
+    expect(statuses).toEqual(['503', 'cut', '409', '200'])
+    const { body } = await call(api.url, 'GET', '/transactions?status=pending', { token })
+    expect(body.data).toHaveLength(1)
+  },
+)
 
 /** Where the loop of the guide that reads events begins: `after`, and the epoch of the feed. */
 const FEED_BEGINS: Partial<Record<Language, [begin: RegExp, stored: (epoch: string) => string]>> = {
@@ -171,28 +169,26 @@ const FEED_BEGINS: Partial<Record<Language, [begin: RegExp, stored: (epoch: stri
   php: [/\$after = 0;.*\n\$epoch = null/, epoch => `$after = 7;\n$epoch = '${epoch}'`],
 }
 
-for (const [locale, language] of pickInTurn(PROGRAMS))
-  test(
-    `the loop of the guide in ${locale} and ${language} goes on in the new feed after 410, and loses no event`,
-    NEEDED[language],
-    async () => {
-      const { id } = await makeMerchant()
-      const token = await makeToken(id)
-      await makePaidCharge(token)
-      const guides = ['first-charge', 'reconciling'].map(guide =>
-        samplesOf(guide, locale, language),
-      )
-      const [begin, stored] = FEED_BEGINS[language] ?? [/^/, () => '']
-      const source = LANGUAGES[language].join(guides).replaceAll('http://localhost:3000', api.url)
-      expect(source).toMatch(begin)
-      const other = await makeToken(id, { mode: 'live' })
-      const { headers } = await call(api.url, 'GET', '/events', { token: other })
-      const epoch = headers.get('troco-feed-epoch') ?? ''
-      const placed = source.replace(begin, () => stored(epoch))
-      const output = await run(language, placed, token)
-      expect(output.match(/^1 transaction\.paid$/gm)).toHaveLength(1)
-    },
-  )
+test.each(pickInTurn(PROGRAMS))(
+  'the loop of the guide in %s and %s goes on in the new feed after 410, and loses no event',
+  async (locale, language) => {
+    const { id } = await makeMerchant()
+    const token = await makeToken(id)
+    await makePaidCharge(token)
+    const guides = ['first-charge', 'reconciling'].map(guide =>
+      samplesOf(guide, String(locale), language),
+    )
+    const [begin, stored] = FEED_BEGINS[language] ?? [/^/, () => '']
+    const source = LANGUAGES[language].join(guides).replaceAll('http://localhost:3000', api.url)
+    expect(source).toMatch(begin)
+    const other = await makeToken(id, { mode: 'live' })
+    const { headers } = await call(api.url, 'GET', '/events', { token: other })
+    const epoch = headers.get('troco-feed-epoch') ?? ''
+    const placed = source.replace(begin, () => stored(epoch))
+    const output = await run(language, placed, token)
+    expect(output.match(/^1 transaction\.paid$/gm)).toHaveLength(1)
+  },
+)
 
 interface Sample {
   lang: string
@@ -311,30 +307,35 @@ async function makePayout(token: string): Promise<Record<string, string>> {
   return ids
 }
 
-for (const language of ALL_LANGUAGES)
-  test(`the samples of every operation succeed in ${language}`, NEEDED[language], async () => {
-    const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
-    const origin = new URL(document.servers[0].url).origin
-    const operations: Operation[] = Object.values(document.paths).flatMap(methods =>
-      Object.values(methods as Record<string, Operation>),
+test('the samples of every operation succeed in every language', async () => {
+  const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
+  const origin = new URL(document.servers[0].url).origin
+  const operations: Operation[] = Object.values(document.paths).flatMap(methods =>
+    Object.values(methods as Record<string, Operation>),
+  )
+  const { id } = await makeMerchant()
+  const token = await makeToken(id)
+  const sources: Record<Language, string[]> = { sh: [], js: [], python: [], php: [] }
+  for (const { operationId, 'x-codeSamples': samples } of operations) {
+    expect(samples.map(({ lang }) => LANGUAGE_OF[lang]).toSorted()).toEqual(
+      Object.keys(LANGUAGES).toSorted(),
     )
-    const { id } = await makeMerchant()
-    const token = await makeToken(id)
-    const sources: string[] = []
-    for (const { operationId, 'x-codeSamples': samples } of operations) {
-      expect(samples.map(({ lang }) => LANGUAGE_OF[lang]).toSorted()).toEqual(
-        ALL_LANGUAGES.toSorted(),
-      )
-      const sample = samples.find(({ lang }) => LANGUAGE_OF[lang] === language)
+    for (const { lang, source } of samples) {
       const ids = await PREPARATIONS[operationId]?.(token)
       const filled = Object.entries({ [origin]: api.url, ...ids }).reduce(
         (text, [placeholder, value]) => text.replaceAll(placeholder, value),
-        sample?.source ?? '',
+        source,
       )
-      sources.push(LANGUAGES[language].scope(filled))
+      const language = LANGUAGE_OF[lang] as Language
+      sources[language].push(LANGUAGES[language].scope(filled))
     }
-    await run(language, LANGUAGES[language].join(sources), token)
-  })
+  }
+  await Promise.all(
+    Object.entries(sources).map(([language, all]) =>
+      run(language as Language, LANGUAGES[language as Language].join(all), token),
+    ),
+  )
+})
 
 const LANGUAGE_OF: Record<string, Language | undefined> = {
   bash: 'sh',

@@ -15,11 +15,8 @@ import {
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
 import { call } from '#lib/testing/call.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
-import { findMissing, skipWithout } from '#lib/testing/debian.ts'
 import { expectBalancedLedger, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
-import { NGINX } from '#lib/testing/nginx.ts'
 
-const BEHIND_NGINX = skipWithout(await findMissing(NGINX))
 const ACTOR = { type: 'system' } as const
 
 let stage: NoticeStage
@@ -75,7 +72,7 @@ async function countLists(): Promise<number> {
   return exchanges.filter(({ route }) => route === '/v2/pix').length
 }
 
-describe('the address', BEHIND_NGINX, () => {
+describe('the address', () => {
   test('is registered once for each key, and one of somebody else is reported and left', async () => {
     const read = async () => (await stage.bank.run('readRecords')).webhooks
     expect(await read()).toMatchObject([{ key, url: stage.address.href }])
@@ -97,7 +94,7 @@ describe('the address', BEHIND_NGINX, () => {
   })
 })
 
-describe('a notice', BEHIND_NGINX, () => {
+describe('a notice', () => {
   test('leads to one question, and the payment is credited once', async () => {
     const { id, txid } = await openQuietCharge(1_500)
     await stage.bank.run('change', { notices: { copies: 3 } })
@@ -187,7 +184,7 @@ describe('a notice', BEHIND_NGINX, () => {
   })
 })
 
-describe('the endpoint', BEHIND_NGINX, () => {
+describe('the endpoint', () => {
   const path = () => stage.address.pathname
 
   test.each<[string, string | Buffer]>([
@@ -343,31 +340,27 @@ describe('the endpoint', BEHIND_NGINX, () => {
   })
 })
 
-test(
-  'the secret is in no output of nginx, of the web process and of the worker',
-  BEHIND_NGINX,
-  async () => {
-    const { pathname } = stage.address
-    const secret = pathname.split('/').at(-1) ?? ''
-    expect((await stage.post(pathname, '{}')).status).toBe(200)
-    expect((await stage.post(`${pathname}x`, '{}')).status).toBe(404)
-    expect((await stage.post('/api/seen-by-nginx', '')).status).toBe(404)
-    // nginx refuses these itself, the second one before it has chosen a location.
-    const large = Buffer.alloc(2 * 1024 * 1024)
-    expect((await stage.post(pathname, large).catch(() => ({ status: 413 }))).status).toBe(413)
-    const headers = { 'x-large': 'x'.repeat(40_000) }
-    expect((await stage.post(pathname, '', { headers })).status).toBe(400)
-    await runAsOwner('ALTER TABLE bank_notices RENAME TO notices_away')
-    expect((await stage.post(pathname, '{"pix":[{"txid":"a"}]}')).status).toBe(500)
-    await expect.poll(stage.readWorkerLog).toContain('job failed')
-    await runAsOwner('ALTER TABLE notices_away RENAME TO bank_notices')
-    const before = stage.readLogs()
-    await stage.web.close()
-    expect((await stage.post(pathname, '{}')).status).toBe(502)
-    const logs = before + stage.readLogs()
-    for (const seen of ['/api/seen-by-nginx', 'request completed', 'notice of a bank refused'])
-      expect(logs).toContain(seen)
-    expect(logs.includes(secret)).toBe(false)
-    expect(logs).not.toContain('/api/banks')
-  },
-)
+test('the secret is in no output of nginx, of the web process and of the worker', async () => {
+  const { pathname } = stage.address
+  const secret = pathname.split('/').at(-1) ?? ''
+  expect((await stage.post(pathname, '{}')).status).toBe(200)
+  expect((await stage.post(`${pathname}x`, '{}')).status).toBe(404)
+  expect((await stage.post('/api/seen-by-nginx', '')).status).toBe(404)
+  // nginx refuses these itself, the second one before it has chosen a location.
+  const large = Buffer.alloc(2 * 1024 * 1024)
+  expect((await stage.post(pathname, large).catch(() => ({ status: 413 }))).status).toBe(413)
+  const headers = { 'x-large': 'x'.repeat(40_000) }
+  expect((await stage.post(pathname, '', { headers })).status).toBe(400)
+  await runAsOwner('ALTER TABLE bank_notices RENAME TO notices_away')
+  expect((await stage.post(pathname, '{"pix":[{"txid":"a"}]}')).status).toBe(500)
+  await expect.poll(stage.readWorkerLog).toContain('job failed')
+  await runAsOwner('ALTER TABLE notices_away RENAME TO bank_notices')
+  const before = stage.readLogs()
+  await stage.web.close()
+  expect((await stage.post(pathname, '{}')).status).toBe(502)
+  const logs = before + stage.readLogs()
+  for (const seen of ['/api/seen-by-nginx', 'request completed', 'notice of a bank refused'])
+    expect(logs).toContain(seen)
+  expect(logs.includes(secret)).toBe(false)
+  expect(logs).not.toContain('/api/banks')
+})

@@ -189,21 +189,19 @@ test('each warning leads to the page of what it is about, or to a list', async (
 }) => {
   const shop = await openShop(context, 'Loja do Alerta')
   const connection = await db().connection.findFirstOrThrow()
-  const person = await db().user.findFirstOrThrow({ where: { isAdmin: true } })
   const withdrawal = newId()
   const problem = { level: 'problem', figures: { count: 1, names: '', wrong: 1, busiest: 'none' } }
   const about = (kind: string, id: string) => [{ kind, id, name: `${kind} de teste` }]
   const warnings = [
     { name: 'ledger', state: 'books_wrong', subjects: about('account', shop.id) },
     { name: 'gateway', state: 'gateway_down', subjects: about('bank', connection.id) },
-    { name: 'addresses', state: 'addresses_folded', subjects: about('person', person.id) },
     { name: 'ended', state: 'ends_contradicted', subjects: about('withdrawal', withdrawal) },
     { name: 'staff', state: 'staff_unguarded' },
     { name: 'tokens', state: 'tokens_exceed' },
   ]
   const paths = [
     ...[`/admin/accounts/${shop.id}`, `/admin/banks/${connection.id}`],
-    ...[`/admin/people/${person.id}`, `/admin/trace?id=${withdrawal}`],
+    ...[`/admin/trace?id=${withdrawal}`],
     ...['/admin/people?status=without_factor', '/admin/tokens'],
   ]
   await signInAsStaff(context)

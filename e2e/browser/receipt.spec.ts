@@ -3,10 +3,7 @@ import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
-import { findMissing, skipWithout } from '#lib/testing/debian.ts'
-import { PDF_READERS, readPdf } from '#lib/testing/pdf.ts'
-
-const { skip, meta } = skipWithout(await findMissing(PDF_READERS))
+import { readPdf } from '#lib/testing/pdf.ts'
 
 const LONG_NAME =
   'Ação Comércio de Pães e Confeitaria São João do Nascimento e Irmãos Ltda, matriz de Pindamonhangaba'
@@ -43,9 +40,6 @@ async function savePdf(page: Page, button: string): Promise<{ name: string; pdf:
   return { name: saved.suggestedFilename(), pdf: readFileSync(await saved.path(), 'latin1') }
 }
 
-/** Skips a test that reads a PDF, if the machine has no program for it. */
-const skipWithoutReaders = () => test.skip(skip, meta.skipReason ?? '')
-
 /** Returns the content of the QR code of a receipt. */
 async function readReceiptUrl(context: BrowserContext, shop: Shop, chargeId: string) {
   const headers = { 'troco-mode': 'test', 'troco-account': shop.id }
@@ -76,7 +70,6 @@ test.describe('on a phone', () => {
     page,
     context,
   }) => {
-    skipWithoutReaders()
     const { shop, charge } = await openReceipt(context, page, LONG_NAME)
     const receipt = page.getByTestId('receipt')
     for (const text of [
@@ -123,7 +116,6 @@ test.describe('in English', () => {
   test.use({ locale: 'en', viewport: { width: 1280, height: 900 } })
 
   test('a member opens the receipt of a withdrawal', async ({ page, context }) => {
-    skipWithoutReaders()
     const shop = await openShop(context)
     const { id, end_to_end_id } = await payOut(shop)
     await page.goto(`/test/withdrawals/${id}`)
@@ -147,7 +139,6 @@ test.describe('the public page', () => {
     test.use({ javaScriptEnabled: false })
 
     test('a receipt proves itself, and a changed one does not', async ({ page, context }) => {
-      skipWithoutReaders()
       const shop = await openShop(context)
       const { id, end_to_end_id } = await payCharge(shop)
       const url = await readReceiptUrl(context, shop, id)
@@ -168,7 +159,6 @@ test.describe('the public page', () => {
     test.use({ bypassCSP: true })
 
     test('each outcome has no violation and fits on a phone', async ({ page, context }) => {
-      skipWithoutReaders()
       const shop = await openShop(context)
       const { id } = await payCharge(shop)
       const url = await readReceiptUrl(context, shop, id)

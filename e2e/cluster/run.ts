@@ -32,8 +32,6 @@ const OPERATIONS = [
   ...['roll', 'caddy', 'upgrade', 'metrics', 'systemd', 'container'],
 ].map(name => `e2e/torture/${name}.test.ts`)
 
-// Allows `findProgram` to install packages.
-process.env.INSTALL_PACKAGES = '1'
 const isPart = process.argv.includes('--only')
 const code = await runCluster()
 const operationsCode = code !== 0 || isPart ? code : await tryOperations()

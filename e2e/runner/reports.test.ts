@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { countPlaywright, countVitest, listSkipped, readReport } from '#e2e/runner/reports.ts'
+import { countPlaywright, countVitest, readReport } from '#e2e/runner/reports.ts'
 
 const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
 
@@ -24,7 +24,6 @@ test('a browser test that failed, or passed only when retried, is listed', () =>
       'failed: webhooks.spec.ts › fails',
       'retried: webhooks.spec.ts › on a phone › filters',
     ],
-    skipped: {},
   })
 })
 
@@ -45,7 +44,6 @@ test('a failed test is listed with its file and the first line of its error', ()
     passed: 1,
     failed: 1,
     failures: ['failed: sum.test.ts › adds up: AssertionError: expected 3 to be 4'],
-    skipped: {},
   })
 })
 
@@ -70,50 +68,9 @@ test('a file that could not be loaded counts as failed, beside failed tests of o
       'failed: sum.test.ts: Cannot find module',
       'failed: ratio.test.ts › divides: by zero',
     ],
-    skipped: {},
   })
 })
 
 test('a missing report counts as no tests', () => {
   expect(readReport('.cache/no-such-report.json', countVitest)).toEqual({ passed: 0, failed: 0 })
-})
-
-test('skipped tests are counted by reason, over all tools', () => {
-  const skipReason = 'zbar-tools not installed'
-  const skipped = { status: 'skipped', fullName: '', failureMessages: [] }
-  const vitest = {
-    numPassedTests: 0,
-    testResults: [
-      {
-        name: resolve('a.test.ts'),
-        status: 'passed',
-        assertionResults: [
-          ...[1, 2].map(() => ({ ...skipped, meta: { skipReason } })),
-          { ...skipped, meta: {} },
-          { ...skipped, status: 'passed', meta: { skipReason: 'none' } },
-        ],
-      },
-    ],
-  }
-  const annotations = [{ type: 'skip', description: skipReason }]
-  const playwright = {
-    stats: { expected: 0, unexpected: 0, flaky: 0 },
-    suites: [
-      {
-        title: 'b.spec.ts',
-        suites: [
-          { title: '', specs: [{ title: '', tests: [{ status: 'skipped', annotations }] }] },
-        ],
-      },
-    ],
-  }
-  const report = JSON.stringify(vitest)
-  const browser = countPlaywright(JSON.stringify(playwright))
-  expect(listSkipped([{ passed: 1, failed: 0 }, countVitest(report), browser])).toEqual([
-    `3 skipped: ${skipReason}`,
-  ])
-  expect(listSkipped([countVitest(report, file => `part of ${file}`)])).toEqual([
-    `2 skipped: ${skipReason}`,
-    '1 skipped: part of a.test.ts',
-  ])
 })

@@ -10,8 +10,6 @@ export interface Tally {
   failed: number
   /** One line per failed test. A browser test that passed only when retried counts as failed. */
   failures?: string[]
-  /** Skipped tests whose reason is known, by reason. */
-  skipped?: Record<string, number>
 }
 
 export function readReport(reportFile: string, count: (report: string) => Tally): Tally {
@@ -28,17 +26,11 @@ interface VitestReport {
     name: string
     status: string
     message: string
-    assertionResults: {
-      status: string
-      fullName: string
-      failureMessages: string[]
-      meta?: { skipReason?: string }
-    }[]
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
   }[]
 }
 
-/** Counts tests. `explain` gives the reason of skipped tests that name none themselves. */
-export function countVitest(report: string, explain?: (file: string) => string): Tally {
+export function countVitest(report: string): Tally {
   const { numPassedTests, testResults } = JSON.parse(report) as VitestReport
   const failures = testResults
     .filter(({ status }) => status === 'failed')
@@ -51,39 +43,15 @@ export function countVitest(report: string, explain?: (file: string) => string):
           `failed: ${file} › ${fullName}: ${firstLine(reason)}`,
       )
     })
-  const skipped = countByText(
-    testResults.flatMap(({ name, assertionResults }) =>
-      assertionResults
-        .filter(({ status }) => status === 'skipped')
-        .map(({ meta }) => meta?.skipReason ?? explain?.(relative(process.cwd(), name))),
-    ),
-  )
-  return { passed: numPassedTests, failed: failures.length, failures, skipped }
+  return { passed: numPassedTests, failed: failures.length, failures }
 }
 
 const firstLine = (text: string) => text.split('\n', 1)[0]
 
-/** Says how many tests did not run, and why. */
-export function listSkipped(tallies: Tally[]): string[] {
-  const skipped = tallies.flatMap(tally => Object.entries(tally.skipped ?? {}))
-  const counts = new Map<string, number>()
-  for (const [reason, count] of skipped) counts.set(reason, (counts.get(reason) ?? 0) + count)
-  return [...counts].map(([reason, count]) => `${count} skipped: ${reason}`)
-}
-
-function countByText(texts: (string | undefined)[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const text of texts) if (text) counts[text] = (counts[text] ?? 0) + 1
-  return counts
-}
-
 interface Suite {
   title: string
   suites?: Suite[]
-  specs?: {
-    title: string
-    tests: { status: string; annotations?: { type: string; description?: string }[] }[]
-  }[]
+  specs?: { title: string; tests: { status: string }[] }[]
 }
 
 export function countPlaywright(report: string): Tally {
@@ -95,18 +63,7 @@ export function countPlaywright(report: string): Tally {
     passed: stats.expected,
     failed: stats.unexpected + stats.flaky,
     failures: suites.flatMap(suite => listFailures(suite, [])),
-    skipped: countByText(suites.flatMap(listSkipReasons)),
   }
-}
-
-function listSkipReasons({ suites = [], specs = [] }: Suite): (string | undefined)[] {
-  const annotations = specs.flatMap(({ tests }) =>
-    tests.flatMap(test => (test.status === 'skipped' ? (test.annotations ?? []) : [])),
-  )
-  const reasons = annotations.flatMap(({ type, description }) =>
-    type === 'skip' ? [description] : [],
-  )
-  return [...reasons, ...suites.flatMap(listSkipReasons)]
 }
 
 const LABELS: Record<string, string> = { unexpected: 'failed', flaky: 'retried' }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
 import { explainChanges, listChanges, selectByChange } from '#e2e/runner/changed.ts'
 import { ImportGraph } from '#e2e/runner/import-graph.ts'
-import { listSkipped, PLAYWRIGHT_REPORT, type Tally, VITEST_REPORT } from '#e2e/runner/reports.ts'
+import { PLAYWRIGHT_REPORT, type Tally, VITEST_REPORT } from '#e2e/runner/reports.ts'
 import {
   listTests,
   parseRunOptions,
@@ -46,7 +46,7 @@ const tallies: Tally[] = await runCommand().catch(error => {
 })
 const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0)
 const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
-for (const line of [...tallies.flatMap(({ failures = [] }) => failures), ...listSkipped(tallies)])
+for (const line of tallies.flatMap(({ failures = [] }) => failures))
   process.stdout.write(`\n${line}`)
 process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
 process.exit(failed > 0 || (passed === 0 && !args.includes('--changed')) ? 1 : 0)

@@ -14,7 +14,7 @@ import { findPostgresUser } from '#lib/base/db/embedded-location.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { findProgram, skipWithout } from '#lib/testing/debian.ts'
+import { findProgram } from '#lib/testing/debian.ts'
 import { findProcessesIn, query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 import { type Installation, makeInstallation, runTroco, startTroco } from '#lib/testing/process.ts'
@@ -108,7 +108,7 @@ async function stop(child: ChildProcess): Promise<void> {
 /** Installed only by `npm run torture`, and only as root on Debian. */
 const pgReceivewal = await findProgram('postgresql', ['pg_receivewal'])
 
-describe('of a PostgreSQL of one’s own', skipWithout(pgReceivewal ? [] : ['postgresql']), () => {
+describe.skipIf(!pgReceivewal)('of a PostgreSQL of one’s own', () => {
   let serve: (data: string) => ChildProcess
   let server: ChildProcess
   let receiver: ChildProcess

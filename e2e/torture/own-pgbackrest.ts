@@ -8,7 +8,7 @@ import { disconnect } from '#lib/base/db/client.ts'
 import { findPostgresUser } from '#lib/base/db/embedded-location.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env, inheritedEnv, supplyEnv } from '#lib/base/env.ts'
-import { findMissing, findProgram, skipWithout } from '#lib/testing/debian.ts'
+import { findProgram } from '#lib/testing/debian.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { runTroco, startTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
@@ -17,10 +17,12 @@ import { findFreePort } from '#lib/testing/server.ts'
 export const STANZA = 'troco-test'
 const SECRET = 'a key of this test, which nobody else has: 0123456789'
 
-const pgReceivewal = await findProgram('postgresql', ['pg_receivewal'])
-export const WITH_PGBACKREST = skipWithout(
-  await findMissing({ postgresql: ['pg_receivewal'], pgbackrest: ['pgbackrest'] }),
-)
+/** Installed only by `npm run torture`, and only as root on Debian. */
+const programs = [
+  await findProgram('postgresql', ['pg_receivewal']),
+  await findProgram('pgbackrest', ['pgbackrest']),
+]
+export const hasPgBackRest = !programs.includes(null)
 
 export interface PgBackRestOptions {
   /** Lines for the section of all stanzas. */
@@ -35,7 +37,7 @@ export type PgBackRestStage = Awaited<ReturnType<typeof openPgBackRestStage>>
 export async function openPgBackRestStage({ lines = [], variables = {} }: PgBackRestOptions = {}) {
   const shared = { ...env() }
   const user = process.getuid?.() === 0 ? findPostgresUser() : null
-  const version = execFileSync(pgReceivewal ?? '', ['--version'], { encoding: 'utf8' })
+  const version = execFileSync(programs[0] ?? '', ['--version'], { encoding: 'utf8' })
   const bin = findServerPrograms(Number(/ (\d+)/.exec(version)?.[1]))
   const folder = makeScratchFolder('troco-pgbackrest-')
   const port = await findFreePort()

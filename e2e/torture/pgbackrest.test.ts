@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   archiveNow,
+  hasPgBackRest,
   openPgBackRestStage,
   type PgBackRestStage,
   passTime,
   STANZA,
-  WITH_PGBACKREST,
 } from '#e2e/torture/own-pgbackrest.ts'
 import { listBackups } from '#lib/base/backup/manifest.ts'
 import { readLastRuns } from '#lib/base/backup/records.ts'
@@ -29,7 +29,7 @@ import { examineBackups } from '#lib/views/admin/backups.ts'
 let stage: PgBackRestStage
 const labels = () => listBackups(stage.backups).map(({ repository }) => repository?.label ?? '')
 
-describe('a PostgreSQL that pgBackRest backs up', WITH_PGBACKREST, () => {
+describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
   beforeAll(async () => {
     stage = await openPgBackRestStage({ lines: ['repo1-retention-full=2'] })
   })
@@ -147,7 +147,7 @@ describe('a PostgreSQL that pgBackRest backs up', WITH_PGBACKREST, () => {
   })
 })
 
-describe('a repository that is encrypted by a variable', WITH_PGBACKREST, () => {
+describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', () => {
   beforeAll(async () => {
     stage = await openPgBackRestStage({
       lines: ['repo1-cipher-type=aes-256-cbc', 'repo1-retention-full=9'],

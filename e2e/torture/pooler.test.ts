@@ -1,16 +1,19 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pickSize } from '#e2e/torture/figures.ts'
 import { openPooler, POOLERS, type PoolerOfTest } from '#e2e/torture/pooler.ts'
 import { connect, db } from '#lib/base/db/client.ts'
 import { listenForWakeUps } from '#lib/base/db/listen.ts'
+import { migrate } from '#lib/base/db/migrate.ts'
 import { findRefusal, inspectPooler } from '#lib/base/db/pooler.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { onWake } from '#lib/base/db/wake.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { withSnapshot } from '#lib/services/ledger/verify.ts'
 import { runAsOwner } from '#lib/testing/database.ts'
-import { query } from '#lib/testing/embedded.ts'
+import { cleanUp, makeFolder, query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const { DATABASE_OWNER_URL: ownerUrl = '' } = env()
@@ -23,7 +26,7 @@ for (const { name, program, hasStatements } of POOLERS)
       pooler = await openPooler(program ?? '', hasStatements)
       directUrl = pooler.directUrl
     })
-    afterAll(() => pooler.stop())
+    afterAll(() => Promise.all([pooler.stop(), cleanUp()]))
 
     /** Sessions of both roles, which the pooler gives to one transaction after the other. */
     const readLimits = () => db().$queryRaw`SELECT current_setting('timezone') AS zone,
@@ -65,11 +68,13 @@ for (const { name, program, hasStatements } of POOLERS)
     })
 
     test('an index is built through it, and no session keeps another limit', async () => {
-      const name = '20261222200100_events_trace_request'
-      await runAsOwner(
-        `DROP INDEX events_trace_request_idx;
-         DELETE FROM _prisma_migrations WHERE migration_name = '${name}'`,
-        directUrl,
+      const name = '99990101000000_next_index'
+      const folder = makeFolder()
+      cpSync('prisma/migrations', folder, { recursive: true })
+      mkdirSync(join(folder, name))
+      writeFileSync(
+        join(folder, name, 'migration.sql'),
+        'CREATE INDEX CONCURRENTLY events_next_idx ON events (account_id, created_at)',
       )
       const read = () =>
         query(pooler.urls.ownerUrl, `SELECT current_setting('statement_timeout') AS limit`)
@@ -79,7 +84,7 @@ for (const { name, program, hasStatements } of POOLERS)
         while (!isOver) for (const { limit } of await read()) limits.add(limit)
       }
       const reading = Array.from({ length: 8 }, readAlways)
-      expect(await prepareDatabase(pooler.urls)).toEqual([name])
+      expect(await migrate(pooler.urls.ownerUrl, { folder })).toEqual([name])
       isOver = true
       await Promise.all(reading)
       expect([...limits]).toEqual(['1h'])

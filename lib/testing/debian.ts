@@ -3,54 +3,9 @@ import { basename, delimiter, join, resolve } from 'node:path'
 import { inheritedEnv } from '#lib/base/env.ts'
 import { runProgram } from '#lib/testing/run.ts'
 
-/** Packages that every run may install. */
-const BROWSERS = ['chromium', 'chromium-headless-shell']
-
-declare module 'vitest' {
-  interface TaskMeta {
-    /** Why a test is skipped; the end of the run says so. */
-    skipReason?: string
-  }
-}
-
-/** Debian packages, each with the names that its program may have. */
-export type Programs = Record<string, string[]>
-
-/**
- * Finds a program on the PATH by any of its names. Where it is missing, installs the Debian package if
- * this run may.
- */
+/** Finds a program on the PATH by any of its names, or installs the Debian package as root. */
 export async function findProgram(debianPackage: string, names: string[]): Promise<string | null> {
   return findOnPath(names) ?? ((await installPackages([debianPackage])) ? findOnPath(names) : null)
-}
-
-/** Returns the packages whose programs this run neither finds nor may install. */
-export async function findMissing(programs: Programs): Promise<string[]> {
-  const missing: string[] = []
-  for (const [debianPackage, names] of Object.entries(programs))
-    if (!(await findProgram(debianPackage, names))) missing.push(debianPackage)
-  return missing
-}
-
-/** Options that skip a test or a suite if packages are missing; the end of the run counts its tests. */
-export function skipWithout(missing: string[]): SkipOptions {
-  const skipReason = `${missing.join(' and ')} missing, which npm run torture installs as root`
-  return missing.length > 0 ? { skip: true, meta: { skipReason } } : { skip: false, meta: {} }
-}
-
-export interface SkipOptions {
-  skip: boolean
-  meta: { skipReason?: string }
-}
-
-/**
- * Says whether this process may install packages: those other than a browser only in `npm run torture`
- * and `npm run cluster`, which set INSTALL_PACKAGES.
- */
-function mayInstall(packages: string[]): boolean {
-  const isAllowed =
-    process.env.INSTALL_PACKAGES === '1' || packages.every(name => BROWSERS.includes(name))
-  return isAllowed && process.getuid?.() === 0 && findOnPath(['apt-get']) !== null
 }
 
 function findOnPath(names: string[]): string | null {
@@ -64,7 +19,7 @@ function findOnPath(names: string[]): string | null {
  * other: apt-get fails while another one runs.
  */
 export async function installPackages(packages: string[]): Promise<boolean> {
-  if (!mayInstall(packages)) return false
+  if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false
   process.stdout.write(`Installing ${packages.join(' ')}…\n`)
   const quietly = { DEBIAN_FRONTEND: 'noninteractive' }
   const runApt = (...args: string[]) =>
@@ -94,7 +49,8 @@ export async function findInRelease(
   packages: string[],
   program: string,
 ): Promise<string | null> {
-  if (!mayInstall(packages) || process.arch !== 'x64') return null
+  if (process.getuid?.() !== 0 || process.arch !== 'x64' || !isExecutable('/usr/bin/apt-get'))
+    return null
   const folder = resolve('.cache', `debian-${release}`)
   const script = join(folder, basename(program))
   if (isExecutable(script)) return script

@@ -111,7 +111,6 @@ export const TABLE_OWNERS: Record<string, string> = {
   audit_links: 'base/audit',
   audit_unlinked: 'base/audit',
   process_clocks: 'base/db',
-  backfills: 'base/db',
   backup_runs: 'base/backup',
   restore_marks: 'base/backup',
   server_secrets: 'base/db',

@@ -5,9 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findProgram, type Programs } from '#lib/testing/debian.ts'
-
-export const NGINX: Programs = { nginx: ['nginx'] }
+import { findProgram } from '#lib/testing/debian.ts'
 
 export interface Nginx {
   /** Everything that it logged and printed. */
@@ -27,7 +25,7 @@ interface Setup {
 /** Starts Debian's nginx in the foreground with the shipped configuration, at loopback ports. */
 export async function startNginx(setup: Setup): Promise<Nginx> {
   const program = await findProgram('nginx', ['nginx'])
-  if (!program) throw new Error('nginx is missing')
+  if (!program) throw new Error('nginx is missing and cannot be installed')
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
   mkdirSync(join(folder, 'temp'))
   const config = join(folder, 'nginx.conf')

@@ -3,12 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram, type Programs } from '#lib/testing/debian.ts'
+import { findProgram } from '#lib/testing/debian.ts'
 
 const run = promisify(execFile)
-
-/** What `readPdf` needs. */
-export const PDF_READERS: Programs = { 'poppler-utils': ['pdftotext'], 'zbar-tools': ['zbarimg'] }
 
 export interface ReadPdf {
   text: string

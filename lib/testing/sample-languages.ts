@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { findProgram, installPackages, type SkipOptions, skipWithout } from '#lib/testing/debian.ts'
+import { findProgram, installPackages } from '#lib/testing/debian.ts'
 
 export type Language = 'sh' | 'js' | 'python' | 'php'
 
@@ -45,28 +45,20 @@ export function readSamples(guide: string, locale: string, language: Language): 
   return [...fences].map(([, code = '']) => code)
 }
 
-/** Finds Python with requests and PHP with curl; returns options that skip the tests of a missing language. */
-export async function findLanguages(): Promise<Record<Language, SkipOptions>> {
+/** Finds Python with requests and PHP with curl, or installs Debian's packages of them. */
+export async function prepareLanguages(): Promise<void> {
+  programs.sh = (await findProgram('bash', ['bash'])) ?? 'bash'
   programs.js = process.execPath
-  return {
-    sh: await findWith('sh', 'bash', ['-c', 'true'], ['bash']),
-    js: skipWithout([]),
-    python: await findWith('python', 'python3', ['-c', 'import requests'], ['python3-requests']),
-    php: await findWith('php', 'php', ['-r', 'curl_version();'], ['php-cli', 'php-curl']),
-  }
+  programs.python = await findWith('python3', ['-c', 'import requests'], ['python3-requests'])
+  programs.php = await findWith('php', ['-r', 'curl_version();'], ['php-cli', 'php-curl'])
 }
 
-async function findWith(
-  language: Language,
-  program: string,
-  probe: string[],
-  packages: string[],
-): Promise<SkipOptions> {
+async function findWith(program: string, probe: string[], packages: string[]): Promise<string> {
   const found = await findProgram(packages[0] ?? '', [program])
-  programs[language] = found ?? program
-  if (succeeds(programs[language], probe)) return skipWithout([])
+  if (found && succeeds(found, probe)) return found
   await installPackages(packages)
-  return skipWithout(succeeds(program, probe) ? [] : packages)
+  if (succeeds(program, probe)) return program
+  throw new Error(`The samples need ${program}: install ${packages.join(' and ')}`)
 }
 
 function succeeds(program: string, args: string[]): boolean {

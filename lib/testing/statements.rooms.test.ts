@@ -5,7 +5,6 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { setApprovalRule } from '#lib/rooms/accounts/set-approval.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
-import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
@@ -346,9 +345,6 @@ const VERBS: Record<string, Calls> = {
       },
       () => describeCharge(merchant.id, 'test', described, 'x'),
     ],
-  },
-  'charges/complete-index': {
-    'rows of an earlier version': () => completeIndex(),
   },
   'charges/total': {
     'charges that match all filters, for a remembered token': [

@@ -1,7 +1,7 @@
 -- version 1
 -- Stores results of attempts for lib/services/webhooks/finish.ts and returns the endpoints to disable: those
 -- with `exhausted_min` exhausted deliveries that have failed for `failing_min`. The plans depend on no
--- statistics, and rows that are locked are addressed by ctid, see troco_claim_deliveries_v2.
+-- statistics, and rows that are locked are addressed by ctid, see troco_claim_deliveries.
 CREATE OR REPLACE FUNCTION troco_finish_deliveries(
   results json, exhausted_min integer, failing_min interval
 ) RETURNS SETOF uuid LANGUAGE plpgsql

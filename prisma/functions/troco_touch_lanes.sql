@@ -3,7 +3,7 @@
 -- free place. Rows that are due already are only locked, FOR KEY SHARE: a claim postpones or deletes a
 -- row only under FOR UPDATE, so it waits for this commit or this statement sees its result. Rows are
 -- locked by account and host, lanes before accounts, so that two statements cannot deadlock. No
--- statistics can choose to read more lanes or accounts than these, see troco_claim_deliveries_v2.
+-- statistics can choose to read more lanes or accounts than these, see troco_claim_deliveries.
 CREATE OR REPLACE FUNCTION troco_touch_lanes() RETURNS trigger LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off
 SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$

@@ -39,7 +39,6 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   durability: null,
   clocks: 'workers',
   migrations: null,
-  backfills: 'workers',
   roles: null,
   backups: null,
   drill: null,
@@ -48,13 +47,11 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   address: null,
   staff: 'peopleWithoutFactor',
   tokens: 'tokens',
-  addresses: 'people',
 }
 
 const SUBJECT_PATHS: Record<Subject['kind'], (id: string) => string> = {
   account: id => `/admin/accounts/${id}`,
   bank: id => `/admin/banks/${id}`,
-  person: id => `/admin/people/${id}`,
   withdrawal: id => `/admin/trace?id=${id}`,
 }
 

@@ -292,6 +292,20 @@ describe('a database in an unexpected state stops the start', () => {
     await expectSetupFailure(run(), /newer version of Troco \(9_future\): start that version/)
   })
 
+  test.each([
+    ['an edited baseline', '1_first_baseline', '-- a remark'],
+    ['migrations of before the baseline', '0_older', ''],
+  ])('a database that was made by %s', async (_what, name, remark) => {
+    await changeRecord(`migration_name = '${name}'`)
+    rmSync(folder, { recursive: true })
+    writeMigration('1_first_baseline', `CREATE TABLE one (id int) ${remark}`)
+    writeMigration('2_second', 'CREATE TABLE two (id int)')
+    await expectSetupFailure(
+      run(),
+      /^The database or data folder was made by .* before 1\.0 .*start with an empty one/,
+    )
+  })
+
   test('a migration that Prisma left unfinished', async () => {
     await changeRecord('finished_at = NULL')
     await expectSetupFailure(run(), /^Migration 1_first failed earlier and is incomplete: restore/)

@@ -136,6 +136,11 @@ async function compareRecords(
      WHERE rolled_back_at IS NULL ORDER BY started_at`,
   )
   const byName = new Map(migrations.map(migration => [migration.name, migration]))
+  const first = rows.at(0)
+  if (first && isBaseline(migrations.at(0)) && first.checksum !== migrations[0]?.checksum)
+    throw setupError(
+      'The database or data folder was made by a version of Troco before 1.0 with another schema, which cannot be upgraded: start with an empty one (another DATABASE_URL or TROCO_DATA), or start the version that made it',
+    )
   for (const row of rows) {
     const migration = byName.get(row.migration_name)
     if (!migration && canRunOn(row, byName)) continue
@@ -159,6 +164,11 @@ async function compareRecords(
     pending: migrations.filter(migration => !applied.has(migration.name)),
     isNewer: rows.some(row => !byName.has(row.migration_name)),
   }
+}
+
+/** Until version 1.0 the baseline is edited in place, so a database made by another state of it is refused. */
+function isBaseline(migration?: Migration): boolean {
+  return migration?.name.endsWith('_baseline') ?? false
 }
 
 async function applyMigration(client: Client, migration: Migration, attempt = 1): Promise<void> {

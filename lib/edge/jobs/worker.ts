@@ -27,7 +27,6 @@ import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
 import { createRestoredReader } from '#lib/edge/jobs/restore.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
-import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
@@ -173,7 +172,6 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
       shouldYield: true,
     },
     { name: 'index late charges', run: indexLateCharges, idleMs: MINUTE_MS },
-    { name: 'complete search index', run: completeIndex, idleMs: HOUR_MS, shouldYield: true },
     { name: 'heal webhook lanes', run: heal, idleMs: MINUTE_MS },
     { name: 'heal webhook hosts', run: fillHosts, idleMs: HOUR_MS },
     { name: 'resume endpoints', run: resumeDeliveries, idleMs: MINUTE_MS },

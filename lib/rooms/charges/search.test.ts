@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listOpenBackfills } from '#lib/base/db/backfill.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { completeIndex } from '#lib/rooms/charges/complete-index.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { ChargesQuery } from '#lib/rooms/charges/list-query.ts'
@@ -174,19 +172,6 @@ test('a charge with an id behind the mark, made by a slow clock, is indexed late
   names.set((await openChargeWith({ client_name: 'Atrasada Sousa' })).id, 'late')
   expect(await indexLateCharges()).toBe(1)
   expect(await findNames({ q: 'atrasada' })).toEqual(['late'])
-})
-
-test('rows of an earlier version are completed once, with amount and reference', async () => {
-  await indexCharges(inAMinute())
-  await db().$executeRaw`
-    UPDATE charge_searches SET words = 'loja', amount = NULL
-    WHERE id IN (SELECT id FROM charges WHERE external_id = 'Order-1')`
-  expect(await findNames({ q: 'order-1' })).toEqual([])
-  expect(await completeIndex()).toBe(1)
-  expect(await listOpenBackfills()).toMatchObject([{ name: 'search_index', done: 1, total: 1 }])
-  expect(await findNames({ q: 'order-1 99,00' })).toEqual(['wide'])
-  expect(await completeIndex()).toBe(0)
-  expect(await listOpenBackfills()).toEqual([])
 })
 
 test('totals have count, amount and paid amount of the filtered charges', async () => {

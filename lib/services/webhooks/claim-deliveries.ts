@@ -35,14 +35,14 @@ type ClaimedRow = Omit<DueDelivery, 'now'> & { claimedAtMs: number }
 
 /**
  * Claims at most `limit` deliveries; `reserved` of them only for accounts without a call in progress.
- * `more`: further deliveries may be due. See prisma/functions/troco_claim_deliveries_v2.sql.
+ * `more`: further deliveries may be due. See prisma/functions/troco_claim_deliveries.sql.
  */
 export async function claimDueDeliveries(
   limit: number,
   reserved = 0,
 ): Promise<{ claimed: DueDelivery[]; more: boolean }> {
   const rows = await queryRows<ClaimedRow | null>(Prisma.sql`
-    SELECT json FROM troco_claim_deliveries_v2(
+    SELECT json FROM troco_claim_deliveries(
       ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer, ${reserved}::integer,
       ${PER_ACCOUNT_MAX}::integer, ${PER_HOST_MAX}::integer, ${PER_URL_MAX}::integer) AS json`)
   const claimed = rows

@@ -25,7 +25,7 @@ async function runOnTables(statement: string): Promise<void> {
   for (const table of TABLES) await runAsOwner(statement.replace('%', table))
 }
 
-const CLAIM = `SELECT * FROM troco_claim_deliveries_v2(
+const CLAIM = `SELECT * FROM troco_claim_deliveries(
   gen_random_uuid(), 30000, 256, 32, 64, 16, 4)`
 const measure = () => withClient(client => measureClaim(client, CLAIM))
 

@@ -479,7 +479,7 @@ describe('an endpoint', () => {
     await exhaust()
     const endpoint = await endpointOf(id)
     expect(endpoint.disabledAt).not.toBeNull()
-    expect(endpoint.disabledReason).toContain('5 days')
+    expect(endpoint.disabledCode).toBe('given_up')
   })
 
   test('is not disabled within an hour, however many events are exhausted', async () => {
@@ -507,6 +507,6 @@ describe('an endpoint', () => {
     const { id } = await addEndpoint(merchant, receiver.url)
     await createPaidCharge(merchant)
     await deliverDue()
-    expect((await endpointOf(id)).disabledReason).toContain('410')
+    expect((await endpointOf(id)).disabledCode).toBe('gone')
   })
 })

@@ -6,13 +6,8 @@ export const DISABLED_REASONS = {
   given_up: 'No success for 5 days, and 10 events given up',
 } as const
 export type DisabledCode = keyof typeof DISABLED_REASONS
-
-/** `other`: a message written by an older process, shown unchanged. */
-export const DISABLED_CODES = [
-  ...(Object.keys(DISABLED_REASONS) as DisabledCode[]),
-  'other',
-] as const
+export const DISABLED_CODES = Object.keys(DISABLED_REASONS) as DisabledCode[]
 
 export function disabledFields(code: DisabledCode) {
-  return { disabledAt: new Date(), disabledCode: code, disabledReason: DISABLED_REASONS[code] }
+  return { disabledAt: new Date(), disabledCode: code }
 }

@@ -44,18 +44,6 @@ async function exhaust(): Promise<void> {
   }
 }
 
-test('a reason changed by an older version is shown as text, not under the previous code', async () => {
-  await pauseEndpoint(owner, id)
-  expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({ disabled_code: 'by_member' })
-  const disabledReason = 'The receiver answered 410 Gone'
-  const accountId_id = { accountId: merchant.id, id }
-  await db().webhookEndpoint.update({ where: { accountId_id }, data: { disabledReason } })
-  expect(await readEndpoint(merchant.id, 'test', id)).toMatchObject({
-    disabled_code: 'other',
-    disabled_reason: disabledReason,
-  })
-})
-
 describe('enabling an endpoint', () => {
   test('sends the waiting deliveries in the order of their events', async () => {
     await pauseEndpoint(owner, id)

@@ -51,8 +51,10 @@ export async function enableEndpoint(
     await tx.webhookEndpoint.update({
       where: { accountId_id: { accountId, id } },
       data: {
-        ...{ disabledAt: null, disabledReason: null, disabledCode: null },
-        ...{ failingSince: null, exhausted: 0 },
+        disabledAt: null,
+        disabledCode: null,
+        failingSince: null,
+        exhausted: 0,
       },
     })
     await note(tx, 'webhook_endpoint.enabled', id, { after: { send_missed: sendMissed } })

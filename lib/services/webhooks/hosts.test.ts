@@ -25,7 +25,7 @@ describe('the limit per host counts all spellings of a host together', () => {
     ['percent-encoding', 'http://%65xample.com/', 'example.com'],
     ['wide letters', 'http://ｅxample.com/', 'example.com'],
     ['a final dot', 'http://example.com./', 'example.com'],
-    ['capital letters, a user and a port', 'http://a:b@EXAMPLE.com:8080/x', 'example.com'],
+    ['capital letters and a port', 'http://EXAMPLE.com:8080/x', 'example.com'],
     ['IPv6', 'http://[0:0::1]:8080/', '::1'],
   ])('with %s', async (_what, url, host) => {
     await createPaidCharge(merchant, url)

@@ -48,16 +48,13 @@ const health = Prisma.sql`(
     WHERE d.updated_at > now() - interval '24 hours' AND a.created_at > now() - interval '24 hours'
   ) t) AS health`
 
-/** `other` if code and message differ: an older process changes only the message. */
-const disabledCode = Prisma.sql`
-  (CASE WHEN p.disabled_reason = (${JSON.stringify(DISABLED_REASONS)}::json ->> p.disabled_code)
-    THEN p.disabled_code ELSE 'other' END)`
+/** The English message of a code, for API clients. */
+const disabledReason = Prisma.sql`${JSON.stringify(DISABLED_REASONS)}::json ->> p.disabled_code`
 
 const endpointAsJson = asJson(Prisma.sql`
   p.id, p.url, p.event_types, p.full_documents,
   CASE WHEN p.disabled_at IS NULL THEN 'enabled' ELSE 'disabled' END AS status,
-  ${utc('p.disabled_at')}, p.disabled_reason,
-  CASE WHEN p.disabled_at IS NOT NULL THEN ${disabledCode} END AS disabled_code,
+  ${utc('p.disabled_at')}, ${disabledReason} AS disabled_reason, p.disabled_code,
   ${utc('p.failing_since')}, ${utc('p.created_at')},
   ${utc('p.updated_at')}, ${health}`)
 

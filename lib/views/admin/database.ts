@@ -1,4 +1,3 @@
-import { listOpenBackfills } from '#lib/base/db/backfill.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { assessClocks, isWrong, levelOf, type ProcessClock } from '#lib/base/db/clock.ts'
 import { listClocks } from '#lib/base/db/clock-watch.ts'
@@ -152,19 +151,4 @@ export async function examineRole(): Promise<Finding> {
   return differences.length > 0
     ? { level: 'warning', state: 'role_excessive', figures }
     : { level: 'ok', state: 'role_limited', figures }
-}
-
-/** Twice the pause of a job that found nothing to fill (one hour). */
-const STANDING_AFTER_S = 2 * 3_600
-
-/** One finding per open backfill. */
-export async function examineBackfills(): Promise<Finding | Finding[]> {
-  const open = await listOpenBackfills()
-  if (open.length === 0) return { level: 'ok', state: 'backfills_done', figures: {} }
-  return open.map(({ name, done, total, idle_s }): Finding => {
-    const figures = { name, done, total, idle_s }
-    return idle_s > STANDING_AFTER_S
-      ? { level: 'warning', state: 'backfill_stands', figures }
-      : { level: 'ok', state: 'backfill_moves', figures }
-  })
 }

@@ -31,7 +31,6 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
-import { VERIFIED } from '#lib/testing/verified.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
@@ -83,8 +82,7 @@ test('enabled endpoints whose address is refused are listed, without the path of
   const ids = [newId(), newId(), newId()]
   const urls = ['http://51.15.0.9:8080/secret', 'http://51.15.0.10/', 'http://51.15.0.9/disabled']
   for (const [at, id = ''] of ids.entries()) {
-    const disabled =
-      at === 2 ? { disabledAt: new Date(), disabledReason: 'x', disabledCode: 'other' } : {}
+    const disabled = at === 2 ? { disabledAt: new Date(), disabledCode: 'by_member' } : {}
     await db().webhookEndpoint.create({ data: { ...data, id, url: urls[at] ?? '', ...disabled } })
   }
   const before = env().TROCO_ENV
@@ -355,21 +353,6 @@ describe('a stuck queue', () => {
   })
 })
 
-test('a backfill shows its progress, and is a warning when it stands', async () => {
-  expect(await readCheck('backfills')).toEqual(['ok', 'backfills_done'])
-  const [done, total] = [500n, 20_000n]
-  await db().backfill.create({ data: { name: 'search_index', done, total } })
-  const { checks } = await readHealth()
-  expect(checks.find(({ name }) => name === 'backfills')).toMatchObject({
-    ...{ level: 'ok', state: 'backfill_moves' },
-    figures: { name: 'search_index', done: 500, total: 20_000 },
-  })
-  await db().backfill.updateMany({ data: { movedAt: new Date(Date.now() - 3 * 3_600_000) } })
-  expect(await readCheck('backfills')).toEqual(['warning', 'backfill_stands'])
-  await db().backfill.updateMany({ data: { endedAt: new Date() } })
-  expect(await readCheck('backfills')).toEqual(['ok', 'backfills_done'])
-})
-
 test('receivers are a warning if most deliveries fail, and not if few do', async () => {
   for (let count = 0; count < 10; count++)
     await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
@@ -634,22 +617,6 @@ describe('in production', () => {
     expect(await readCheck('staff')).toEqual(['ok', 'staff_guarded'])
     supplyEnv({ TROCO_ENV, PUBLIC_URL, SMTP_URL: '' })
   })
-})
-
-test('e-mail addresses that were folded otherwise are a warning that names them', async () => {
-  const id = newId()
-  const email = `İpek-${id}@troco.example`
-  const proof = { ...VERIFIED, emailVerifiedBy: 'migration' }
-  expect(await readCheck('addresses')).toEqual(['ok', 'addresses_plain'])
-  await db().user.create({ data: { id, email, name: 'İpek', ...proof } })
-  const findings = (await readHealth()).checks.filter(({ name }) => name === 'addresses')
-  expect(findings).toMatchObject([
-    {
-      ...{ level: 'warning', state: 'addresses_folded', figures: { count: 1, names: email } },
-      subjects: [{ kind: 'person', id, name: email }],
-    },
-  ])
-  await db().user.delete({ where: { id } })
 })
 
 test('the tokens with the most requests and the largest tables are named', async () => {

@@ -6,12 +6,10 @@ import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { logFailure } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
-import { findFoldedEmails } from '#lib/services/people/folded-emails.ts'
 import { accountSubjects } from '#lib/views/admin/accounts.ts'
 import { examineAuditLog } from '#lib/views/admin/audit-log.ts'
 import { examineBackups } from '#lib/views/admin/backups.ts'
 import {
-  examineBackfills,
   examineClocks,
   examineDatabase,
   examineDurability,
@@ -84,7 +82,6 @@ export async function readHealth(): Promise<Health> {
   await runCheck('durability', examineDurability)
   await runCheck('clocks', examineClocks)
   await runCheck('migrations', examineMigrations)
-  await runCheck('backfills', examineBackfills)
   await runCheck('roles', examineRole)
   let backupsRead: ReturnType<typeof examineBackups> | undefined
   const backups = () => (backupsRead ??= examineBackups())
@@ -95,7 +92,6 @@ export async function readHealth(): Promise<Health> {
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
   await runCheck('tokens', examineTokens)
-  await runCheck('addresses', examineEmails)
   const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
   return { at: new Date().toISOString(), checks, workers, jobs }
 }
@@ -217,15 +213,4 @@ async function examineStaff(): Promise<Finding> {
   return isStaffFactorRequired()
     ? { level: 'warning', state: 'staff_unguarded', figures }
     : { level: 'ok', state: 'staff_local', figures }
-}
-
-async function examineEmails(): Promise<Finding> {
-  const { count, people } = await findFoldedEmails()
-  if (count === 0) return { level: 'ok', state: 'addresses_plain', figures: {} }
-  return {
-    level: 'warning',
-    state: 'addresses_folded',
-    figures: { count, names: people.map(({ email }) => email).join(', ') },
-    subjects: people.map(({ id, email }) => ({ kind: 'person', id, name: email })),
-  }
 }

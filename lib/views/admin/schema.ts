@@ -137,9 +137,8 @@ export const FINDING_STATES = {
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
     ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
-    ...['addresses_plain', 'ends_agree', 'certificates_valid', 'clocks_agree'],
+    ...['ends_agree', 'certificates_valid', 'clocks_agree'],
     ...['backups_none', 'backup_fresh', 'drill_none', 'drill_passed'],
-    ...['backfills_done', 'backfill_moves'],
   ],
   bad: [
     ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
@@ -151,12 +150,11 @@ export const FINDING_STATES = {
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['addresses_folded', 'audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
+    ...['audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
     ...['backup_missing', 'backup_old', 'backup_failed', 'archive_failing'],
     ...['drill_missing', 'drill_failed'],
-    'backfill_stands',
   ],
 } as const
 

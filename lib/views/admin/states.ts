@@ -9,15 +9,14 @@ export const CHECK_GROUPS = {
     'durability',
     'clocks',
     'migrations',
-    'backfills',
     'roles',
     'backups',
     'drill',
   ],
-  house: ['ledger', 'audit_log', 'address', 'staff', 'tokens', 'addresses'],
+  house: ['ledger', 'audit_log', 'address', 'staff', 'tokens'],
 } as const
 
-export const SUBJECT_KINDS = ['account', 'bank', 'person', 'withdrawal'] as const
+export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal'] as const
 
 /** The account, bank, person or withdrawal that a finding concerns; the health page links to it. */
 export interface Subject {

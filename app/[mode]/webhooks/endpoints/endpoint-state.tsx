@@ -30,12 +30,11 @@ export function EndpointState({ endpoint }: { endpoint: EndpointProgress }) {
 
 export function EndpointTrouble({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')
-  const { disabled_at, disabled_code: code, disabled_reason, failing_since } = endpoint
-  if (disabled_at) {
-    const reason = code && code !== 'other' ? t(`reason.${code}`) : disabled_reason
+  const { disabled_at, disabled_code: code, failing_since } = endpoint
+  if (disabled_at && code) {
     return (
       <>
-        {reason} (<RelativeTime at={disabled_at} />)
+        {t(`reason.${code}`)} (<RelativeTime at={disabled_at} />)
       </>
     )
   }

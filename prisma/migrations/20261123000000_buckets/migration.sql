@@ -1,2 +1,0 @@
--- Changes no table. The record that this migration was applied is the switch-over of
--- docs/decisions/029: ids made before it do not carry the bucket of their account.

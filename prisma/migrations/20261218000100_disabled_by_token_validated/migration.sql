@@ -1,1 +1,0 @@
-ALTER TABLE webhook_endpoints VALIDATE CONSTRAINT webhook_endpoints_disabled_code_known;
