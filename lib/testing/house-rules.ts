@@ -144,14 +144,6 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }
 
-/** Parts of statements that move money, each with the verbs in whose file the finished SQL is. */
-export const PARTS_OF_MOVEMENTS: Record<string, string[]> = {
-  'lib/rooms/charges/disputes/move.ts': ['charges/disputes/open', 'charges/disputes/close'],
-  'lib/rooms/charges/disputes/records.ts': ['charges/disputes/open', 'charges/disputes/close'],
-  'lib/services/house/settle.ts': ['inbox/settle', 'charges/pay-by-receipt', 'inbox/settle-return'],
-  'lib/services/house/receipts.ts': ['charges/suspend', 'withdrawals/suspend-return'],
-}
-
 /** Files with statements about people and others about money (docs/decisions/030). */
 export const FILES_OF_BOTH_SIDES: Record<string, string> = {
   'lib/base/audit/queries.ts': 'adds the names of users and accounts to records',

@@ -15,7 +15,6 @@ import {
   LINES_MAX,
   NEIGHBORS,
   PAGE_PARTS,
-  PARTS_OF_MOVEMENTS,
   REACT_FOLDERS,
   ROUTABLE_ID_PLACES,
   TABLE_OWNERS,
@@ -341,20 +340,6 @@ test('every table of the schema has an owner, and no exception is unused', () =>
     const [path = '', table = ''] = exception.split(' ')
     expect(readFileSync(path, 'utf8'), exception).toContain(table)
   }
-})
-
-test('the finished SQL of every movement of money and event lies beside its verb', () => {
-  const booking = /\b(?:bookMovement|recordEvent)\(/
-  const verbs = readProductSources()
-    .filter(({ path, text }) => /^lib\/(rooms|services)\//.test(path) && booking.test(text))
-    .filter(({ path }) => !path.startsWith('lib/services/booking/'))
-    .map(({ path }) => path)
-  expect(verbs).toEqual(expect.arrayContaining(Object.keys(PARTS_OF_MOVEMENTS)))
-  const snapshots = verbs.flatMap(
-    path =>
-      PARTS_OF_MOVEMENTS[path]?.map(verb => `lib/rooms/${verb}.sql`) ?? path.replace('.ts', '.sql'),
-  )
-  expect(snapshots.filter(path => !existsSync(path))).toEqual([])
 })
 
 test('every table declares its side in the schema, and no file of both sides is listed in vain', () => {

@@ -1,27 +1,19 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Claim, withLease } from '#lib/base/db/claim.ts'
+import { withLease } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { setApprovalRule } from '#lib/rooms/accounts/set-approval.ts'
-import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
-import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
-import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
-import { completeReturn, rejectReturn } from '#lib/rooms/inbox/settle-return.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -30,16 +22,12 @@ import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
-import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
-import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
-import { noteItem } from '#lib/services/house/inbox.ts'
-import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import {
   CHARGE,
@@ -53,7 +41,6 @@ import {
 import { suspendStray } from '#lib/testing/inbox.ts'
 import { signIn } from '#lib/testing/member.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
 
 inOwnDatabase()
@@ -123,29 +110,6 @@ async function makeTokenWithId(): Promise<void> {
   tokenId = (await issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR)).id
 }
 
-let dispute: DisputeReport
-
-/** Pays a charge and spends a part of it. */
-async function makeDisputable(): Promise<void> {
-  await makeWithdrawalDue()
-  const charge = await db().charge.findFirstOrThrow({
-    where: { accountId: merchant.id, status: 'paid' },
-  })
-  await fundLive(merchant, 600)
-  const { endToEndId, connectionId } = charge
-  dispute = {
-    ...{ connectionId, bankId: newId(), endToEndId: endToEndId ?? '' },
-    amount: Number(charge.amount),
-  }
-}
-
-/** Loses a dispute that the balance covers in part: the account owes the rest. */
-async function makeClaim(): Promise<void> {
-  await makeDisputable()
-  await openDispute(dispute)
-  await loseDispute(dispute)
-}
-
 let waiting: { id: string; by: string }
 
 async function makeWaitingWithdrawal(): Promise<void> {
@@ -180,26 +144,11 @@ async function makeEndable(): Promise<void> {
   await db().withdrawal.updateMany({ where, data })
 }
 
-const makeReturn = () => ({ id: newId(), amount: 1, returnedAt: new Date() })
-
 let itemId: string
 
 async function suspendOne(): Promise<void> {
   const stray = await suspendStray(CHARGE.amount)
   itemId = stray.itemId
-}
-
-async function noteRemoval(): Promise<void> {
-  const item = { connectionId, kind: 'removal_unconfirmed', key: newId(), facts: {} } as const
-  await noteItem(db(), item)
-  itemId = (await db().inboxItem.findFirstOrThrow({ where: { key: item.key } })).id
-}
-
-async function makeReturnDue(): Promise<void> {
-  await db().$executeRaw`
-    UPDATE receipt_returns SET due_at = now() + interval '1 hour' WHERE status = 'pending'`
-  await suspendOne()
-  await giveBack(decision())
 }
 
 const decision = () => ({ itemId, reason: 'Agreed', actor: ACTOR })
@@ -214,44 +163,14 @@ const ALL_FILTERS = {
 } as const
 
 const VERBS: Record<string, Calls> = {
-  'accounts/write-off': {
-    'the claim on an account': [
-      makeClaim,
-      () => writeOffClaim(merchant.id, 'live', { reason: 'Agreed' }, ACTOR),
-    ],
-  },
   'accounts/set-approval': {
     'a weaker rule, which waits for another owner': [
       requireApproval,
       () => setApprovalRule(merchant.id, { new_keys: false, above: null }, member),
     ],
   },
-  'inbox/settle': {
-    'money in suspense that the house keeps': [suspendOne, () => keepReceipt(decision())],
-    'money in suspense that is credited to an account': [
-      suspendOne,
-      () => creditAccount(decision(), merchant.id),
-    ],
-    'an item without money': [noteRemoval, () => acknowledgeItem(decision())],
-  },
   'inbox/give-back': {
     'an order to give money in suspense back': [suspendOne, () => giveBack(decision())],
-  },
-  'inbox/settle-return': {
-    'money that the bank gave back': [
-      makeReturnDue,
-      () => withLease('receipt_returns', 1, ([claim]) => completeReturn(claim as Claim, newId())),
-    ],
-    'an order that the bank refused': [
-      makeReturnDue,
-      () => withLease('receipt_returns', 1, ([claim]) => rejectReturn(claim as Claim, REFUSAL)),
-    ],
-  },
-  'charges/pay-by-receipt': {
-    'money in suspense that pays a charge': [
-      suspendOne,
-      async () => payByReceipt(decision(), (await openCharge(merchant)).id),
-    ],
   },
   'withdrawals/approve': {
     'a withdrawal that waits for approval': [
@@ -275,47 +194,6 @@ const VERBS: Record<string, Calls> = {
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
     'a charge at a bank, with an Idempotency-Key': () => openAtBank(bank, newCharge(once())),
-  },
-  'withdrawals/insert-lost': {
-    'a withdrawal that the bank has paid and a restore has lost': [
-      makeWithdrawalDue,
-      () => {
-        const order = { dictKey: 'a@example.com', returnId: null, orderedAt: new Date() }
-        const paid = { ...order, id: newId(), endToEndId: 'E1', amount: 1_000, isDone: true }
-        return insertLost(connectionId, { accountId: merchant.id, id: paid.id }, paid)
-      },
-    ],
-  },
-  'withdrawals/return': {
-    'a return of a withdrawal, which is credited or suspended': () =>
-      returnPayout({ accountId: merchant.id, withdrawalId: newId() }, makeReturn()),
-  },
-  'withdrawals/suspend-return': {
-    'a return of no withdrawal': () =>
-      suspendReturn({ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' }, makeReturn()),
-  },
-  'charges/disputes/open': {
-    'a dispute that the balance covers in part': [
-      makeDisputable,
-      () => openDispute({ ...dispute, bankId: newId() }),
-    ],
-  },
-  'charges/disputes/close': {
-    'an open dispute that was won': [
-      async () => {
-        await makeDisputable()
-        await openDispute(dispute)
-      },
-      () => winDispute(dispute),
-    ],
-  },
-  'charges/suspend': {
-    'a payment that was not credited, and one without a charge': () => {
-      const payment = makeReceipt(1_000)
-      const known = { payment, accountId: merchant.id, chargeId: newId() }
-      const unknown = { payment, connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const }
-      return suspendPayments([known, unknown])
-    },
   },
   'charges/end-opening': {
     'an opening that was not finished': () => {

@@ -1,23 +1,19 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createAuditNote } from '#lib/base/audit/note.ts'
-import type { Claim } from '#lib/base/db/claim.ts'
-import { db, type Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { db } from '#lib/base/db/client.ts'
+import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { claimNotices, storeNotices } from '#lib/services/gateway/notices.ts'
-import { payFees } from '#lib/services/house/fees.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { listDevices } from '#lib/services/people/devices.ts'
 import { countStaff, listFactors } from '#lib/services/people/factors.ts'
 import { endSession, openSession, recordProof } from '#lib/services/people/sessions.ts'
-import { receiveTryPayments } from '#lib/services/tries/receive.ts'
-import { completeTryOrder } from '#lib/services/tries/settle.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { countMissed, enableEndpoint, pauseEndpoint } from '#lib/services/webhooks/enable.ts'
 import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
@@ -33,7 +29,6 @@ import {
 import type { EndpointRequest } from '#lib/services/webhooks/schema.ts'
 import { rotateSecret, showSecret } from '#lib/services/webhooks/secrets.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection } from '#lib/testing/connection.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import {
   inOwnDatabase,
@@ -82,59 +77,7 @@ async function claimDelivery(): Promise<void> {
   ;[due = expect.unreachable()] = (await claimDueDeliveries(1)).claimed
 }
 
-const BANK_ORDER = {
-  accountId: HOUSE_ACCOUNT_ID,
-  mode: 'test',
-  status: 'paid',
-  attempts: 1,
-} as const
-let claim: Claim
-
-/** A try that a worker has claimed. */
-async function makeTry(changes: Partial<Prisma.BankTryUncheckedCreateInput> = {}): Promise<void> {
-  const connectionId = await addConnection(new StubBank())
-  claim = { ...BANK_ORDER, id: newId(), lease: newId(), connectionId }
-  await db().bankTry.create({
-    data: {
-      ...{
-        accountId: HOUSE_ACCOUNT_ID,
-        id: claim.id,
-        mode: 'test',
-        connectionId,
-        status: 'opening',
-      },
-      ...{ amount: 1, payoutAmount: 1, refundId: newId(), payoutId: newId() },
-      ...{ dueAt: new Date(), lease: claim.lease, ...changes },
-    },
-  })
-}
-
-const paid = () => ({
-  ...{ status: 'paid', endToEndId: newId(), paidAt: new Date(), receivedAt: new Date() },
-  ...{ refundStatus: 'pending', pixKey: 'a@b.co', pixKeyType: 'email', payoutStatus: 'pending' },
-})
-
 const VERBS: Record<string, Calls> = {
-  'tries/receive': {
-    'the payment of a try': [
-      makeTry,
-      () => {
-        const payment = { endToEndId: newId(), amount: 1, paidAt: new Date() }
-        const txid = removeHyphens(claim.id)
-        return receiveTryPayments([claim.connectionId], [{ ...payment, txid }])
-      },
-    ],
-  },
-  'tries/settle': {
-    'a cent that was given back': [
-      () => makeTry(paid()),
-      () => completeTryOrder(claim, 'refund', newId()),
-    ],
-    'a cent that was paid out': [
-      () => makeTry(paid()),
-      () => completeTryOrder(claim, 'payout', newId()),
-    ],
-  },
   'gateway/journal': {
     'a call to a bank': () => {
       const scope = { accountId: merchant.id, mode: 'test' } as const
@@ -166,16 +109,6 @@ const VERBS: Record<string, Calls> = {
   },
   'ledger/verify': {
     'the ledger of an account': () => verifyLedger(db(), merchant.id),
-  },
-  'house/fees': {
-    'a fee of a bank': () =>
-      payFees([
-        {
-          ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' },
-          ...{ bankId: newId(), amount: 1, at: new Date() },
-          isReturn: false,
-        },
-      ]),
   },
   'people/sessions': {
     'a new session': () => openSession(userId, { ip: null, userAgent: null }),

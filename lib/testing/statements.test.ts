@@ -100,8 +100,11 @@ const VERB_CALLS: Record<string, Calls> = {
   },
 }
 
+/** Those whose SQL is printed: how money comes in, is held for a withdrawal, and for a refund. */
+const PRINTED = ['charges/insert', 'charges/settle', 'withdrawals/insert', 'charges/refunds/create']
+
 test.each(Object.keys(VERB_CALLS))(
-  'lib/rooms/%s.sql is the SQL that the verb sends, one statement about money per call',
+  'each call of %s sends one statement about money; lib/rooms shows the SQL of some',
   async verb => {
     const recorded = await recordCalls(VERB_CALLS[verb] ?? {})
     for (const [title, sent] of recorded) {
@@ -111,7 +114,8 @@ test.each(Object.keys(VERB_CALLS))(
         title,
       ).toEqual(['money'])
     }
-    await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
+    if (PRINTED.includes(verb))
+      await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
   },
 )
 
