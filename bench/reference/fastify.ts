@@ -19,8 +19,10 @@ import * as statements from './statements.ts'
 const INT8_OID = 20
 types.setTypeParser(INT8_OID, Number)
 
-const { DATABASE_URL, DATABASE_POOL_MAX, PORT } = env()
-const pool = new Pool({ connectionString: DATABASE_URL, max: DATABASE_POOL_MAX })
+const { DATABASE_URL, DATABASE_OWNER_URL, DATABASE_POOL_MAX, PORT } = env()
+// Its statements write the books themselves, which only the owner may.
+const connectionString = DATABASE_OWNER_URL ?? DATABASE_URL
+const pool = new Pool({ connectionString, max: DATABASE_POOL_MAX })
 const tokenKey = deriveKey('api-tokens')
 
 const app = Fastify({

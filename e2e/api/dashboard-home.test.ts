@@ -8,6 +8,7 @@ import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   type Api,
   expectBalancedLedger,
@@ -193,13 +194,15 @@ async function createDelivery(status: string, attempts: number, durationMs = 40)
   const scope = { accountId: merchant.id, mode: 'test' }
   const sequence = await db().event.count({ where: scope })
   const event = { ...scope, id: eventId, sequence: sequence + 1, subjectId: newId() }
-  await db().event.create({ data: { ...event, type: 'transaction.paid', resource: {} } })
   const { subjectId } = event
   const delivery = { ...scope, id, eventId, subjectId, sequence: event.sequence, status, attempts }
   const deliveredAt = status === 'delivered' ? new Date() : null
   const dueAt = status === 'pending' ? new Date(Date.now() + 3_600_000) : null
   const target = { url: 'https://shop.example/hook', host: 'shop.example', deliveredAt, dueAt }
-  await db().delivery.create({ data: { ...delivery, ...target } })
+  await withOwner(async owner => {
+    await owner.event.create({ data: { ...event, type: 'transaction.paid', resource: {} } })
+    await owner.delivery.create({ data: { ...delivery, ...target } })
+  })
   if (attempts === 0) return
   const attempt = { accountId: merchant.id, deliveryId: id, number: attempts, requestHeaders: {} }
   const problem = status === 'delivered' ? null : 'the receiver answered 500'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 import { call } from '#lib/testing/call.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   type Api,
   CHARGE,
@@ -167,14 +167,14 @@ describe('GET /events', () => {
   test('returns 100 events by default and at most', async () => {
     await createEvents(1)
     // Copies the event, because creating 119 events through the API would take long.
-    await db().$executeRaw`
+    await withOwner(
+      owner => owner.$executeRaw`
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
       SELECT account_id, gen_random_uuid(), mode, nth + 1, type, subject_id, resource
-      FROM events, generate_series(1, 119) AS nth WHERE account_id = ${merchant.id}::uuid`
-    await db().eventSequence.updateMany({
-      where: { accountId: merchant.id, mode: 'test' },
-      data: { last: 120 },
-    })
+      FROM events, generate_series(1, 119) AS nth WHERE account_id = ${merchant.id}::uuid`,
+    )
+    const where = { accountId: merchant.id, mode: 'test' }
+    await withOwner(owner => owner.eventSequence.updateMany({ where, data: { last: 120 } }))
     expect(sequencesOf(await listEvents())).toHaveLength(100)
     expect(sequencesOf(await listEvents('?limit=100'))).toHaveLength(100)
     expect(sequencesOf(await listEvents('?after=100'))).toHaveLength(20)

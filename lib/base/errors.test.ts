@@ -9,6 +9,7 @@ import {
 } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import { CANARY, CHARGE, makeMerchant } from '#lib/testing/fixtures.ts'
 
 function catchError(work: Promise<unknown>): Promise<unknown> {
@@ -73,12 +74,16 @@ describe('the information read from a database error', () => {
     const merchant = await makeMerchant()
     await createCharge(merchant, 'test', payer, null)
     const bySql = await catchError(
-      db().$executeRaw`INSERT INTO event_sequences (account_id, mode)
+      withOwner(
+        owner => owner.$executeRaw`INSERT INTO event_sequences (account_id, mode)
         VALUES (${merchant.id}::uuid, 'test')`,
+      ),
     )
     expect(parseDatabaseError(bySql).code).toBe('23505')
     const byPrisma = await catchError(
-      db().eventSequence.create({ data: { accountId: merchant.id, mode: 'test' } }),
+      withOwner(owner =>
+        owner.eventSequence.create({ data: { accountId: merchant.id, mode: 'test' } }),
+      ),
     )
     expect(parseDatabaseError(byPrisma).code).toMatch(/^(23505|P2002)$/)
     for (const error of [bySql, byPrisma]) {

@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { connect, type Database } from '#lib/base/db/client.ts'
 import { prepareDatabase } from '#lib/base/db/roles.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
@@ -48,6 +49,12 @@ export function applicationUrlOf(url: string): string {
 /** Returns the superuser's URL of a database of the run, for rows that no role may write. */
 export function superuserUrlOf(url = env().DATABASE_URL ?? ''): string {
   return withDatabaseName(process.env.TEST_SUPERUSER_URL ?? '', new URL(url).pathname.slice(1))
+}
+
+/** Works as the owner of the current database, on rows that the application may only read. */
+export async function withOwner<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  const database = connect({ url: ownerUrlOf(), poolMax: 1 })
+  return work(database).finally(() => database.$disconnect())
 }
 
 /** Runs a statement as the owner of the current database, which the application may not run. */

@@ -1,6 +1,9 @@
 import { Client } from 'pg'
+import { expect } from 'vitest'
+import { disconnect } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 
 interface Seed {
   accountId: string
@@ -35,12 +38,15 @@ export async function seedDueDeliveries({
        FROM generate_series(1, $2::integer) n JOIN recorded r ON r.id = md5('${salt}' || n)::uuid`,
       [accountId, count],
     )
-  })
+  }, ownerUrlOf())
 }
 
 /** Without the statement limit of requests, which a busy machine exceeds. */
-export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: env().DATABASE_URL })
+export async function withClient<T>(
+  work: (client: Client) => Promise<T>,
+  url = env().DATABASE_URL,
+): Promise<T> {
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     await client.query('SET statement_timeout = 0')
@@ -61,4 +67,24 @@ export async function measureClaim(
   const { Plan: plan } = rows[0]['QUERY PLAN'][0]
   const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
   return { buffers, rows: plan['Actual Rows'] }
+}
+
+/** Disconnects and returns the deadlocks of the database, which PostgreSQL counts when sessions end. Retries hide them. */
+export async function countDeadlocks(): Promise<number> {
+  await disconnect()
+  return withClient(async client => {
+    await expect
+      .poll(async () => {
+        const { rows } = await client.query(
+          `SELECT count(*)::int AS others FROM pg_stat_activity
+           WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+        )
+        return rows[0].others
+      })
+      .toBe(0)
+    const { rows } = await client.query(
+      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+    )
+    return rows[0].deadlocks
+  })
 }

@@ -20,7 +20,7 @@ export class Faults {
         GRANT SELECT ON test_faults TO PUBLIC;
         CREATE FUNCTION fail_if_faulty() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-          IF EXISTS (SELECT FROM test_faults WHERE name = TG_TABLE_NAME) THEN RAISE '${FAULT}'; END IF;
+          IF EXISTS (SELECT FROM public.test_faults WHERE name = TG_TABLE_NAME) THEN RAISE '${FAULT}'; END IF;
           RETURN NULL;
         END $$;
         ${tables.map(table => `CREATE TRIGGER faulty BEFORE INSERT OR UPDATE OR DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION fail_if_faulty();`).join('\n')}`)

@@ -133,7 +133,6 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts challenges': 'pruning by age',
   'lib/edge/jobs/prune.ts deliveries': 'pruning by age',
   'lib/edge/jobs/prune.ts delivery_attempts': 'pruning by age',
-  'lib/edge/jobs/prune.ts event_sequences': 'keeps that a pruned delivery had succeeded',
   'lib/edge/jobs/prune.ts events': 'pruning by age',
   'lib/edge/jobs/prune.ts gateway_calls': 'pruning by age',
   'lib/edge/jobs/prune.ts idempotency_keys': 'pruning by age',

@@ -342,6 +342,11 @@ test('every table of the schema has an owner, and no exception is unused', () =>
   }
 })
 
+test('only one file calls the function that books money', () => {
+  const callers = readProductSources().filter(({ text }) => text.includes('troco_book('))
+  expect(callers.map(({ path }) => path)).toEqual(['lib/services/booking/book.ts'])
+})
+
 test('every table declares its side in the schema, and no file of both sides is listed in vain', () => {
   const undeclared = [...readSides()].filter(([, side]) => side === undefined)
   expect(undeclared).toEqual([])

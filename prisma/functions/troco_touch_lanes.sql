@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- Trigger of deliveries, after each INSERT and UPDATE: makes lanes and accounts due that got work or a
 -- free place. Rows that are due already are only locked, FOR KEY SHARE: a claim postpones or deletes a
 -- row only under FOR UPDATE, so it waits for this commit or this statement sees its result. Rows are
@@ -46,24 +46,24 @@ BEGIN
     FROM (
       SELECT t.*, l.* FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
       CROSS JOIN LATERAL (
-        SELECT l.due_at AS next_at, l.is_full FROM delivery_lanes l
+        SELECT l.due_at AS next_at, l.is_full FROM public.delivery_lanes l
         WHERE l.account_id = t.account_id AND l.host >= t.host AND l.host <= t.host
         ORDER BY l.host FOR KEY SHARE) l
       ORDER BY t.account_id, t.host) t
     CROSS JOIN LATERAL (
-      SELECT a.due_at AS next_at, a.is_full FROM delivery_accounts a
+      SELECT a.due_at AS next_at, a.is_full FROM public.delivery_accounts a
       WHERE a.account_id >= t.account_id AND a.account_id <= t.account_id
       ORDER BY a.account_id FOR KEY SHARE) a) k
   WHERE (k.due_at IS NULL OR k.next_at <= greatest(k.due_at, clock_timestamp()))
     AND NOT (k.frees AND k.is_full);
   IF ready = cardinality(accounts) THEN RETURN NULL; END IF;
 
-  INSERT INTO delivery_lanes AS l (account_id, host, due_at)
+  INSERT INTO public.delivery_lanes AS l (account_id, host, due_at)
   SELECT t.account_id, t.host, CASE WHEN t.frees AND p.is_full THEN clock_timestamp()
     ELSE greatest(t.due_at, clock_timestamp()) END
   FROM unnest(accounts, hosts, dues, frees) AS t (account_id, host, due_at, frees)
   LEFT JOIN LATERAL (
-    SELECT p.is_full FROM delivery_lanes p
+    SELECT p.is_full FROM public.delivery_lanes p
     WHERE p.account_id = t.account_id AND p.host >= t.host AND p.host <= t.host
     ORDER BY p.host) p ON true
   WHERE t.due_at IS NOT NULL OR t.frees AND p.is_full
@@ -72,10 +72,10 @@ BEGIN
   WHERE l.due_at > EXCLUDED.due_at;
 
   SELECT array_agg(k.account_id) INTO ready_accounts FROM (
-    SELECT a.account_id, a.due_at FROM delivery_accounts a
+    SELECT a.account_id, a.due_at FROM public.delivery_accounts a
     WHERE a.account_id = ANY (accounts) ORDER BY a.account_id FOR KEY SHARE) k
   WHERE k.due_at <= clock_timestamp();
-  INSERT INTO delivery_accounts AS a (account_id, due_at)
+  INSERT INTO public.delivery_accounts AS a (account_id, due_at)
   SELECT t.account_id, min(CASE WHEN t.frees THEN clock_timestamp()
     ELSE greatest(t.due_at, clock_timestamp()) END)
   FROM unnest(accounts, dues, frees) AS t (account_id, due_at, frees)

@@ -79,6 +79,28 @@ describe.each(pickInTurn(APPEND_ONLY))('the application', table => {
   })
 })
 
+/** Written by prisma/functions/troco_book.sql and few other functions of the owner alone. */
+const WRITTEN_BY_FUNCTIONS = [
+  ...['ledger_accounts', 'ledger_transfers', 'ledger_entries', 'event_sequences', 'events'].flatMap(
+    table => ['INSERT', 'UPDATE', 'DELETE'].map(right => [right, table] as const),
+  ),
+  ['INSERT', 'deliveries'] as const,
+]
+
+test.each(WRITTEN_BY_FUNCTIONS)('the application has no %s on %s', async (right, table) => {
+  const statements = {
+    INSERT: `INSERT INTO ${table} DEFAULT VALUES`,
+    UPDATE: `UPDATE ${table} SET account_id = account_id`,
+    DELETE: `DELETE FROM ${table}`,
+  }
+  expect(await attempt(statements[right as keyof typeof statements])).toBe(DENIED)
+  const { rows } = await client.query(
+    'SELECT has_table_privilege($1, $2) OR ($2 <> $3 AND has_any_column_privilege($1, $2)) AS has',
+    [table, right, 'DELETE'],
+  )
+  expect(rows).toEqual([{ has: false }])
+})
+
 describe('the application may not', () => {
   test.each([
     ['switch off triggers', 'SET session_replication_role = replica'],

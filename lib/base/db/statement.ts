@@ -9,29 +9,6 @@ export interface Source<Column extends string> {
   columns: Record<Column, Prisma.Sql>
 }
 
-interface Statement<Column extends string> {
-  /** CTEs that write or lock the rows that `source` selects from. */
-  ctes: Ctes
-  source: Source<Column>
-  /** CTEs that read from `source`, joined by commas. */
-  parts: (Prisma.Sql | null)[]
-  /** One JSON value per row that `source` selects from. */
-  returning: Prisma.Sql
-}
-
-/** Builds one statement from named parts. Its only column is `json`, as queryRows expects. */
-export function buildStatement<Column extends string>({
-  ctes,
-  source,
-  parts,
-  returning,
-}: Statement<Column>): Prisma.Sql {
-  const all = [joinCtes({ ...ctes, source: selectSource(source) }), ...parts]
-  const present = all.filter(part => part !== null)
-  return Prisma.sql`WITH ${Prisma.join(present, ', ')}
-    SELECT ${returning}::text AS json FROM ${source.from}`
-}
-
 export function joinCtes(ctes: Ctes): Prisma.Sql {
   const present = Object.entries(ctes).flatMap(([name, body]) =>
     body ? [Prisma.sql`${Prisma.raw(name)} AS (${body})`] : [],
@@ -47,7 +24,7 @@ export function columnsOf<Column extends string>(
   return Object.fromEntries(columns)
 }
 
-function selectSource({ from, columns }: Source<string>): Prisma.Sql {
+export function selectSource({ from, columns }: Source<string>): Prisma.Sql {
   const selected = Object.entries(columns).map(([name, value]) =>
     isColumn(value, name) ? value : Prisma.sql`${value} AS ${Prisma.raw(name)}`,
   )
@@ -56,4 +33,12 @@ function selectSource({ from, columns }: Source<string>): Prisma.Sql {
 
 function isColumn({ strings, values }: Prisma.Sql, name: string): boolean {
   return values.length === 0 && /^\w+\.(\w+)$/.exec(strings.join(''))?.[1] === name
+}
+
+/**
+ * Returns an array parameter whose length the planner does not see. Else a plan for one row looks cheaper than
+ * the plan for any number of rows, and PostgreSQL plans the statement anew for each call.
+ */
+export function arrayOf(type: string, values: unknown[]): Prisma.Sql {
+  return Prisma.sql`(SELECT ${values}::${Prisma.raw(type)}[])`
 }

@@ -100,21 +100,16 @@ export function pruneEvents(): Promise<number> {
       JOIN unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
         ON o.account_id = d.account_id AND o.id = d.event_id
       WHERE a.account_id = d.account_id AND a.delivery_id = d.id`
-    // A merchant's first step that is done stays done. Locks in the order in which events are written.
+    // A merchant's first step that is done stays done: prisma/functions/troco_note_delivered.sql.
     await tx.$executeRaw`
       WITH pruned AS (
         DELETE FROM deliveries d
         USING unnest(${accounts}::uuid[], ${ids}::uuid[]) AS o (account_id, id)
         WHERE o.account_id = d.account_id AND o.id = d.event_id
         RETURNING d.account_id, d.mode, d.status
-      ), first AS (
-        SELECT q.account_id, q.mode FROM event_sequences q
-        WHERE q.first_delivered_at IS NULL AND (q.account_id, q.mode) IN (
-          SELECT account_id, mode FROM pruned WHERE status = 'delivered')
-        ORDER BY q.account_id, q.mode FOR UPDATE
       )
-      UPDATE event_sequences s SET first_delivered_at = now() FROM first
-      WHERE s.account_id = first.account_id AND s.mode = first.mode`
+      SELECT troco_note_delivered(array_agg(account_id), array_agg(mode))
+      FROM pruned WHERE status = 'delivered'`
     // prisma/functions/troco_prune_events.sql, which refuses events younger than RECORD_RETENTION.
     const [row] = await tx.$queryRaw<{ pruned: number }[]>`
       SELECT troco_prune_events(${accounts}::uuid[], ${ids}::uuid[]) AS pruned`

@@ -6,7 +6,7 @@ import { properName } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import { addMember } from '#lib/rooms/accounts/admit.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { openLedger } from '#lib/services/ledger/accounts.ts'
+import { openBooks } from '#lib/services/ledger/accounts.ts'
 import { findOrRegister } from '#lib/services/people/register.ts'
 import { openWebhooks } from '#lib/services/webhooks/secrets.ts'
 
@@ -45,7 +45,7 @@ export async function addAccount(
   })
   const owner = { accountId: account.id, userId: ownerId, role: 'owner', vouchers: null }
   const isOwnerPending = !(await addMember(tx, owner))
-  await openLedger(tx, account.id)
+  await openBooks(tx, account.id)
   await openWebhooks(tx, account.id)
   const after = { name, owner: ownerId, status }
   await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })

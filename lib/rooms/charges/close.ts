@@ -3,6 +3,7 @@
 import { type MemberAction, recordAction } from '#lib/base/audit/record.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
+import { arrayOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
@@ -80,16 +81,18 @@ function close<Row>(
   const { dueAt = Prisma.sql`NULL`, further = Prisma.empty, locking = Prisma.empty } = options
   const { cancellation } = options
   const cancelled = cancellation ? Prisma.sql`, cancelled_at = now()` : Prisma.empty
+  const accounts = closings.map(({ accountId }) => accountId)
+  const charges = closings.map(({ chargeId }) => chargeId)
   const leases = closings.map(({ lease }) => lease ?? null)
-  const events = closings.map(({ accountId }) => newRoutableId(accountId))
+  const areTimed = closings.map(({ ifTimeUp }) => ifTimeUp ?? false)
+  const events = accounts.map(accountId => newRoutableId(accountId))
   const closableCondition = Prisma.sql`c.status = 'pending'
     AND (p.lease IS NULL OR c.lease = p.lease) AND (NOT p.if_time_up OR c.expires_at <= now()) ${further}`
   const statement = recordEvent({
     ctes: {
       closings: Prisma.sql`
-        SELECT * FROM unnest(${closings.map(({ accountId }) => accountId)}::uuid[],
-            ${closings.map(({ chargeId }) => chargeId)}::uuid[], ${leases}::uuid[],
-            ${closings.map(({ ifTimeUp }) => ifTimeUp ?? false)}::boolean[], ${events}::uuid[])
+        SELECT * FROM unnest(${arrayOf('uuid', accounts)}, ${arrayOf('uuid', charges)},
+            ${arrayOf('uuid', leases)}, ${arrayOf('boolean', areTimed)}, ${arrayOf('uuid', events)})
           AS p (account_id, id, lease, if_time_up, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c JOIN closings p USING (account_id, id)

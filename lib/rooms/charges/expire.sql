@@ -6,8 +6,9 @@ ORDER BY account_id, id;
 
 WITH closings AS (
   SELECT *
-  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::boolean[], $5::uuid[]) AS p (account_id, id,
-      lease, if_time_up, event_id)
+  FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]),
+      (SELECT $4::boolean[]), (SELECT $5::uuid[])) AS p (account_id, id, lease, if_time_up,
+      event_id)
 ), locked AS (
   SELECT c.account_id, c.id
   FROM charges c
@@ -45,46 +46,12 @@ WITH closings AS (
       WHEN c.payer_name IS NOT NULL THEN json_build_object('name', c.payer_name, 'document',
       c.payer_doc, 'bank', c.payer_bank) END AS payer) r) AS resource
   FROM closed c
-), event_totals AS (
-  SELECT account_id, mode, count(*) AS events
-  FROM source
-  GROUP BY account_id, mode
-), event_locked AS (
-  SELECT s.account_id, s.mode, t.events
-  FROM event_sequences s
-  JOIN event_totals t USING (account_id, mode)
-  ORDER BY s.account_id, s.mode
-  FOR UPDATE OF s
-), event_numbered AS (
-  UPDATE event_sequences s
-  SET last = s.last + k.events
-  FROM event_locked k
-  WHERE s.account_id = k.account_id AND s.mode = k.mode
-  RETURNING s.account_id, s.mode, s.last - k.events AS last_before
-), event_rows AS (
-  SELECT f.account_id, f.mode, f.event_id, f.subject_id, f.webhook_url, f.webhook_host, f.resource,
-      f.trace, q.last_before + row_number() OVER (PARTITION BY f.account_id,
-      f.mode ORDER BY f.subject_id) AS sequence
-  FROM source f
-  JOIN event_numbered q USING (account_id, mode)
-), event_recorded AS (
-  INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource, trace, created_at)
-  SELECT account_id, event_id, mode, sequence, $8, subject_id, resource, trace, clock_timestamp()
-  FROM event_rows
-), delivery_enqueued AS (
-  INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
-      host, status, due_at)
-  SELECT account_id, event_id, mode, event_id, subject_id, sequence, NULL::uuid, webhook_url,
-      COALESCE(webhook_host, troco_host_of(webhook_url)), 'pending', now()
-  FROM event_rows
-  WHERE webhook_url IS NOT NULL
-  UNION ALL
-  SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, COALESCE(p.host, troco_host_of(p.url)), 'pending', CASE
-      WHEN p.disabled_at IS NULL THEN now() END
-  FROM event_rows r
-  JOIN webhook_endpoints p USING (account_id, mode)
-  WHERE p.deleted_at IS NULL AND $9 = ANY (p.event_types)
+), booked AS (
+  SELECT troco_book(NULL, NULL, NULL, 'transaction.expired',
+      array_agg(ROW(s.account_id, s.mode, NULL, NULL, NULL, NULL, s.event_id, s.subject_id,
+      s.resource, s.trace, s.webhook_url, s.webhook_host)::troco_booking))
+  FROM source s
 )
 SELECT json_build_object('id', c.id)::text AS json
-FROM closed c;
+FROM closed c
+CROSS JOIN booked;

@@ -14,7 +14,7 @@ import {
   resolveItem,
   type SuspendedReceipt,
 } from '#lib/services/house/settle.ts'
-import { lockAvailable } from '#lib/services/ledger/owed.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
 
 /**
  * Pays a charge with money that is in suspense, as if it had been received with the charge's txid: status,
@@ -26,7 +26,7 @@ export async function payByReceipt(decision: Decision, chargeId: string): Promis
     const receipt = await lockReceipt(tx, decision.itemId, 'match')
     const { accountId } = await lockPayable(tx, chargeId, receipt)
     const { id, mode, amount } = receipt
-    await lockAvailable(tx, accountId, mode)
+    await lockBooks(tx, accountId, mode)
     const [paid] = await settleByReceipt(tx, {
       ...{ ...receipt, accountId, chargeId },
       trace: currentCause(),

@@ -7,11 +7,11 @@ import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { bookSql } from '#lib/services/booking/book.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
@@ -284,10 +284,10 @@ describe('a payment is booked once', () => {
         })
         suspended = suspendPayments([{ accountId: merchant.id, chargeId: id, payment }])
         await untilLocked(1)
-        const move = transferCtes('charge_paid', 'source')
+        const move = bookSql('charge_paid')
         const source = Prisma.sql`SELECT account_id, mode, id, amount, connection_id, paid_at AS booked_at
           FROM charges WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
-        await tx.$queryRaw`WITH source AS (${source}), ${move} SELECT 1`
+        await tx.$queryRaw`WITH source AS (${source}), booked AS (${move}) SELECT FROM booked`
       },
       { timeout: 60_000 },
     )

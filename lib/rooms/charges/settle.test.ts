@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, disconnect, pool } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
@@ -362,4 +362,21 @@ test('a payment reported with a stale lease is not credited; the others of its b
   expect(rows.map(row => row.id)).toEqual([held.id])
   expect((await readBalances(merchant.id, 'test')).available).toBe(1_000)
   await expectBalancedLedger(merchant.id)
+})
+
+test('the statement that settles or closes charges is planned once per session, for batches of any length', async () => {
+  const merchant = await makeMerchant()
+  const charges = await Promise.all(Array.from({ length: 20 }, () => openCharge(merchant, 1_000)))
+  await disconnect()
+  for (const { id } of charges.slice(0, 8)) await settleCharges([paymentOf(merchant, id)])
+  for (const { id } of charges.slice(8, 16)) await closeCharge(merchant.id, id, 'expired')
+  await settleCharges(charges.slice(16).map(({ id }) => paymentOf(merchant, id)))
+  const { rows } = await pool().query(
+    `SELECT split_part(split_part(statement, ' ', 2), ' ', 1) AS name, generic_plans > 0 AS "isPlannedOnce"
+     FROM pg_prepared_statements WHERE statement ~ '^WITH (payments|closings)' ORDER BY name`,
+  )
+  expect(rows).toEqual([
+    { name: 'closings', isPlannedOnce: true },
+    { name: 'payments', isPlannedOnce: true },
+  ])
 })

@@ -1,15 +1,14 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { columnsOf } from '#lib/base/db/statement.ts'
+import { arrayOf, columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
-import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
+import { eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
-import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
 export interface Payment extends Omit<Receipt, 'txid'> {
   accountId: string
@@ -29,9 +28,8 @@ export interface Payment extends Omit<Receipt, 'txid'> {
  */
 export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
   const distinct = new Map(payments.toReversed().map(payment => [payment.chargeId, payment]))
-  const run = (isRepaying: boolean) =>
-    queryRows<ChargeRow>(settleSql([...distinct.values()], isRepaying))
-  const rows = await retryOnConflict(() => repayIfOwed(run))
+  const statement = settleSql([...distinct.values()])
+  const rows = await retryOnConflict(() => queryRows<ChargeRow>(statement))
   if (rows.length > 0) wake('deliveries')
   return rows
 }
@@ -42,27 +40,24 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
  */
 export function settleByReceipt(tx: Tx, payment: Payment): Promise<ChargeRow[]> {
   const claimed = Prisma.sql`SELECT account_id, id FROM locked`
-  return queryRows<ChargeRow>(settleSql([payment], true, claimed), tx)
+  return queryRows<ChargeRow>(settleSql([payment], claimed), tx)
 }
 
-function settleSql(
-  payments: Payment[],
-  isRepaying: boolean,
-  claimed = claimPaymentsSql('locked'),
-): Prisma.Sql {
-  const list = <Value>(pick: (payment: Payment) => Value) => payments.map(pick)
+function settleSql(payments: Payment[], claimed = claimPaymentsSql('locked')): Prisma.Sql {
+  const list = (type: string, pick: (payment: Payment) => unknown) =>
+    arrayOf(type, payments.map(pick))
   const payableCondition = Prisma.sql`c.status IN ('pending', 'expired', 'failed')
     AND c.amount = p.amount AND (p.lease IS NULL OR c.lease = p.lease)`
   return bookMovement({
     ctes: {
       payments: Prisma.sql`
-        SELECT * FROM unnest(${list(payment => payment.accountId)}::uuid[],
-            ${list(payment => payment.chargeId)}::uuid[], ${list(payment => payment.endToEndId)}::text[],
-            ${list(payment => payment.amount)}::bigint[], ${list(payment => payment.paidAt)}::timestamptz[],
-            ${list(({ bookedAt }) => bookedAt ?? null)}::timestamptz[],
-            ${list(({ lease }) => lease ?? null)}::uuid[], ${list(({ trace }) => trace ?? null)}::text[],
-            ${list(({ payer }) => (payer ? JSON.stringify(payer) : null))}::text[]::json[],
-            ${list(({ accountId }) => newRoutableId(accountId))}::uuid[])
+        SELECT * FROM unnest(${list('uuid', payment => payment.accountId)},
+            ${list('uuid', payment => payment.chargeId)}, ${list('text', payment => payment.endToEndId)},
+            ${list('bigint', payment => payment.amount)}, ${list('timestamptz', payment => payment.paidAt)},
+            ${list('timestamptz', ({ bookedAt }) => bookedAt ?? null)},
+            ${list('uuid', ({ lease }) => lease ?? null)}, ${list('text', ({ trace }) => trace ?? null)},
+            ${list('json', ({ payer }) => (payer ? JSON.stringify(payer) : null))},
+            ${list('uuid', ({ accountId }) => newRoutableId(accountId))})
           AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, trace, payer, event_id)`,
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
@@ -86,8 +81,6 @@ function settleSql(
       },
     },
     movement: 'charge_paid',
-    isRepaying,
     event: 'transaction.paid',
-    returning: chargeAsJson,
   })
 }

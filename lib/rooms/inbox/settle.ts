@@ -8,7 +8,7 @@ import {
   releaseReceipt,
   resolveItem,
 } from '#lib/services/house/settle.ts'
-import { lockAvailable } from '#lib/services/ledger/owed.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
 
 /** Resolves an item that moves no money of the house. */
 export function acknowledgeItem(decision: Decision): Promise<void> {
@@ -34,7 +34,7 @@ export function creditAccount(decision: Decision, accountId: string): Promise<vo
     const account = await tx.account.findUnique({ where: { id: accountId } })
     if (!account) throw invalidInput('account_id', 'must be the id of an account')
     const { id, mode, amount } = receipt
-    await lockAvailable(tx, accountId, mode)
+    await lockBooks(tx, accountId, mode)
     await creditReceipt(tx, accountId, receipt)
     await releaseReceipt(tx, id, 'credit', { accountId })
     await resolveItem(tx, decision, 'credit', { accountId, mode, amount })

@@ -39,9 +39,6 @@ SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
 FROM released w;
 
-SELECT
-FROM ledger_accounts
-WHERE account_id = $1::uuid AND mode = $2 AND ledger = 'available'
-FOR UPDATE;
+SELECT pg_advisory_xact_lock(troco_books_key($1::uuid, $2));
 
 -- by the ORM: SELECT FROM ledger_accounts

@@ -6,7 +6,7 @@ import type { KnownWithdrawal } from '#lib/rooms/withdrawals/find-lost.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { isOverdraft } from '#lib/services/ledger/transfer.ts'
+import { isOverdraft } from '#lib/services/ledger/accounts.ts'
 
 /** Writes the withdrawal again and holds its amount. Returns false if the balance does not cover it. */
 export async function insertLost(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db, type Tx } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
@@ -16,8 +16,9 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { lockAvailable, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
+import { lockBooks, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
   expectBalancedLedger,
@@ -205,27 +206,29 @@ test('the database refuses more back than was sent, and anything of a withdrawal
   }
 })
 
-/** Runs `work` while another transaction holds the lock of the available balance. */
-const whileLocked = (work: (tx: Tx) => Promise<void>) =>
+/** Runs `work` while another transaction holds the lock of the books. */
+const whileLocked = (work: () => Promise<void>) =>
   db().$transaction(
     async tx => {
-      await lockAvailable(tx, merchant.id, 'test')
-      await work(tx)
+      await lockBooks(tx, merchant.id, 'test')
+      await work()
     },
     { timeout: 60_000 },
   )
 
-test('an approval with returns waits for the available balance before it locks another', async () => {
+test('an approval with returns waits for the books before it locks a ledger', async () => {
   const { withdrawalId } = await withdraw()
   const before = await available()
   const end = { endToEndId: newEndToEndId(), returns: [makeReturn(300)] }
   let settled: Promise<unknown> = Promise.resolve()
-  await whileLocked(async tx => {
+  await whileLocked(async () => {
     settled = settleAsReported(merchant.id, withdrawalId, { state: 'done', ...end })
     await untilLocked(1)
-    await tx.$queryRaw`
-      SELECT FROM ledger_accounts WHERE account_id = ${merchant.id}::uuid AND mode = 'test'
-      FOR UPDATE NOWAIT`
+    await withOwner(
+      owner => owner.$queryRaw`
+        SELECT FROM ledger_accounts WHERE account_id = ${merchant.id}::uuid AND mode = 'test'
+        FOR UPDATE NOWAIT`,
+    )
   })
   await settled
   expect(await available()).toBe(before + 300)

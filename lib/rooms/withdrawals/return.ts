@@ -5,7 +5,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
-import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
+import { withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
@@ -70,8 +70,6 @@ function creditSql(
       },
     },
     movement: 'payout_returned',
-    isRepaying: true,
     event: 'withdrawal.returned',
-    returning: withdrawalAsJson,
   })
 }

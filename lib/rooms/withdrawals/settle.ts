@@ -7,7 +7,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
 import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
-import { withdrawalAsJson, withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
+import { withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import { logOtherPayment, paymentAssignments } from '#lib/rooms/withdrawals/record-taken.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
@@ -17,7 +17,6 @@ import {
   type Rejection,
   rejectionAssignments,
 } from '#lib/services/gateway/rejection.ts'
-import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
 interface Settlement {
   accountId: string
@@ -57,11 +56,9 @@ async function settle(
   const { accountId, withdrawalId, approval } = settlement
   const bookedAt = Prisma.sql`${settlement.bookedAt ?? null}::timestamptz`
   const lease = settlement.lease ?? null
-  const buildStatement = (isRepaying: boolean) =>
-    bookMovement({
-      isRepaying,
-      ctes: {
-        settled: Prisma.sql`
+  const statement = bookMovement({
+    ctes: {
+      settled: Prisma.sql`
         UPDATE withdrawals w SET status = ${outcome}, ${assignments},
           ${approval?.assignments ?? Prisma.empty} due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = COALESCE(${bookedAt}, now()),
@@ -70,29 +67,27 @@ async function settle(
           AND w.status = 'pending' AND ${approval?.condition ?? notWaiting}
           AND (${lease}::uuid IS NULL OR w.lease = ${lease}::uuid)
         RETURNING w.*`,
+    },
+    source: {
+      from: Prisma.sql`settled w`,
+      columns: {
+        ...withdrawalEventColumns,
+        ...columnsOf('w', ['id', 'amount', 'connection_id']),
+        booked_at: bookedAt,
+        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
       },
-      source: {
-        from: Prisma.sql`settled w`,
-        columns: {
-          ...withdrawalEventColumns,
-          ...columnsOf('w', ['id', 'amount', 'connection_id']),
-          booked_at: bookedAt,
-          event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
-        },
-      },
-      movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
-      event: `withdrawal.${outcome}`,
-      audit: approval?.audit,
-      returning: withdrawalAsJson,
-    })
+    },
+    movement: outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned',
+    event: `withdrawal.${outcome}`,
+    audit: approval?.audit,
+  })
   const { tx } = settlement
-  const run = (isRepaying: boolean) => queryRows<WithdrawalRow>(buildStatement(isRepaying), tx)
   if (tx) {
     await lockWithdrawal(tx, settlement)
-    const [row] = await run(true)
+    const [row] = await queryRows<WithdrawalRow>(statement, tx)
     return row ?? null
   }
-  const [row] = await retryOnConflict(() => repayIfOwed(run))
+  const [row] = await retryOnConflict(() => queryRows<WithdrawalRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }

@@ -128,7 +128,6 @@ export async function creditReceipt(
       },
     },
     movement: 'receipt_credited',
-    isRepaying: true,
     returning: Prisma.sql`json_build_object('id', ${id}::uuid)`,
   })
   await queryRows(statement, tx)

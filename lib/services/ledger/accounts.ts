@@ -1,14 +1,13 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import { parseDatabaseError, refuse } from '#lib/base/errors.ts'
+import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 
-const LEDGERS = ['available', 'outbound', 'external']
-
-export async function openLedger(tx: Tx, accountId: string): Promise<void> {
-  const data = MODES.flatMap(mode => LEDGERS.map(ledger => ({ accountId, mode, ledger })))
-  await tx.ledgerAccount.createMany({ data })
+/** Creates the ledgers and event sequences of a new account: prisma/functions/troco_open_books.sql. */
+export async function openBooks(tx: Tx, accountId: string): Promise<void> {
+  await tx.$executeRaw`SELECT troco_open_books(${accountId}::uuid)`
 }
 
 export interface Balances {
@@ -21,4 +20,14 @@ export async function readBalances(account: AccountRef, mode: Mode): Promise<Bal
     SELECT json_object_agg(l.ledger, l.balance)::text AS json FROM ledger_accounts l
     WHERE ${accountCondition('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
   return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
+}
+
+/** Returns whether the CHECK on the available balance failed. */
+export function isOverdraft(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative'
+}
+
+/** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */
+export function refuseOverdraft(error: unknown): never {
+  throw isOverdraft(error) ? refuse('insufficient_balance') : error
 }

@@ -2,17 +2,11 @@ import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
-import { isOverdraft } from '#lib/services/ledger/transfer.ts'
+import { isOverdraft } from '#lib/services/ledger/accounts.ts'
 
-const LEDGERS = ['disputed', 'owed']
-
-/**
- * Creates the ledgers of disputes, on an account's first one. Not in the transaction that moves money: a
- * credit that began before sees the rows only in a statement of its own, and is repeated.
- */
+/** Creates the ledgers of disputes, on an account's first one: prisma/functions/troco_open_disputes.sql. */
 export async function openDisputeLedgers(accountId: string, mode: Mode): Promise<void> {
-  const data = LEDGERS.map(ledger => ({ accountId, mode, ledger }))
-  await db().ledgerAccount.createMany({ data, skipDuplicates: true })
+  await db().$executeRaw`SELECT troco_open_disputes(${accountId}::uuid, ${mode})`
 }
 
 export interface DisputedAmounts {
@@ -42,27 +36,25 @@ export function assessDisputes(balances: {
 }
 
 /**
- * Locks the available balance until the end of the transaction, and so the ledgers of disputes. A transaction
- * of several movements begins with it: a credit locks `available` before `external` and the sequence of
- * events, and the statements that follow see what the account owes by now.
+ * Locks the books of an account until the end of the transaction, as prisma/functions/troco_book.sql does, under
+ * the key of prisma/functions/troco_books_key.sql: the statements that follow see what it has and owes by now.
  */
-export async function lockAvailable(tx: Tx, accountId: string, mode: Mode): Promise<void> {
-  await tx.$queryRaw`
-    SELECT FROM ledger_accounts
-    WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND ledger = 'available' FOR UPDATE`
+export async function lockBooks(tx: Tx, accountId: string, mode: Mode): Promise<void> {
+  await tx.$executeRaw`
+    SELECT pg_advisory_xact_lock(troco_books_key(${accountId}::uuid, ${mode}))`
 }
 
-/** Locks the available balance and returns what is disputed. */
+/** Locks the books and returns what is disputed. */
 export async function lockDisputes(
   tx: Tx,
   accountId: string,
   mode: Mode,
 ): Promise<DisputedAmounts> {
-  await lockAvailable(tx, accountId, mode)
+  await lockBooks(tx, accountId, mode)
   return readDisputes(tx, accountId, mode)
 }
 
-/** Other transactions can change the amounts unless the caller has locked the available balance. */
+/** Other transactions can change the amounts unless the caller has locked the books. */
 export async function readDisputes(
   tx: Tx,
   accountId: string,

@@ -2,8 +2,8 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Database, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { bookSql } from '#lib/services/booking/book.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
@@ -209,9 +209,7 @@ class LedgerDatabase {
           now(), ${connectionSql()}
         FROM made, unnest(ARRAY['test', 'live']) AS mode
       )
-      INSERT INTO ledger_accounts (account_id, mode, ledger)
-      SELECT id, mode, ledger FROM made, unnest(ARRAY['test', 'live']) AS mode,
-        unnest(ARRAY['available', 'outbound', 'external']) AS ledger`,
+      SELECT troco_open_books(id) FROM made`,
     )
   }
 
@@ -225,8 +223,8 @@ class LedgerDatabase {
         SELECT *, NULL::timestamptz AS booked_at, ${connectionSql()} AS connection_id FROM unnest(${accounts}::uuid[],
           ${modes}::text[], ${ids}::uuid[], ${amounts}::bigint[])
           AS given (account_id, mode, id, amount)
-      ), written AS (${writeSubjectSql(movement)}), ${transferCtes(movement, 'source')}
-      SELECT 1`
+      ), written AS (${writeSubjectSql(movement)}), booked AS (${bookSql(movement)})
+      SELECT FROM booked`
     try {
       await this.query(movement, statement)
       return true

@@ -3,7 +3,7 @@ import { type DatabaseError, Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
+import { bookSql } from '#lib/services/booking/book.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
@@ -39,12 +39,7 @@ async function createLedger(): Promise<string> {
   const accountId = newId()
   const id = Prisma.sql`${accountId}::uuid`
   await run('account', Prisma.sql`INSERT INTO accounts (id, name) VALUES (${id}, 'Padaria')`)
-  await run(
-    'ledgers',
-    Prisma.sql`INSERT INTO ledger_accounts (account_id, mode, ledger)
-      SELECT ${id}, mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
-        unnest(ARRAY['available', 'outbound', 'external']) AS ledger`,
-  )
+  await run('books', Prisma.sql`SELECT troco_open_books(${id})`)
   await run(
     'charge',
     Prisma.sql`WITH source AS (
@@ -54,7 +49,7 @@ async function createLedger(): Promise<string> {
           now(), now())
         RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at,
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
-      ), ${transferCtes('charge_paid', 'source')} SELECT 1`,
+      ), booked AS (${bookSql('charge_paid')}) SELECT FROM booked`,
   )
   return accountId
 }
@@ -71,7 +66,7 @@ async function tryHold(accountId: string, amount: number): Promise<boolean> {
       VALUES (${accountId}::uuid, ${newId()}::uuid, 'test', 'pending', ${amount}, 'email', '-', '-')
       RETURNING account_id, mode, id, amount, NULL::timestamptz AS booked_at,
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
-    ), ${transferCtes('withdrawal_held', 'source')} SELECT 1`
+    ), booked AS (${bookSql('withdrawal_held')}) SELECT FROM booked`
   try {
     await run('hold', statement)
     return true

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type Database } from '#lib/base/db/client.ts'
 import { parseDatabaseError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
+import { bookSql } from '#lib/services/booking/book.ts'
+import { refuseOverdraft } from '#lib/services/ledger/accounts.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
-import { refuseOverdraft, transferCtes } from '#lib/services/ledger/transfer.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
@@ -24,17 +25,14 @@ function move(database: Database, movement: Movement, rows: Row[]): Promise<unkn
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id
       FROM unnest(${accounts}::uuid[], ${ids}::uuid[], ${amounts}::bigint[])
         AS given (account_id, id, amount)
-    ), ${transferCtes(movement, 'source')}
-    SELECT count(*) AS moved FROM ledger_moved`
+    ), booked AS (${bookSql(movement)})
+    SELECT entries FROM booked AS b (entries)`
 }
 
 async function createLedger(database: Database, available = 0): Promise<string> {
   const id = newId()
   await database.$executeRaw`INSERT INTO accounts (id, name) VALUES (${id}::uuid, 'Padaria')`
-  await database.$executeRaw`
-    INSERT INTO ledger_accounts (account_id, mode, ledger)
-    SELECT ${id}::uuid, mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
-      unnest(ARRAY['available', 'outbound', 'external']) AS ledger`
+  await database.$executeRaw`SELECT troco_open_books(${id}::uuid)`
   const credit = { accountId: id, id: newId(), amount: available }
   if (available > 0) await move(database, 'charge_paid', [credit])
   return id
@@ -163,7 +161,7 @@ describe('movements without charges and withdrawals, in a database of their own'
 
   test('without source rows nothing moves', async () => {
     const accountId = await createLedger(database, 500)
-    expect(await move(database, 'withdrawal_held', [])).toEqual([{ moved: 0n }])
+    expect(await move(database, 'withdrawal_held', [])).toEqual([{ entries: 0 }])
     expect(await balancesOf(database, accountId)).toMatchObject({ available: 500 })
     await expectCorrectSums(database, accountId)
   })

@@ -2,10 +2,10 @@ import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { connect, db, Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { bookSql } from '#lib/services/booking/book.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { ROW_INVARIANTS } from '#lib/services/ledger/row-invariants.ts'
-import { transferCtes } from '#lib/services/ledger/transfer.ts'
 import { limitPlans, type Verification, verifyLedger } from '#lib/services/ledger/verify.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, inOwnDatabase, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -58,9 +58,7 @@ type InvariantName = keyof typeof INVARIANTS
 async function writeHistory(client: Client, accountId: string): Promise<void> {
   await client.query(`
     INSERT INTO accounts (id, name) VALUES ('${accountId}', 'Padaria');
-    INSERT INTO ledger_accounts (account_id, mode, ledger)
-      SELECT '${accountId}', mode, ledger FROM unnest(ARRAY['test', 'live']) AS mode,
-        unnest(ARRAY['available', 'outbound', 'external']) AS ledger;
+    SELECT troco_open_books('${accountId}');
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
         client_name, client_email, client_doc, expires_at, paid_at, refunded_amount,
         refund_held_amount)
@@ -116,11 +114,12 @@ async function move(
   id: string,
   amount: number,
 ): Promise<void> {
-  const ctes: Prisma.Sql = transferCtes(movement, 'source')
   const source = `SELECT '${accountId}'::uuid AS account_id, 'test' AS mode, '${id}'::uuid AS id,
     ${amount}::bigint AS amount, NULL::timestamptz AS booked_at,
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id`
-  await client.query(`WITH source AS (${source}), ${ctes.text} SELECT 1`, ctes.values)
+  await client.query(
+    `WITH source AS (${source}), booked AS (${bookSql(movement).text}) SELECT FROM booked`,
+  )
 }
 
 async function run(url: string, statements: string): Promise<void> {
@@ -212,7 +211,7 @@ function moveReceipt(movement: Movement, accountId: string): string {
   return `WITH source AS (SELECT '${accountId}'::uuid AS account_id, 'test' AS mode,
       '${ID.receipt}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
-    ${inlineTransferCtes(movement)} SELECT 1`
+    booked AS (${bookSql(movement).text}) SELECT FROM booked`
 }
 
 function insertTry(payment: string): string {
@@ -329,7 +328,7 @@ const CORRUPTIONS: Corruption[] = [
      WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
        '${UNKNOWN_IDS[0]}'::uuid AS id, 90000::bigint AS amount, NULL::timestamptz AS booked_at,
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
-     ${inlineTransferCtes('withdrawal_held')} SELECT 1`,
+     booked AS (${bookSql('withdrawal_held').text}) SELECT FROM booked`,
     { three: 'balances' },
   ],
   [
@@ -384,7 +383,7 @@ const CORRUPTIONS: Corruption[] = [
     `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
        '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at,
       '00000000-0000-7000-8000-000000000001'::uuid AS connection_id),
-     ${inlineTransferCtes('charge_paid')} SELECT 1`,
+     booked AS (${bookSql('charge_paid').text}) SELECT FROM booked`,
     { charges: `transfer charge_paid of ${UNKNOWN_IDS[0]}` },
   ],
   [
@@ -455,7 +454,7 @@ const CORRUPTIONS: Corruption[] = [
     `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
        '${UNKNOWN_IDS[0]}'::uuid AS id, 777::bigint AS amount, NULL::timestamptz AS booked_at,
        '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
-     ${inlineTransferCtes('payout_returned')} SELECT 1`,
+     booked AS (${bookSql('payout_returned').text}) SELECT FROM booked`,
     { returns: `transfer payout_returned of ${UNKNOWN_IDS[0]}` },
   ],
   [
@@ -481,7 +480,7 @@ const CORRUPTIONS: Corruption[] = [
        VALUES ('${ACCOUNT}', 'test', 'disputed'), ('${ACCOUNT}', 'test', 'owed');
      WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
        '${UNKNOWN_IDS[0]}'::uuid AS id, 100::bigint AS amount, NULL::timestamptz AS booked_at),
-     ${inlineTransferCtes('dispute_held')} SELECT 1`,
+     booked AS (${bookSql('dispute_held').text}) SELECT FROM booked`,
     { disputes: `dispute ${UNKNOWN_IDS[0]}` },
   ],
   [
@@ -573,12 +572,6 @@ const CORRUPTIONS: Corruption[] = [
     { outgoing: `withdrawal ${UNKNOWN_IDS[0]}` },
   ],
 ]
-
-/** Returns the CTEs with $1, $2 … replaced by their values, for statements without parameters. */
-function inlineTransferCtes(movement: Movement): string {
-  const { text, values } = transferCtes(movement, 'source')
-  return text.replace(/\$(\d+)/g, (_, position) => `'${values[Number(position) - 1]}'`)
-}
 
 /** Returns those that violate an invariant as the first ones. */
 function firstOfEachInvariant(corruptions: typeof CORRUPTIONS): typeof CORRUPTIONS {

@@ -7,6 +7,7 @@ import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webh
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   createPaidCharge,
   deliverDue,
@@ -178,7 +179,8 @@ test('the health of an endpoint counts the attempts of the last day and their du
 
 /** Copies the event and its delivery `count` times, as if more charges had been paid. */
 async function copyDeliveries(count: number): Promise<void> {
-  await db().$executeRaw`
+  await withOwner(
+    owner => owner.$executeRaw`
     WITH one AS (SELECT * FROM events WHERE account_id = ${merchant.id}::uuid), made AS (
       INSERT INTO events (account_id, id, mode, sequence, type, subject_id, resource)
       SELECT account_id, gen_random_uuid(), mode, sequence + n, type, gen_random_uuid(), resource
@@ -187,7 +189,8 @@ async function copyDeliveries(count: number): Promise<void> {
     INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status)
     SELECT m.account_id, gen_random_uuid(), m.mode, m.id, m.subject_id, m.sequence, ${id}::uuid,
-      ${receiver.url}, troco_host_of(${receiver.url}), 'pending' FROM made m`
+      ${receiver.url}, troco_host_of(${receiver.url}), 'pending' FROM made m`,
+  )
 }
 
 test('an address of this installation cannot be set for live mode in production', async () => {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { eventCtes } from '#lib/services/webhooks/events.ts'
+import { recordEvent } from '#lib/services/booking/book.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
@@ -94,9 +96,15 @@ describe('the deliveries of an event', () => {
       const source = Prisma.sql`SELECT ${merchant.id}::uuid AS account_id, 'test' AS mode,
         ${newId()}::uuid AS event_id, ${newId()}::uuid AS subject_id, ${HOOK_URL} AS webhook_url,
         NULL AS webhook_host, '{}'::json AS resource, NULL AS trace`
-      await db().$executeRaw(
-        Prisma.sql`WITH source AS (${source}), ${eventCtes(type, 'source')} SELECT 1`,
-      )
+      const names = ['account_id', 'mode', 'event_id', 'subject_id', 'resource', 'trace'] as const
+      const columns = columnsOf('m', [...names, 'webhook_url', 'webhook_host'])
+      const statement = recordEvent({
+        ctes: { made: source },
+        source: { from: Prisma.sql`made m`, columns },
+        event: type,
+        returning: Prisma.sql`json_build_object('id', m.event_id)`,
+      })
+      expect(await queryRows(statement)).toHaveLength(1)
       const places = (await deliveriesOf(merchant)).map(({ endpointId }) => endpointId)
       expect(new Set(places)).toEqual(new Set([endpoint.id, ...(isNamed ? [null] : [])]))
       expect(await db().event.count({ where: { accountId: merchant.id, type } })).toBe(1)

@@ -1,10 +1,7 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
 import { Invariant } from '#lib/base/invariant.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
-
-/** A restore moves each feed to the next multiple: no number that was given out since then is given again. */
-const BLOCK = 2 ** 32
+import type { Mode } from '#lib/base/mode.ts'
 
 export interface EventRange {
   /** Oldest stored sequence number, or `last` + 1. */
@@ -71,26 +68,12 @@ export function judgePosition(
 }
 
 /**
- * Gives every event feed another epoch, whose numbers begin after the next multiple of 2^32: the feeds of a
- * restored database would give out numbers again that readers have seen. Returns the number of feeds. Of one
- * account only, if it is given.
+ * Gives every event feed another epoch: prisma/functions/troco_renew_feeds.sql. The feeds of a restored database
+ * would give out numbers again that readers have seen. Returns the number of feeds. Of one account only, if it is
+ * given.
  */
 export async function renewFeedEpochs(accountId?: string, tx: Tx = db()): Promise<number> {
-  const accounts = accountId ? Prisma.sql`a.id = ${accountId}::uuid` : Prisma.sql`true`
-  await tx.$executeRaw`
-    INSERT INTO event_sequences (account_id, mode)
-    SELECT a.id, m.mode FROM accounts a CROSS JOIN unnest(${[...MODES]}::text[]) AS m (mode)
-    WHERE ${accounts} ON CONFLICT DO NOTHING`
-  return tx.$executeRaw`
-    WITH locked AS MATERIALIZED (
-      SELECT k.account_id, k.mode, k.last, coalesce(k.epoch, ${firstEpoch}) AS epoch,
-        (k.last / ${BLOCK}::bigint + 1) * ${BLOCK}::bigint AS next
-      FROM event_sequences k JOIN accounts a ON a.id = k.account_id WHERE ${accounts}
-      ORDER BY k.account_id, k.mode FOR UPDATE OF k
-    ), ended AS (
-      INSERT INTO feed_epochs (account_id, mode, epoch, kept, next)
-      SELECT account_id, mode, epoch, last, next FROM locked
-    )
-    UPDATE event_sequences s SET last = k.next, epoch = left(md5(gen_random_uuid()::text), 16)
-    FROM locked k WHERE s.account_id = k.account_id AND s.mode = k.mode`
+  const [row] = await tx.$queryRaw<{ renewed: number }[]>`
+    SELECT troco_renew_feeds(${accountId ?? null}::uuid) AS renewed`
+  return row?.renewed ?? 0
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { db, disconnect } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
-import { withClient } from '#lib/testing/due-deliveries.ts'
+import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
@@ -55,24 +55,4 @@ function finish(due: DueDelivery, isReceived: boolean): Promise<void> {
   const response = { status, headers: null, body: null, problem, address: null }
   const sent = { headers: {}, body: due.body ?? '{}' }
   return finishDelivery({ due, sent, outcome: { ...response, durationMs: 1, retryAfterMs: null } })
-}
-
-/** Retries hide deadlocks. PostgreSQL counts them when a connection ends. */
-async function countDeadlocks(): Promise<number> {
-  await disconnect()
-  return withClient(async client => {
-    await expect
-      .poll(async () => {
-        const { rows } = await client.query(
-          `SELECT count(*)::int AS others FROM pg_stat_activity
-           WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-        )
-        return rows[0].others
-      })
-      .toBe(0)
-    const { rows } = await client.query(
-      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
-    )
-    return rows[0].deadlocks
-  })
 }

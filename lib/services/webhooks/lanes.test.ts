@@ -6,6 +6,7 @@ import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/cla
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
@@ -209,7 +210,7 @@ describe('a delivery that is made while claims postpone and delete its lane', ()
           await client.query('COMMIT')
           await sleep(random.fraction() * 4)
         }
-      })
+      }, ownerUrlOf())
     }
 
     async function claimAndFinish(): Promise<void> {

@@ -95,7 +95,7 @@ async function findEndpoint(
 /** Maximum latest deliveries searched: after so many failures, first steps no longer matter. */
 const DELIVERIES_READ_MAX = 1_000
 
-/** Returns whether a webhook was ever delivered, and stores it, as pruning does. */
+/** Returns whether a webhook was ever delivered, and stores it: prisma/functions/troco_note_delivered.sql. */
 export async function hasDelivered(accountId: string, mode: Mode): Promise<boolean> {
   const [found] = await db().$queryRaw<{ isStored: boolean; isFound: boolean }[]>`
     SELECT s.first_delivered_at IS NOT NULL AS "isStored", EXISTS (SELECT FROM (
@@ -105,9 +105,7 @@ export async function hasDelivered(accountId: string, mode: Mode): Promise<boole
       WHERE d.status = 'delivered') AS "isFound"
     FROM event_sequences s WHERE s.account_id = ${accountId}::uuid AND s.mode = ${mode}`
   if (found?.isFound) {
-    await db().$executeRaw`
-      UPDATE event_sequences SET first_delivered_at = now()
-      WHERE account_id = ${accountId}::uuid AND mode = ${mode} AND first_delivered_at IS NULL`
+    await db().$executeRaw`SELECT troco_note_delivered(ARRAY[${accountId}::uuid], ARRAY[${mode}])`
   }
   return found !== undefined && (found.isStored || found.isFound)
 }

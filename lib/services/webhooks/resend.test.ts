@@ -6,6 +6,7 @@ import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { resendDelivery, resendFailed } from '#lib/services/webhooks/resend.ts'
 import { readResourceSecret, rotateSecret } from '#lib/services/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   createPaidCharge,
   deliverDue,
@@ -93,12 +94,14 @@ test('2,500 failed deliveries are resent once each, in batches', async () => {
   const event_types = [...EVENT_TYPES]
   const id = await createEndpoint(owner(), { url: receiver.url, event_types })
   await createPaidCharge(merchant)
-  await db().$executeRaw`
+  await withOwner(
+    owner => owner.$executeRaw`
     INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status, attempts)
     SELECT account_id, gen_random_uuid(), mode, event_id, gen_random_uuid(), sequence, endpoint_id,
       url, host, CASE n % 2 WHEN 0 THEN 'exhausted' ELSE 'stopped' END, 4
-    FROM deliveries, generate_series(1, 2500) n WHERE endpoint_id = ${id}::uuid`
+    FROM deliveries, generate_series(1, 2500) n WHERE endpoint_id = ${id}::uuid`,
+  )
   const from = new Date(Date.now() - 3_600_000).toISOString()
   const resent = await resendFailed(owner(), { from })
   expect(resent).toEqual({ resent: 2_500, more: false })

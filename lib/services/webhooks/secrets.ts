@@ -30,9 +30,8 @@ export interface ShownSecret {
   previous_retires_at: string | null
 }
 
-/** Creates an account's event sequences and the secrets for its resource webhooks. */
+/** Creates the secrets for an account's resource webhooks. */
 export async function openWebhooks(tx: Tx, accountId: string): Promise<void> {
-  await tx.eventSequence.createMany({ data: MODES.map(mode => ({ accountId, mode })) })
   for (const mode of MODES) await addSecret(tx, { accountId, mode, endpointId: null }, newId())
 }
 

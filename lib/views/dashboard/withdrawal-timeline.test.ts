@@ -11,6 +11,7 @@ import { withJournal } from '#lib/services/gateway/journal.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   type Api,
   expectBalancedLedger,
@@ -104,17 +105,11 @@ test("webhook attempts are listed with status or problem, and without the URL's 
   const event = await db().event.findFirstOrThrow({ where: { subjectId: id } })
   const url = 'https://shop.example:8443/hooks?key=hidden'
   const delivery = { accountId: merchant.id, id: newId(), mode: 'test', host: 'shop.example' }
-  await db().delivery.create({
-    data: {
-      ...delivery,
-      eventId: event.id,
-      subjectId: id,
-      sequence: event.sequence,
-      url,
-      status: 'delivered',
-      deliveredAt: new Date(),
-    },
-  })
+  const data = {
+    ...{ ...delivery, eventId: event.id, subjectId: id, sequence: event.sequence, url },
+    ...{ status: 'delivered', deliveredAt: new Date() },
+  }
+  await withOwner(owner => owner.delivery.create({ data }))
   const attempt = { accountId: merchant.id, deliveryId: delivery.id, requestHeaders: {} }
   await db().deliveryAttempt.createMany({
     data: [

@@ -15,7 +15,8 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
-import { assessDisputes, lockAvailable } from '#lib/services/ledger/owed.ts'
+import { assessDisputes, lockBooks } from '#lib/services/ledger/owed.ts'
+import { withOwner } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
   inOwnDatabase,
@@ -273,7 +274,7 @@ test('a dispute is won while another one begins, and what the account owes since
   let works: Promise<unknown>[] = []
   await db().$transaction(
     async tx => {
-      await lockAvailable(tx, merchant.id, 'test')
+      await lockBooks(tx, merchant.id, 'test')
       works = [openDispute(second)]
       await untilLocked(1)
       works.push(winDispute(first))
@@ -369,8 +370,10 @@ test('the database refuses an available balance while something is owed', async 
   const report = await pay()
   await withdraw(AMOUNT)
   await openDispute(report)
-  const credit = db().$executeRaw`
+  const credit = withOwner(
+    owner => owner.$executeRaw`
     UPDATE ledger_accounts SET balance = 1
-    WHERE account_id = ${merchant.id}::uuid AND mode = 'test' AND ledger = 'available'`
+    WHERE account_id = ${merchant.id}::uuid AND mode = 'test' AND ledger = 'available'`,
+  )
   await expect(credit).rejects.toThrow('ledger_accounts_owed_first')
 })

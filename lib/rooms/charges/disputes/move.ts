@@ -25,7 +25,6 @@ export async function moveDisputed(
       },
     },
     movement,
-    isRepaying: movement === 'dispute_won',
     returning: Prisma.sql`json_build_object('id', d.id)`,
   })
   await queryRows(statement, tx)

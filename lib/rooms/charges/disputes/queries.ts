@@ -4,7 +4,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { noteItem } from '#lib/services/house/inbox.ts'
-import { lockAvailable } from '#lib/services/ledger/owed.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
 
 type Status = 'open' | 'won' | 'lost'
 
@@ -36,7 +36,7 @@ export async function findDisputedCharge(
 export async function lockDisputed(tx: Tx, { accountId, id, mode }: DisputedCharge): Promise<void> {
   await tx.$queryRaw`
     SELECT FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`
-  await lockAvailable(tx, accountId, mode)
+  await lockBooks(tx, accountId, mode)
 }
 
 /** Returns the columns of a dispute of the charge, without its status. */

@@ -34,43 +34,11 @@ WITH locked AS (
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r
-), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
-      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
-  FROM source
-  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-), ledger_totals AS (
-  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM source
-  GROUP BY account_id, mode
-), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $10 THEN t.total
-      ELSE -t.total END AS change
-  FROM ledger_accounts l
-  JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($11, $12)
-  ORDER BY l.account_id, l.mode, l.ledger
-  FOR UPDATE OF l
-), ledger_moved AS (
-  UPDATE ledger_accounts l
-  SET balance = l.balance + k.change, version = l.version + k.moves
-  FROM ledger_locked k
-  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
-      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
-), ledger_transferred AS (
-  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      connection_id, created_at)
-  SELECT account_id, $13, id, mode, $14, $15, amount, connection_id,
-      COALESCE(booked_at, clock_timestamp())
-  FROM ledger_moves
-), ledger_entered AS (
-  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
-      balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $16, m.id, b.side * m.amount,
-      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
-  FROM ledger_moved b
-  JOIN ledger_moves m USING (account_id, mode)
+), booked AS (
+  SELECT troco_book('refund_held', 'available', 'outbound', NULL,
+      array_agg(ROW(s.account_id, s.mode, s.id, s.amount, NULL, s.booked_at, NULL, NULL, NULL,
+      NULL, NULL, NULL)::troco_booking))
+  FROM source s
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
     r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
@@ -80,7 +48,8 @@ SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, 
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
-FROM made r;
+FROM made r
+CROSS JOIN booked;
 
 -- a refund, for a member, with an Idempotency-Key
 SELECT COALESCE((SELECT m.account_id FROM memberships m WHERE m.account_id = $1::uuid
@@ -125,49 +94,17 @@ WITH kept AS (
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r
-), noted AS (
+), audited AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
   SELECT $17::uuid, s.account_id, 'user', $18::uuid, $19, s.id::text,
       json_build_object('mode', s.mode, 'amount', s.amount), $20, $21
   FROM source s
-), ledger_moves AS (
-  SELECT account_id, mode, id, amount, booked_at, NULL::uuid AS connection_id,
-      row_number() OVER w AS nth, (sum(amount) OVER w)::bigint AS running
-  FROM source
-  WINDOW w AS (PARTITION BY account_id, mode ORDER BY id)
-), ledger_totals AS (
-  SELECT account_id, mode, sum(amount)::bigint AS total, count(*) AS moves
-  FROM source
-  GROUP BY account_id, mode
-), ledger_locked AS (
-  SELECT l.account_id, l.mode, l.ledger, t.moves, CASE WHEN l.ledger = $22 THEN t.total
-      ELSE -t.total END AS change
-  FROM ledger_accounts l
-  JOIN ledger_totals t USING (account_id, mode)
-  WHERE l.ledger IN ($23, $24)
-  ORDER BY l.account_id, l.mode, l.ledger
-  FOR UPDATE OF l
-), ledger_moved AS (
-  UPDATE ledger_accounts l
-  SET balance = l.balance + k.change, version = l.version + k.moves
-  FROM ledger_locked k
-  WHERE l.account_id = k.account_id AND l.mode = k.mode AND l.ledger = k.ledger
-  RETURNING l.account_id, l.mode, l.ledger, sign(k.change)::bigint AS side,
-      l.balance - k.change AS balance_before, l.version - k.moves AS version_before
-), ledger_transferred AS (
-  INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount,
-      connection_id, created_at)
-  SELECT account_id, $25, id, mode, $26, $27, amount, connection_id,
-      COALESCE(booked_at, clock_timestamp())
-  FROM ledger_moves
-), ledger_entered AS (
-  INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount,
-      balance_after, created_at)
-  SELECT b.account_id, b.mode, b.ledger, b.version_before + m.nth, $28, m.id, b.side * m.amount,
-      b.balance_before + b.side * m.running, COALESCE(m.booked_at, clock_timestamp())
-  FROM ledger_moved b
-  JOIN ledger_moves m USING (account_id, mode)
+), booked AS (
+  SELECT troco_book('refund_held', 'available', 'outbound', NULL,
+      array_agg(ROW(s.account_id, s.mode, s.id, s.amount, NULL, s.booked_at, NULL, NULL, NULL,
+      NULL, NULL, NULL)::troco_booking))
+  FROM source s
 )
 SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, r.amount, r.status,
     r.reason, to_char(r.created_at AT TIME ZONE 'UTC',
@@ -177,4 +114,5 @@ SELECT (SELECT row_to_json(r) FROM (SELECT r.id, r.charge_id AS transaction_id, 
     to_char(r.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     to_char(r.updated_at AT TIME ZONE 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS updated_at) r)::text AS json
-FROM made r;
+FROM made r
+CROSS JOIN booked;

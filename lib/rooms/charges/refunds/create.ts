@@ -15,7 +15,7 @@ import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
 import type { RefundRequest, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { refuseOverdraft } from '#lib/services/ledger/transfer.ts'
+import { refuseOverdraft } from '#lib/services/ledger/accounts.ts'
 
 /**
  * Inserts the refund and holds its amount in one statement before the bank is called: a crash

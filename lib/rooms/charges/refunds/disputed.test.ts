@@ -10,7 +10,7 @@ import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { assessDisputes, lockAvailable } from '#lib/services/ledger/owed.ts'
+import { assessDisputes, lockBooks } from '#lib/services/ledger/owed.ts'
 import {
   expectBalancedLedger,
   fundMerchant,
@@ -86,7 +86,7 @@ async function queue(
   const works: Promise<PromiseSettledResult<unknown>[]>[] = []
   await db().$transaction(
     async tx => {
-      await lockAvailable(tx, merchant.id, 'test')
+      await lockBooks(tx, merchant.id, 'test')
       for (const start of starts) {
         works.push(Promise.allSettled([start()]))
         await untilLocked(works.length)

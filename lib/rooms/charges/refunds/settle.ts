@@ -8,7 +8,6 @@ import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
-import { repayIfOwed } from '#lib/services/ledger/repay.ts'
 
 interface Settlement {
   accountId: string
@@ -46,45 +45,42 @@ async function settle(
 ): Promise<RefundRow | null> {
   const settleableCondition = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
   const eventId = newRoutableId(accountId)
-  const buildStatement = (isRepaying: boolean) =>
-    bookMovement({
-      isRepaying,
-      ctes: {
-        locked: Prisma.sql`
+  const statement = bookMovement({
+    ctes: {
+      locked: Prisma.sql`
         SELECT c.account_id, c.id FROM charges c
         JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
         WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
           AND ${settleableCondition}
         FOR UPDATE OF c`,
-        settled: Prisma.sql`
+      settled: Prisma.sql`
         UPDATE refunds r SET status = ${outcome}, ${assignments}, due_at = NULL, lease = NULL,
           ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
         FROM locked k
         WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
           AND ${settleableCondition}
         RETURNING r.*`,
-        charged: Prisma.sql`
+      charged: Prisma.sql`
         UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},
           refund_held_amount = c.refund_held_amount - s.amount, updated_at = now()
         FROM settled s WHERE c.account_id = s.account_id AND c.id = s.charge_id
         RETURNING c.*`,
+    },
+    source: {
+      from: Prisma.sql`charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'trace']),
+        event_id: Prisma.sql`${eventId}::uuid`,
+        subject_id: Prisma.sql`c.id`,
+        ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
+        resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
       },
-      source: {
-        from: Prisma.sql`charged c JOIN settled r ON r.account_id = c.account_id AND r.charge_id = c.id`,
-        columns: {
-          ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'trace']),
-          event_id: Prisma.sql`${eventId}::uuid`,
-          subject_id: Prisma.sql`c.id`,
-          ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
-          resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
-        },
-      },
-      movement: outcome === 'completed' ? 'refund_sent' : 'refund_returned',
-      event: outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed',
-      returning: refundAsJson,
-    })
-  const run = (isRepaying: boolean) => queryRows<RefundRow>(buildStatement(isRepaying))
-  const [row] = await retryOnConflict(() => repayIfOwed(run))
+    },
+    movement: outcome === 'completed' ? 'refund_sent' : 'refund_returned',
+    event: outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed',
+    returning: refundAsJson,
+  })
+  const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement))
   if (row) wake('deliveries')
   return row ?? null
 }
