@@ -36,6 +36,8 @@ beforeAll(async () => {
   expect(await runCommand(['troco', 'account', 'list'], prepared.settings)).toMatchObject({
     code: 0,
   })
+  // A command without a server stops the PostgreSQL that it started.
+  expect(processesOf(prepared)).toEqual([])
 })
 afterAll(() => prepared.remove())
 
