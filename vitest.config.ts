@@ -40,6 +40,7 @@ const REPEATS = [
 /** They start the product with its pages, which `npm test` builds while other files run. */
 const BUILT = [
   'bin/start.test.ts',
+  'bin/start-refused.test.ts',
   'bin/documented-commands.test.ts',
   'e2e/api/request-size.test.ts',
   'e2e/day/day.test.ts',

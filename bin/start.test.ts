@@ -1,14 +1,11 @@
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { listProcessesIn } from '#lib/base/db/process.ts'
@@ -20,9 +17,7 @@ import {
   makeInstallation,
   processesOf,
   runCommand,
-  runTroco,
   startServer,
-  startTroco,
   waitUntilStopped,
 } from '#lib/testing/process.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -125,62 +120,13 @@ testInTorture(
   },
 )
 
-test('a port in use stops the start with one line of output and leaves no process', async () => {
-  const portHolder = createServer().listen(installation.port, '127.0.0.1')
-  const { code, output } = await runCommand(['start'], installation.settings)
-  portHolder.close()
-  expect(code).toBe(1)
-  expect(output.trim()).toBe(
-    `Port ${installation.port} is already in use: stop the other program, or choose another port: PORT=${installation.port + 1} npm start`,
-  )
-  expect(processesOf(installation)).toEqual([])
-})
-
-test('without the API in the build, API_LANE=next is refused', async () => {
-  const settings = { ...installation.settings, API_LANE: 'next' }
-  const { code, output } = await runTroco(['start'], settings)
-  expect(code).toBe(1)
-  expect(output.trim()).toBe(
-    'API_LANE=next needs pages that are built with it: run `API_LANE=next npm run build`, and set it in the environment of the start, not in .env',
-  )
-})
-
-test.each([
-  [
-    'a file where the data folder should be',
-    () => writeFileSync(join(installation.folder, 'data'), ''),
-    /^The data folder .* cannot be used/,
-  ],
-  [
-    'damaged secrets',
-    () => writeData('secrets.json', '{'),
-    /^.*secrets\.json is damaged: restore it/,
-  ],
-])('%s stops the start with one line of output', async (_what, damage, line) => {
-  damage()
-  const { code, output } = await runCommand(['start'], installation.settings)
-  expect(code).toBe(1)
-  expect(output.trim().split('\n')).toHaveLength(1)
-  expect(output.trim()).toMatch(line)
-  expect(processesOf(installation)).toEqual([])
-})
-
 test('data of another PostgreSQL major version stops the start with one line of output', async () => {
   copyData(prepared, installation)
-  writeData('postgres/PG_VERSION', '17\n')
+  writeFileSync(join(installation.folder, 'data', 'postgres', 'PG_VERSION'), '17\n')
   const { code, output } = await runCommand(['start'], installation.settings)
   expect(code).toBe(1)
   expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
   expect(processesOf(installation)).toEqual([])
-})
-
-test('a start fails if secrets.json is missing beside existing data, and creates no new one', async () => {
-  copyData(prepared, installation)
-  rmSync(join(installation.folder, 'data', 'secrets.json'))
-  const { code, output } = await runCommand(['start'], installation.settings)
-  expect(code).toBe(1)
-  expect(output.trim()).toMatch(/^secrets\.json is missing in [^\n]*: restore it[^\n]*$/)
-  expect(readdirSync(join(installation.folder, 'data'))).not.toContain('secrets.json')
 })
 
 test('a PostgreSQL killed under the server is restarted, and requests succeed again', async () => {
@@ -244,23 +190,6 @@ test('signing in while the database hangs returns 503 without internal details; 
   await waitUntilStopped(installation)
 })
 
-function writeData(file: string, text: string): void {
-  const path = join(installation.folder, 'data', file)
-  mkdirSync(join(path, '..'), { recursive: true })
-  writeFileSync(path, text)
-}
-
-test('production reports all missing variables in one line', async () => {
-  const { code, output } = await runCommand(['start'], {
-    ...installation.settings,
-    TROCO_ENV: 'production',
-  })
-  expect(code).toBe(1)
-  expect(output.trim()).toMatch(
-    /^Check the environment: TROCO_SECRET is missing.*PUBLIC_URL is missing[^\n]*$/,
-  )
-})
-
 test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created, and SIGTERM drains', async () => {
   const settings = {
     ...installation.settings,
@@ -283,20 +212,3 @@ test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is create
   started.child.kill('SIGINT')
   expect(await started.ended).toBe(0)
 })
-
-test.each(['start', 'worker'])(
-  'SIGTERM while `%s` waits for the database ends it with 0',
-  async command => {
-    const { child, output, ended } = startTroco([command], {
-      ...installation.settings,
-      DATABASE_URL: 'postgresql://troco:secret@127.0.0.1:1/troco',
-      TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
-      PUBLIC_URL: `http://localhost:${installation.port}`,
-      WAIT_FOR_DATABASE: '3600',
-    })
-    await expect.poll(output, { timeout: 60_000 }).toContain('Waiting for it')
-    child.kill('SIGTERM')
-    expect(await ended).toBe(0)
-    expect(output()).toMatch(/^[^\n]+Waiting for it, 3600 s at most\n$/)
-  },
-)
