@@ -6,7 +6,7 @@ import { BANK_NAMES } from '#lib/services/gateway/states.ts'
 /** Names of the audited values that hold cents. */
 const MONEY_FIELDS = [
   ...['amount', 'charge_max', 'withdrawal_max', 'night_max', 'day_max', 'approval_above'],
-  'charge_review_above',
+  ...['charge_review_above', 'approval_day_above'],
   ...['payout_max', 'payout_day_max'],
 ]
 

@@ -412,6 +412,39 @@ describe('the rule', () => {
     }
   })
 
+  test('with a sum of the day, one owner lowers it at once, and raises or removes it with another', async () => {
+    const second = await addMember('owner')
+    await age()
+    const rule = { new_keys: false, above: 5_000 }
+    await db().$executeRaw`
+      UPDATE accounts SET approval_new_keys = false WHERE id = ${merchant.id}::uuid`
+    for (const day_above of [9_000, 3_000]) {
+      await setRule(owner, { ...rule, day_above })
+      expect(await readRule(owner)).toMatchObject({ ...rule, day_above, change: null })
+    }
+    expect(await isWaiting(await request(owner.headers, order(3_000)))).toBe(false)
+    const [first = '', last = ''] = [await request(owner.headers), await request(owner.headers)]
+    // The day may change before either.
+    const reasons = [await stored(first), await stored(last)].map(row => row.approvalReason)
+    expect(reasons).toContain('day_amount')
+    for (const day_above of [3_001, null]) {
+      await setRule(owner, { ...rule, day_above })
+      const { change, ...unchanged } = await readRule(owner)
+      expect(unchanged).toMatchObject({ ...rule, day_above: 3_000 })
+      expect(change).toMatchObject({ ...rule, day_above, can_confirm: false })
+    }
+    const path = '/dashboard/account/approval/confirm'
+    const body = { id: (await readRule(second)).change.id }
+    const { headers } = second
+    expect((await call(api.url, 'POST', path, { headers, body })).status).toBe(200)
+    expect(await readRule(owner)).toMatchObject({ ...rule, day_above: null, change: null })
+    expect(await isWaiting(await request(owner.headers, order(3_000)))).toBe(false)
+    const where = { accountId: merchant.id, action: 'account.approval_changed' }
+    const [record] = await db().auditRecord.findMany({ where, orderBy: { id: 'desc' }, take: 1 })
+    expect(record?.before).toMatchObject({ approval_day_above: 3_000 })
+    expect(record?.after).toMatchObject({ approval_day_above: null })
+  })
+
   test('a second owner confirms, once, and not after 24 hours', async () => {
     const second = await addMember('owner')
     await age()

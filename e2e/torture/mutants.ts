@@ -507,6 +507,22 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: 'waits although the key was requested before',
   },
   {
+    bug: 'of two withdrawals at once, neither counts the other in the sum of the day',
+    file: 'prisma/functions/troco_withdrawn.sql',
+    text: '  PERFORM pg_advisory_xact_lock(troco_books_key(of_account, in_mode));\n',
+    replacement: '',
+    testFile: 'lib/rooms/withdrawals/approval.test.ts',
+    testTitle: 'that meet, one waits',
+  },
+  {
+    bug: 'one owner alone raises the sum of a day above which approval is needed',
+    file: 'lib/rooms/accounts/set-approval.ts',
+    text: '    isRaised(old.day_above, rule.day_above) ||\n',
+    replacement: '',
+    testFile: 'e2e/api/withdrawals-approval.test.ts',
+    testTitle: 'with a sum of the day',
+  },
+  {
     bug: 'rejected withdrawals count toward the limits',
     file: 'lib/rooms/withdrawals/limit.ts',
     text: " AND status <> 'rejected'",

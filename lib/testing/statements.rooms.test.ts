@@ -126,11 +126,13 @@ async function makeWaitingWithdrawal(): Promise<void> {
 let member: { type: 'user'; id: string }
 
 /** Two owners, and a rule that a withdrawal to a new key is approved. */
+const NO_AMOUNTS = { above: null, day_above: null }
+
 async function requireApproval(): Promise<void> {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
   await signIn(merchant, 'owner')
   member = { type: 'user', id: userId }
-  await setApprovalRule(merchant.id, { new_keys: true, above: null }, member)
+  await setApprovalRule(merchant.id, { new_keys: true, ...NO_AMOUNTS }, member)
 }
 
 async function makeEndable(): Promise<void> {
@@ -166,7 +168,7 @@ const VERBS: Record<string, Calls> = {
   'accounts/set-approval': {
     'a weaker rule, which waits for another owner': [
       requireApproval,
-      () => setApprovalRule(merchant.id, { new_keys: false, above: null }, member),
+      () => setApprovalRule(merchant.id, { new_keys: false, ...NO_AMOUNTS }, member),
     ],
   },
   'inbox/give-back': {

@@ -8,7 +8,7 @@ import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/base/money.ts'
-import { type ApprovalRule, approvalRule } from '#lib/rooms/accounts/schema.ts'
+import { type ApprovalRule, approvalRule, isRuleOff } from '#lib/rooms/accounts/schema.ts'
 import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
 
 interface ApprovalFormProps {
@@ -35,8 +35,7 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
       setSaved(data.change === null)
     },
   })
-  const isOff = !settings.new_keys && settings.above === null
-  const state = isOff ? 'off' : settings.is_in_force ? 'on' : 'idle'
+  const state = isRuleOff(settings) ? 'off' : settings.is_in_force ? 'on' : 'idle'
   return (
     <div className="grid gap-5">
       <p className="text-muted text-small">
@@ -49,11 +48,10 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
       ) : null}
       <form
         // The stored rule replaces the typed one while a change waits.
-        key={`${settings.new_keys} ${settings.above} ${settings.change?.id}`}
+        key={`${settings.new_keys} ${settings.above} ${settings.day_above} ${settings.change?.id}`}
         {...editFormProps(form, isUnchanged, data => {
-          const rule = readRule(data, locale)
           setSaved(false)
-          setUnchanged(rule.new_keys === settings.new_keys && rule.above === settings.above)
+          setUnchanged(isSameRule(readRule(data, locale), settings))
         })}
       >
         <fieldset disabled={!canWrite} className="grid gap-5">
@@ -72,10 +70,18 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
           <MoneyField
             label={t('above')}
             name="above"
-            defaultValue={settings.above === null ? '' : formatReais(settings.above, locale)}
+            defaultValue={amountText(settings.above, locale)}
             placeholder={t('none')}
             hint={t('aboveHint')}
             problem={form.problems.above ? t('aboveInvalid') : null}
+          />
+          <MoneyField
+            label={t('dayAbove')}
+            name="day_above"
+            defaultValue={amountText(settings.day_above, locale)}
+            placeholder={t('none')}
+            hint={t('dayAboveHint')}
+            problem={form.problems.day_above ? t('aboveInvalid') : null}
           />
           {canWrite ? (
             <SaveButton
@@ -93,7 +99,22 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
 
 /** Reads the rule; an invalid amount becomes NaN, which the schema refuses. */
 function readRule(data: FormData, locale: string): ApprovalRule {
-  const text = String(data.get('above') ?? '').trim()
-  const above = text === '' ? null : (parseReais(text, locale) ?? Number.NaN)
-  return { new_keys: data.get('new_keys') === 'on', above }
+  const amountOf = (name: string) => {
+    const text = String(data.get(name) ?? '').trim()
+    return text === '' ? null : (parseReais(text, locale) ?? Number.NaN)
+  }
+  const new_keys = data.get('new_keys') === 'on'
+  return { new_keys, above: amountOf('above'), day_above: amountOf('day_above') }
+}
+
+function isSameRule(one: ApprovalRule, other: ApprovalRule): boolean {
+  return (
+    one.new_keys === other.new_keys &&
+    one.above === other.above &&
+    one.day_above === other.day_above
+  )
+}
+
+function amountText(amount: number | null, locale: string): string {
+  return amount === null ? '' : formatReais(amount, locale)
 }

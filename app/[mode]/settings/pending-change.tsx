@@ -53,13 +53,16 @@ export function PendingChange({ change, canWrite, onDecided }: PendingChangeProp
 
 function ChangeText({ change }: Pick<PendingChangeProps, 'change'>) {
   const t = useTranslations('approvalRule')
-  const { new_keys, above } = change
+  const { new_keys, above, day_above } = change
   return (
     <>
       {t(new_keys ? 'changeKeysOn' : 'changeKeysOff')}{' '}
       {above === null
         ? t('changeNoAmount')
-        : t.rich('changeAmount', { amount: () => <Money cents={above} /> })}
+        : t.rich('changeAmount', { amount: () => <Money cents={above} /> })}{' '}
+      {day_above === null
+        ? t('changeNoDayAmount')
+        : t.rich('changeDayAmount', { amount: () => <Money cents={day_above} /> })}
     </>
   )
 }

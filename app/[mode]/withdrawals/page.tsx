@@ -9,6 +9,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
+import { isRuleOff } from '#lib/rooms/accounts/schema.ts'
 import { listWithdrawals } from '#lib/rooms/withdrawals/queries.ts'
 import { withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
@@ -64,7 +65,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           </Notice>
         </div>
       ) : null}
-      {rule.approvers > 1 && !rule.new_keys && rule.above === null ? (
+      {rule.approvers > 1 && isRuleOff(rule) ? (
         <IfAllowed permission="settings:write">
           <div className="mb-4">
             <Notice tone="wait" icon={UserCheck}>

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
@@ -11,15 +12,20 @@ import {
   settlingSql,
 } from '#lib/services/people/approvers.ts'
 
+export interface StoredRule {
+  new_keys: boolean
+  above: bigint | null
+  day_above: bigint | null
+}
+
 export async function readRule(
   tx: Tx,
   accountId: string,
 ): Promise<ApprovalRule & { isInForce: boolean }> {
   const approvers = await listApprovers(accountId, tx)
-  const [row] = await tx.$queryRaw<
-    { new_keys: boolean; above: bigint | null; isInForce: boolean }[]
-  >`SELECT a.approval_new_keys AS new_keys, a.approval_above AS above,
-      ${inForceSql(approvers)} AS "isInForce"
+  const [row] = await tx.$queryRaw<(StoredRule & { isInForce: boolean })[]>`
+    SELECT a.approval_new_keys AS new_keys, a.approval_above AS above,
+      a.approval_day_above AS day_above, ${inForceSql(approvers)} AS "isInForce"
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   if (!row) throw refuse('account_not_found')
   return { ...toRule(row), isInForce: row.isInForce }
@@ -37,21 +43,24 @@ export async function storeRule(
   rule: ApprovalRule,
   actor: Actor,
 ): Promise<void> {
-  if (old.new_keys === rule.new_keys && old.above === rule.above) return
-  const data = { approvalNewKeys: rule.new_keys, approvalAbove: rule.above }
-  await tx.account.update({ where: { id: accountId }, data })
   const change = { before: toAudit(old), after: toAudit(rule) }
+  if (isDeepStrictEqual(change.before, change.after)) return
+  const { new_keys: approvalNewKeys, above: approvalAbove, day_above: approvalDayAbove } = rule
+  const data = { approvalNewKeys, approvalAbove, approvalDayAbove }
+  await tx.account.update({ where: { id: accountId }, data })
   await recordAudit(tx, { actor, action: 'account.approval_changed', accountId, ...change })
 }
 
-export const toAudit = ({ new_keys, above }: ApprovalRule) => ({
+export const toAudit = ({ new_keys, above, day_above }: ApprovalRule) => ({
   approval_new_keys: new_keys,
   approval_above: above,
+  approval_day_above: day_above,
 })
 
-export const toRule = ({ new_keys, above }: { new_keys: boolean; above: bigint | null }) => ({
+export const toRule = ({ new_keys, above, day_above }: StoredRule): ApprovalRule => ({
   new_keys,
   above: above === null ? null : cents(above),
+  day_above: day_above === null ? null : cents(day_above),
 })
 
 /**

@@ -3,7 +3,13 @@ import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { deleteChange, readRule, storeRule, toRule } from '#lib/rooms/accounts/approval-rule.ts'
+import {
+  deleteChange,
+  readRule,
+  type StoredRule,
+  storeRule,
+  toRule,
+} from '#lib/rooms/accounts/approval-rule.ts'
 import { lockMembers, requirePermission } from '#lib/rooms/accounts/owners.ts'
 import { readVouchers } from '#lib/rooms/accounts/vouchers.ts'
 import { lockApprover } from '#lib/services/people/approvers.ts'
@@ -26,8 +32,8 @@ export function confirmApprovalRule(
     await lockMembers(tx, accountId)
     const { isInForce: _, ...old } = await readRule(tx, accountId)
     const [change] = isUuid(id)
-      ? await tx.$queryRaw<{ new_keys: boolean; above: bigint | null; barred: string[] }[]>`
-          SELECT new_keys, above, barred FROM approval_changes
+      ? await tx.$queryRaw<(StoredRule & { barred: string[] })[]>`
+          SELECT new_keys, above, day_above, barred FROM approval_changes
           WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND expires_at > now()`
       : []
     if (!change) throw refuse('approval_ended', 'This change no longer waits for confirmation')

@@ -66,12 +66,23 @@ export const accountLimits = z.object({
 export type AccountLimits = z.infer<typeof accountLimits>
 export const LIMIT_NAMES = ['charge_max', 'withdrawal_max', 'night_max', 'day_max'] as const
 
-/** Which withdrawals need a second member: the first to each key, and those above an amount in cents. */
+/**
+ * Which withdrawals need a second member: the first to each key, those above an amount, and those with
+ * which the withdrawals of their mode and day (in São Paulo) exceed one. In cents.
+ */
 export const ApprovalRule = z.object({
   new_keys: z.boolean(must('be true or false')),
   above: limitSchema(0).meta(openApiMeta('Amount above which approval is needed; null: none.')),
+  day_above: limitSchema(0).meta(
+    openApiMeta('Total of a day in São Paulo above which approval is needed; null: none.'),
+  ),
 })
 export type ApprovalRule = z.infer<typeof ApprovalRule>
+
+export function isRuleOff({ new_keys, above, day_above }: ApprovalRule): boolean {
+  return !new_keys && above === null && day_above === null
+}
+
 export const approvalRule = { test: ApprovalRule, live: ApprovalRule }
 
 export const approvalConfirmation = z.object({ id: z.uuid(must('be the id of the change')) })

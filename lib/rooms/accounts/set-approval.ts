@@ -37,8 +37,13 @@ export function setApprovalRule(
 }
 
 function isWeaker(old: ApprovalRule, rule: ApprovalRule): boolean {
-  const isRaised = old.above !== null && (rule.above === null || rule.above > old.above)
-  return isRaised || (old.new_keys && !rule.new_keys)
+  const isRaised = (from: number | null, to: number | null) =>
+    from !== null && (to === null || to > from)
+  return (
+    isRaised(old.above, rule.above) ||
+    isRaised(old.day_above, rule.day_above) ||
+    (old.new_keys && !rule.new_keys)
+  )
 }
 
 async function addChange(
@@ -47,12 +52,13 @@ async function addChange(
   rule: ApprovalRule,
   actor: Member,
 ): Promise<void> {
-  const { new_keys, above } = rule
+  const { new_keys, above, day_above } = rule
   const requesters = await readVouched(accountId, [actor.id], tx)
   await tx.$executeRaw`
-    INSERT INTO approval_changes (account_id, id, new_keys, above, requested_by, barred, expires_at)
-    SELECT a.id, ${newId()}::uuid, ${new_keys}, ${above}::bigint, ${actor.id}::uuid,
-      ${barredSql(requesters)}, now() + ${CHANGE_HOURS} * interval '1 hour'
+    INSERT INTO approval_changes (account_id, id, new_keys, above, day_above, requested_by, barred,
+      expires_at)
+    SELECT a.id, ${newId()}::uuid, ${new_keys}, ${above}::bigint, ${day_above}::bigint,
+      ${actor.id}::uuid, ${barredSql(requesters)}, now() + ${CHANGE_HOURS} * interval '1 hour'
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   const action = 'account.approval_change_requested'
   await recordAudit(tx, { actor, action, accountId, after: toAudit(rule) })

@@ -1,4 +1,6 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { homeZone } from '#lib/base/db/columns.ts'
+import { idLowerBoundAt } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { WithdrawalOrder } from '#lib/rooms/withdrawals/schema.ts'
 import {
@@ -15,10 +17,10 @@ const APPROVAL_HOURS = 24
 
 export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, approval_barred')
 
-interface Request {
-  amount: number
-  dictKey: string
-}
+type Request = Pick<WithdrawalOrder, 'amount' | 'dictKey' | 'bookedAt'>
+
+/** Longer than any day: the ids of its withdrawals are above the bound. */
+const DAY_MAX_MS = 26 * 3_600_000
 
 /** The members whom the decision about a new withdrawal depends on. */
 export interface Deciders {
@@ -46,30 +48,39 @@ export async function readDeciders(
 
 /**
  * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule is that of the
- * statement's snapshot. The key is looked up before the members count, and neither without a rule.
+ * statement's snapshot. The key is looked up before the members count, and neither without a rule. The sum
+ * of the day, which locks the books, comes last: prisma/functions/troco_withdrawn.sql.
  */
 export function approvalSql(
   accountId: string,
   mode: Mode,
-  { amount, dictKey }: Request,
+  { amount, dictKey, bookedAt }: Request,
   { approvers, requesters }: Deciders,
 ): Prisma.Sql {
-  const isAbove = Prisma.sql`${amount}::bigint > a.approval_above`
+  const dayIn = Prisma.sql`(COALESCE(${bookedAt ?? null}::timestamptz, now()) AT TIME ZONE ${homeZone})::date`
+  const firstId = idLowerBoundAt((bookedAt?.getTime() ?? Date.now()) - DAY_MAX_MS)
+  const withdrawn = Prisma.sql`
+    (SELECT troco_withdrawn(a.id, ${mode}, d.day::timestamp AT TIME ZONE ${homeZone},
+        (d.day + 1)::timestamp AT TIME ZONE ${homeZone}, ${firstId}::uuid)
+      FROM (SELECT ${dayIn} AS day) d)`
   const isKnown = Prisma.sql`
     EXISTS (SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = ${mode}
       AND k.dict_key = ${dictKey} AND k.status = 'approved')`
-  const accountRow = Prisma.sql`FROM accounts a WHERE a.id = ${accountId}::uuid`
   return Prisma.sql`
     SELECT r.reason AS approval_reason,
       CASE WHEN r.reason IS NOT NULL THEN now() + ${APPROVAL_HOURS} * interval '1 hour' END
         AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (
-        SELECT ${barredSql(requesters)} ${accountRow}) END AS approval_barred
+        SELECT ${barredSql(requesters)} FROM accounts a WHERE a.id = ${accountId}::uuid) END AS approval_barred
     FROM (SELECT (
-      SELECT CASE WHEN ${isAbove} OR (a.approval_new_keys AND NOT ${isKnown}) THEN
-        CASE WHEN ${inForceSql(approvers)} THEN
-          CASE WHEN ${isAbove} THEN 'amount' ELSE 'new_key' END END END
-      ${accountRow}) AS reason OFFSET 0) r`
+      SELECT CASE WHEN c.reason IS NOT NULL THEN CASE WHEN ${inForceSql(approvers)} THEN
+        CASE WHEN c.reason <> 'day_amount' THEN c.reason
+          WHEN ${withdrawn} + ${amount}::bigint > a.approval_day_above THEN c.reason END END END
+      FROM accounts a CROSS JOIN LATERAL (SELECT CASE
+        WHEN ${amount}::bigint > a.approval_above THEN 'amount'
+        WHEN a.approval_new_keys AND NOT ${isKnown} THEN 'new_key'
+        WHEN a.approval_day_above IS NOT NULL THEN 'day_amount' END AS reason OFFSET 0) c
+      WHERE a.id = ${accountId}::uuid) AS reason OFFSET 0) r`
 }
 
 /** Condition on `w`: no member has to decide about it. */

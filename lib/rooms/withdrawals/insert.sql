@@ -21,27 +21,34 @@ WITH made AS (
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END) AS v (id)),
       '{}') FROM accounts a WHERE a.id = $18::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $19::bigint > a.approval_above
-      OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $20 AND k.dict_key = $21
-      AND k.status = 'approved')) THEN CASE
+      FROM (SELECT (SELECT CASE WHEN c.reason IS NOT NULL THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($22::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $23::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $24::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($19::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN c.reason <> 'day_amount' THEN c.reason
+      WHEN (SELECT troco_withdrawn(a.id, $20, d.day::timestamp AT TIME ZONE 'America/Sao_Paulo',
+      (d.day + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo', $21::uuid)
+      FROM (SELECT (COALESCE($22::timestamptz,
+      now()) AT TIME ZONE 'America/Sao_Paulo')::date AS day) d) + $23::bigint >
+      a.approval_day_above THEN c.reason END END END
+      FROM accounts a CROSS JOIN LATERAL (SELECT CASE
+      WHEN $24::bigint > a.approval_above THEN 'amount' WHEN a.approval_new_keys
+      AND NOT EXISTS (SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $25
+      AND k.dict_key = $26 AND k.status = 'approved') THEN 'new_key'
+      WHEN a.approval_day_above IS NOT NULL THEN 'day_amount'
+      END AS reason OFFSET 0) c WHERE a.id = $27::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $25::uuid, s.account_id, 'system', $26::uuid, $27, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $28, $29
+  SELECT $28::uuid, s.account_id, 'system', $29::uuid, $30, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $31, $32
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT $30::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
+  SELECT $33::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
   FROM made w
 ), booked AS (
   SELECT troco_book('withdrawal_held', 'available', 'outbound', NULL,
@@ -93,33 +100,40 @@ WITH kept AS (
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids ELSE ARRAY[m.id] END) AS v (id)),
       '{}') FROM accounts a WHERE a.id = $25::uuid) END AS approval_barred
-      FROM (SELECT (SELECT CASE WHEN $26::bigint > a.approval_above
-      OR (a.approval_new_keys AND NOT EXISTS (SELECT
-      FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $27 AND k.dict_key = $28
-      AND k.status = 'approved')) THEN CASE
+      FROM (SELECT (SELECT CASE WHEN c.reason IS NOT NULL THEN CASE
       WHEN (COALESCE(a.approval_kept_until > now(), false)
       OR 2 <= (SELECT count(DISTINCT CASE
       WHEN COALESCE(m.since > GREATEST(now() - interval '24 hours',
       a.created_at + interval '24 hours'), true) THEN m.ids[2] ELSE m.id END)
-      FROM jsonb_to_recordset($29::jsonb) AS m (id uuid, ids uuid[],
-      since timestamptz))) THEN CASE WHEN $30::bigint > a.approval_above THEN 'amount'
-      ELSE 'new_key' END END END FROM accounts a WHERE a.id = $31::uuid) AS reason OFFSET 0) r) n
+      FROM jsonb_to_recordset($26::jsonb) AS m (id uuid, ids uuid[],
+      since timestamptz))) THEN CASE WHEN c.reason <> 'day_amount' THEN c.reason
+      WHEN (SELECT troco_withdrawn(a.id, $27, d.day::timestamp AT TIME ZONE 'America/Sao_Paulo',
+      (d.day + 1)::timestamp AT TIME ZONE 'America/Sao_Paulo', $28::uuid)
+      FROM (SELECT (COALESCE($29::timestamptz,
+      now()) AT TIME ZONE 'America/Sao_Paulo')::date AS day) d) + $30::bigint >
+      a.approval_day_above THEN c.reason END END END
+      FROM accounts a CROSS JOIN LATERAL (SELECT CASE
+      WHEN $31::bigint > a.approval_above THEN 'amount' WHEN a.approval_new_keys
+      AND NOT EXISTS (SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = $32
+      AND k.dict_key = $33 AND k.status = 'approved') THEN 'new_key'
+      WHEN a.approval_day_above IS NOT NULL THEN 'day_amount'
+      END AS reason OFFSET 0) c WHERE a.id = $34::uuid) AS reason OFFSET 0) r) n
   RETURNING *
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $32::uuid, s.account_id, 'user', $33::uuid, $34, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $35, $36
+  SELECT $35::uuid, s.account_id, 'user', $36::uuid, $37, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $38, $39
   FROM made s
   WHERE s.approval_reason IS NOT NULL
 ), source AS (
-  SELECT $37::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
+  SELECT $40::timestamptz AS booked_at, w.account_id, w.mode, w.id, w.amount
   FROM made w
 ), audited AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
-  SELECT $38::uuid, s.account_id, 'user', $39::uuid, $40, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), $41, $42
+  SELECT $41::uuid, s.account_id, 'user', $42::uuid, $43, s.id::text,
+      json_build_object('mode', s.mode, 'amount', s.amount), $44, $45
   FROM source s
 ), booked AS (
   SELECT troco_book('withdrawal_held', 'available', 'outbound', NULL,

@@ -35,10 +35,10 @@ export async function readApprovalSettings(
     ? await readVouched(accountId, [userId])
     : approvers.filter(({ id, role }) => id === userId && role === 'owner')
   const change = asJson(Prisma.sql`
-    c.id, c.new_keys, c.above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
+    c.id, c.new_keys, c.above, c.day_above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
     EXISTS (SELECT FROM ${vouchedRows(user)} WHERE ${mayApproveSql('c.barred')}) AS can_confirm`)
   const columns = Prisma.sql`
-    a.approval_new_keys AS new_keys, a.approval_above AS above,
+    a.approval_new_keys AS new_keys, a.approval_above AS above, a.approval_day_above AS day_above,
     ${inForceSql(approvers)} AS is_in_force,
     (SELECT ${change} FROM approval_changes c
       WHERE c.account_id = a.id AND c.expires_at > now()) AS change`
@@ -62,6 +62,7 @@ export const ApprovalSettingsRead = z.object({
   data: z.object({
     new_keys: z.boolean(),
     above: z.int().nullable(),
+    day_above: z.int().nullable(),
     is_in_force: z.boolean(),
     approvers: z.int(),
     change: z
@@ -69,6 +70,7 @@ export const ApprovalSettingsRead = z.object({
         id: z.uuid(),
         new_keys: z.boolean(),
         above: z.int().nullable(),
+        day_above: z.int().nullable(),
         requester: z.string(),
         expires_at: instant,
         can_confirm: z.boolean(),

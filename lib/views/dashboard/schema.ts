@@ -43,6 +43,7 @@ export interface StatementRow {
 export interface ApprovalSettings {
   new_keys: boolean
   above: number | null
+  day_above: number | null
   is_in_force: boolean
   /** Members who may approve. */
   approvers: number
@@ -50,6 +51,7 @@ export interface ApprovalSettings {
     id: string
     new_keys: boolean
     above: number | null
+    day_above: number | null
     requester: string
     expires_at: string
     can_confirm: boolean

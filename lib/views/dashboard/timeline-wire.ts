@@ -90,8 +90,11 @@ const ChargeTimelineData = z.object({
 export type ChargeTimelineData = z.infer<typeof ChargeTimelineData>
 export const ChargeTimelineRead = z.object({ data: ChargeTimelineData })
 
-/** above the account's amount, or first to its key: why a withdrawal needs a second member. */
-const ApprovalReason = z.enum(['amount', 'new_key'])
+/**
+ * Why a withdrawal needs a second member: it is above the account's amount, its day is above that of a
+ * day, or no withdrawal to its key was paid before.
+ */
+const ApprovalReason = z.enum(['amount', 'day_amount', 'new_key'])
 export type ApprovalReason = z.infer<typeof ApprovalReason>
 
 /** Steps of a withdrawal, oldest first; `at` is null where no time was recorded. */

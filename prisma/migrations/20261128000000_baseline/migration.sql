@@ -168,6 +168,7 @@ CREATE TABLE accounts (
   night_max bigint,
   approval_new_keys boolean NOT NULL DEFAULT false,
   approval_above bigint,
+  approval_day_above bigint,
   approval_kept_until timestamptz(6),
   receiving_connection_id uuid,
   paying_connection_id uuid,
@@ -177,6 +178,7 @@ CREATE TABLE accounts (
   repeats_external_ids boolean NOT NULL DEFAULT false,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_approval_above_range CHECK (approval_above BETWEEN 0 AND '999999999999'),
+  CONSTRAINT accounts_approval_day_above_range CHECK (approval_day_above BETWEEN 0 AND '999999999999'),
   CONSTRAINT accounts_charge_review_above_range CHECK (charge_review_above BETWEEN 0 AND '999999999999'),
   CONSTRAINT accounts_connection_assignable CHECK (is_connection_assignable),
   CONSTRAINT accounts_day_max_range CHECK (day_max BETWEEN 0 AND '999999999999'),
@@ -258,6 +260,7 @@ CREATE TABLE approval_changes (
   id uuid NOT NULL,
   new_keys boolean NOT NULL,
   above bigint,
+  day_above bigint,
   requested_by uuid NOT NULL,
   barred uuid[],
   expires_at timestamptz(6) NOT NULL,
@@ -266,7 +269,8 @@ CREATE TABLE approval_changes (
   CONSTRAINT approval_changes_account_id_fkey FOREIGN KEY (account_id)
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
   CONSTRAINT approval_changes_above_range CHECK (above BETWEEN 0 AND '999999999999'),
-  CONSTRAINT approval_changes_barred CHECK (barred IS NOT NULL)
+  CONSTRAINT approval_changes_barred CHECK (barred IS NOT NULL),
+  CONSTRAINT approval_changes_day_above_range CHECK (day_above BETWEEN 0 AND '999999999999')
 );
 
 -- Debts of merchants that the operator gave up. Growth: one per decision of staff.
@@ -796,7 +800,7 @@ CREATE TABLE withdrawals (
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
   CONSTRAINT withdrawals_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT withdrawals_amount_range CHECK (amount BETWEEN 1000 AND '999999999999'),
-  CONSTRAINT withdrawals_approval_reason_known CHECK (approval_reason IN ('amount', 'new_key')),
+  CONSTRAINT withdrawals_approval_reason_known CHECK (approval_reason IN ('amount', 'day_amount', 'new_key')),
   CONSTRAINT withdrawals_approved_has_time CHECK ((status = 'approved') = (approved_at IS NOT NULL)),
   CONSTRAINT withdrawals_contradiction_complete CHECK (contradiction IS NULL = (contradicted_at IS NULL)),
   CONSTRAINT withdrawals_contradiction_known CHECK (contradiction IS NULL OR contradiction IN ('done', 'refused')

@@ -9,6 +9,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
 import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
 
 interface ApprovalChangeProps {
@@ -56,7 +57,7 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
   )
 }
 
-function Rule({ rule }: { rule: Pick<ApprovalSettings, 'new_keys' | 'above'> }) {
+function Rule({ rule }: { rule: ApprovalRule }) {
   const t = useTranslations('adminAccount')
   return (
     <Facts>
@@ -65,6 +66,9 @@ function Rule({ rule }: { rule: Pick<ApprovalSettings, 'new_keys' | 'above'> }) 
       </Fact>
       <Fact name={t('approval.above')}>
         {rule.above === null ? t('approval.off') : <Money cents={rule.above} />}
+      </Fact>
+      <Fact name={t('approval.dayAbove')}>
+        {rule.day_above === null ? t('approval.off') : <Money cents={rule.day_above} />}
       </Fact>
     </Facts>
   )
