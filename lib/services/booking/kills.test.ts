@@ -23,7 +23,7 @@ inOwnDatabase()
 const CLIENTS = 12
 const ACCOUNTS = 12
 /** Charges of each account. */
-const CHARGES = pickSize(25, 400)
+const CHARGES = pickSize(25, 1_000)
 const KILL_EVERY_MS = 120
 const AMOUNT = 1_000
 const ORDER = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
@@ -32,9 +32,7 @@ const random = new Random(chooseSeed(), 0)
 test('12 clients book batches of many accounts in opposite orders while sessions are killed', async () => {
   const merchants = await Promise.all(Array.from({ length: ACCOUNTS }, () => makeMerchant()))
   for (const merchant of merchants) await addEndpoint(merchant, 'https://receiver.test/')
-  const payments = await Promise.all(
-    merchants.flatMap(merchant => Array.from({ length: CHARGES }, () => makePayment(merchant))),
-  )
+  const payments = (await Promise.all(merchants.map(makePayments))).flat()
   const tasks = [...makeTasks(payments, merchants)].values()
   const counts = { settled: 0, held: 0, refused: 0, failed: 0 }
   const stop = new AbortController()
@@ -70,9 +68,13 @@ interface Counts {
 
 type Task = { settle: Payment[] } | { withdraw: Account; amount: number; isSent: boolean }
 
-async function makePayment(merchant: Account): Promise<Payment> {
-  const { id } = await openCharge(merchant, AMOUNT)
-  return { ...makeReceipt(AMOUNT), accountId: merchant.id, chargeId: id }
+async function makePayments(merchant: Account): Promise<Payment[]> {
+  const payments: Payment[] = []
+  while (payments.length < CHARGES) {
+    const { id } = await openCharge(merchant, AMOUNT)
+    payments.push({ ...makeReceipt(AMOUNT), accountId: merchant.id, chargeId: id })
+  }
+  return payments
 }
 
 /** Each batch comes twice, in opposite orders, with a withdrawal in between. */
