@@ -145,11 +145,11 @@ describe('POST tokens', () => {
     ],
     [
       { ...TOKEN_REQUEST, allowed_addresses: '203.0.113.7' },
-      { allowed_addresses: ['allowed_addresses must be a list of at most 20 addresses'] },
+      { allowed_addresses: ['allowed_addresses must have at most 20 entries'] },
     ],
     [
       { ...TOKEN_REQUEST, allowed_addresses: Array(21).fill('203.0.113.7') },
-      { allowed_addresses: ['allowed_addresses must be a list of at most 20 addresses'] },
+      { allowed_addresses: ['allowed_addresses must have at most 20 entries'] },
     ],
     [
       { ...TOKEN_REQUEST, allowed_addresses: ['203.0.113.7', '203.0.113.7/24', 7] },

@@ -196,9 +196,11 @@ const LIMIT_RULE = `be a whole number from 1 to ${LIST_LIMIT_MAX}`
 export const timeFilter = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], {
     error: ({ input }) =>
-      / \d\d:?\d\d$/.test(String(input))
-        ? 'must be percent-encoded: write + as %2B, as in 2026-11-21T03:00:00%2B00:00'
-        : `must ${TIME_RULE}`,
+      input === undefined
+        ? undefined
+        : / \d\d:?\d\d$/.test(String(input))
+          ? 'must be percent-encoded: write + as %2B, as in 2026-11-21T03:00:00%2B00:00'
+          : `must ${TIME_RULE}`,
   })
   .refine(isParsableTime, must(TIME_RULE))
 

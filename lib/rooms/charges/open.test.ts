@@ -195,7 +195,9 @@ describe('a bank whose result is unknown', () => {
     const opened = await openAtBank(gateway, resumedCharge)
     expect(orders.map(order => order.txid)).toEqual([charge.order.txid])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
-    expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
+    expect(await keysOf(once)).toEqual([
+      { resourceId: charge.id, lockedUntil: null, lockedBy: null },
+    ])
     expect((await findCharge(merchant.id, 'live', 'kept'))?.id).toBe(charge.id)
   })
 })
@@ -454,7 +456,9 @@ describe('an opening that the worker ends', () => {
     await expireWith(bank)
     const resumed = { ...charge, once: { ...once, isResumed: true } }
     expect(await openAtBank(bank, resumed)).toMatchObject({ id: charge.id, status: 'pending' })
-    expect(await keysOf(once)).toEqual([{ resourceId: charge.id, lockedUntil: null }])
+    expect(await keysOf(once)).toEqual([
+      { resourceId: charge.id, lockedUntil: null, lockedBy: null },
+    ])
   })
 })
 
