@@ -210,12 +210,11 @@ const PREPARATIONS: Record<string, (token: string) => Promise<Record<string, str
   drawChargePng: makeCharge,
   createRefund: makePaidCharge,
   listRefunds: makePaidCharge,
-  async getRefund(token) {
-    const ids = await makePaidCharge(token)
-    const path = `/transactions/${ids['order-1048']}/refunds`
-    const { body } = await call(api.url, 'POST', path, { token, body: { amount: 500 } })
-    return { ...ids, [REFUND_ID]: body.data.id }
-  },
+  getRefund: makeRefund,
+  simulateRefund: makeRefund,
+  getDispute: makeDispute,
+  simulateDispute: makeDispute,
+  simulateChargeDispute: makePaidCharge,
   createWithdrawal: makeBalance,
   getWithdrawal: makeWithdrawal,
   async getRequest(token) {
@@ -245,10 +244,30 @@ const ENDPOINT_ID = '01a1fbc8-3d10-7a42-9e6b-2c4f8a1b7d30'
 const TOKEN_ID = '01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'
 const DELIVERY_ID = '5d2f7c1e-9a04-8b63-1f7e-6c3a0d9b4e28'
 const REFUND_ID = '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60'
+const DISPUTE_ID = '01a1fbd2-4c1a-7e63-8b0f-9a2d5c7e1f36'
 
-async function makeCharge(token: string): Promise<Record<string, string>> {
-  const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
+async function makeCharge(
+  token: string,
+  client_email = CHARGE.client_email,
+): Promise<Record<string, string>> {
+  const charge = { ...CHARGE, client_email }
+  const { body } = await call(api.url, 'POST', '/transactions', { token, body: charge })
   return { 'order-1048': body.data.transaction_id }
+}
+
+async function makeRefund(token: string): Promise<Record<string, string>> {
+  // A refund of such a charge waits for its decision.
+  const ids = await makePaidCharge(token, 'hold@example.com')
+  const path = `/transactions/${ids['order-1048']}/refunds`
+  const { body } = await call(api.url, 'POST', path, { token, body: { amount: 500 } })
+  return { ...ids, [REFUND_ID]: body.data.id }
+}
+
+async function makeDispute(token: string): Promise<Record<string, string>> {
+  const ids = await makePaidCharge(token)
+  const path = `/sandbox/transactions/${ids['order-1048']}/disputes`
+  const { body } = await call(api.url, 'POST', path, { token, body: {} })
+  return { ...ids, [DISPUTE_ID]: body.data.id }
 }
 
 async function makeChild(token: string): Promise<Record<string, string>> {
@@ -257,8 +276,8 @@ async function makeChild(token: string): Promise<Record<string, string>> {
   return { [TOKEN_ID]: response.body.data.id }
 }
 
-async function makePaidCharge(token: string): Promise<Record<string, string>> {
-  const ids = await makeCharge(token)
+async function makePaidCharge(token: string, email?: string): Promise<Record<string, string>> {
+  const ids = await makeCharge(token, email)
   const path = `/sandbox/transactions/${ids['order-1048']}`
   await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
   return ids

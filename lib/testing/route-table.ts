@@ -41,6 +41,8 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /transactions/[id]/refunds': { allow: 'refunds:write', body: { amount: 1 } },
   'GET /transactions/[id]/refunds/[refund_id]': 'transactions:read',
   'GET /refunds': 'transactions:read',
+  'GET /disputes': 'transactions:read',
+  'GET /disputes/[id]': 'transactions:read',
   'GET /statement': 'statement:read',
   'GET /balance/history': 'statement:read',
   'GET /requests': 'requests:read',
@@ -81,6 +83,9 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   },
   'POST /sandbox/transactions/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'failed' } },
   'POST /sandbox/withdrawals/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
+  'POST /sandbox/refunds/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
+  'POST /sandbox/transactions/[id]/disputes': { allow: SANDBOX_PERMISSIONS, body: { amount: 1 } },
+  'POST /sandbox/disputes/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'won' } },
 }
 
 const ANY_PAGE = 'dashboard:read'

@@ -41,6 +41,7 @@ const RESPONSES = [
   [refuse('cross_origin'), 403, 'Cross-origin request refused'],
   [refuse('proof_required'), 403, 'Confirm that it is you'],
   [refuse('too_many_requests', { retryAfterS: 7 }), 429, 'Too Many Requests', RETRY],
+  [refuse('test_quota_exceeded', { retryAfterS: 7 }), 429, 'Too Many Requests', RETRY],
   [refuse('malformed_json'), 400, 'Malformed JSON'],
   [refuse('payload_too_large'), 413, 'Payload too large'],
   [refuse('unsupported_media_type'), 415, 'Content-Type must be application/json'],
@@ -77,6 +78,7 @@ const RESPONSES = [
   [refuse('request_not_found'), 404, 'Request not found'],
   [refuse('withdrawal_not_found'), 404, 'Withdrawal not found'],
   [refuse('refund_not_found'), 404, 'Refund not found'],
+  [refuse('dispute_not_found'), 404, 'Dispute not found'],
   [refuse('not_found'), 404, 'Not found'],
   [refuse('external_id_used'), 409, 'external_id already used'],
   [
