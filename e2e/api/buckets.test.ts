@@ -60,6 +60,8 @@ async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> 
     (await post(`/transactions/${paid}/refunds`, { amount: 100 }, makeKey())).id
   await completeRefund({ ...settlement(await refund()), returnId: newId() })
   await rejectRefund({ ...settlement(await refund()), reason: REFUSAL })
+  const dispute = await post(`/sandbox/transactions/${paid}/disputes`, {}, makeKey())
+  await post(`/sandbox/disputes/${dispute.id}`, { outcome: 'won' }, makeKey())
   for (const outcome of ['approved', 'rejected']) {
     const { id } = await post('/withdrawals', PAYOUT, makeKey())
     await post(`/sandbox/withdrawals/${id}`, { outcome }, makeKey())

@@ -69,8 +69,9 @@ describe('without a proxy', () => {
 
   test('the limit counts the socket address: forged addresses do not raise it', async () => {
     const passed = await countPassed(await startWith(LOW_LIMIT), forgedHeaders)
-    expect(passed).toBeGreaterThanOrEqual(12)
-    expect(passed).toBeLessThanOrEqual(12 + PASSED_TOLERANCE)
+    // One of the twelve is the document that the fixture reads.
+    expect(passed).toBeGreaterThanOrEqual(11)
+    expect(passed).toBeLessThanOrEqual(11 + PASSED_TOLERANCE)
   })
 
   test('duplicate or differently cased headers do not change the stored address', async () => {

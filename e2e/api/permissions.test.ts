@@ -142,6 +142,8 @@ const SESSION_REQUIRED: [number, string] = [
 const NAMELESS = [
   '/events',
   '/balance/history',
+  '/disputes',
+  '/disputes/[id]',
   '/transactions/[id]/qr.svg',
   '/transactions/[id]/qr.png',
   // Next's server stores requests while the test runs, so that its first page shows newer ones.

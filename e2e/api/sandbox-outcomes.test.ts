@@ -7,6 +7,7 @@ import {
   type Api,
   CHARGE,
   expectBalancedLedger,
+  inOwnDatabase,
   makeMerchant,
   makeToken,
   startApiWithMerchant,
@@ -14,6 +15,8 @@ import {
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 
 const HOOK = 'https://shop.example/hook'
+
+inOwnDatabase()
 
 let api: Api
 let accountId: string

@@ -257,6 +257,8 @@ const NOT_FOUND_MESSAGES: Record<string, string> = {
   transactions: 'Transaction not found',
   charges: 'Transaction not found',
   withdrawals: 'Withdrawal not found',
+  refunds: 'Refund not found',
+  disputes: 'Dispute not found',
   requests: 'Request not found',
   endpoints: 'Endpoint not found',
   deliveries: 'Delivery not found',

@@ -31,7 +31,8 @@ const NOT_SECRETS = [
   'parsed.hash',
   // The hash of a request, to detect a repeated one.
   'requestHash',
-  // Names of a permission and of error codes.
+  // Names of permissions and of error codes.
+  "'tokens:read'",
   "'tokens:write'",
   "'child_token'",
   "'token_ended'",

@@ -23,6 +23,9 @@ export interface World {
   /** A withdrawal that the simulated bank has paid. */
   payout: string
   refund: string
+  /** A refund that waits for a decision. */
+  held: string
+  dispute: string
   request: string
   /** Receives no event: of `withdrawal.returned` only, which no test world has. */
   endpoint: string
@@ -57,6 +60,10 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   }
   const withdrawal = await send('/withdrawals', { amount: 1_000, ...key, webhook_url })
   const refund = await send(`/transactions/${paidId}/refunds`, { amount: 100, reason: marker })
+  const held = await makeHeldRefund(api, token, order)
+  const dispute = await send(`/sandbox/transactions/${held.transaction_id}/disputes`, {
+    amount: 100,
+  })
   const request = await logRequest(api, token, marker)
   const url = `http://127.0.0.1:8009/${marker}`
   const endpoint = await send('/webhooks/endpoints', { url, event_types: ['withdrawal.returned'] })
@@ -68,6 +75,8 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
     withdrawal: withdrawal.id,
     payout: await makePayout(api, token, marker),
     refund: refund.id,
+    held: held.id,
+    dispute: dispute.id,
     request,
     endpoint: endpoint.id,
     delivery: deliveries.body.data[0].id,
@@ -99,6 +108,20 @@ async function makePayout(api: Api, token: string, marker: string): Promise<stri
   return id
 }
 
+/** Pays a charge whose refunds wait for a decision, and asks for one. */
+async function makeHeldRefund(api: Api, token: string, order: object) {
+  const send = async (path: string, body: object) =>
+    (await call(api.url, 'POST', path, { token, body })).body.data
+  const charge = {
+    ...order,
+    external_id: newId().replace('-', ' '),
+    client_email: 'hold@example.com',
+  }
+  const { transaction_id } = await send('/transactions', charge)
+  await send(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
+  return send(`/transactions/${transaction_id}/refunds`, { amount: 100 })
+}
+
 /** Makes a token the parent of the world's child, and that active: a token reaches only its own. */
 export async function giveChild({ merchant, child }: World, token: string): Promise<void> {
   await db().$executeRaw`
@@ -118,6 +141,8 @@ export function resolvePath(world: World, path: string): string {
     endpoints: endpoint,
     deliveries: delivery,
     tokens: child,
+    disputes: world.dispute,
+    refunds: world.held,
   }
   const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
   const ofCharge = isReceipt || path.includes('/refunds') ? paid : charge

@@ -116,7 +116,9 @@ function decimalOf(source: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
   const padded = (whole + fraction).replace(/^0+/, '')
-  const end = padded.search(/0*$/)
+  // A pattern for the zeros at the end would take quadratic time.
+  let end = padded.length
+  while (padded[end - 1] === '0') end--
   const digits = padded.slice(0, end)
   return digits === ''
     ? '0'

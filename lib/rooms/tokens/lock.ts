@@ -41,9 +41,9 @@ export async function lockActiveToken(
         WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
         FOR UPDATE`
     : []
-  const mayRotateItself = change === 'rotate' && token?.permissions.includes('tokens:read')
+  const seesItself = token?.permissions.includes('tokens:read')
   const isKnownTo = (actorId: string) =>
-    token?.parentId === actorId || (actorId === id && mayRotateItself)
+    token?.parentId === actorId || (actorId === id && change === 'rotate' && seesItself)
   if (!token || (actor.type === 'token' && !isKnownTo(actor.id))) throw refuse('token_not_found')
   if (!token.isActive) throw tokenEnded()
   return token

@@ -47,6 +47,8 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
     pix_key: '529.982.247-25',
     webhook_url: null,
     rejection_reason: null,
+    rejection_code: null,
+    awaiting: 'balance_window',
     end_to_end_id: null,
     approved_at: null,
     rejected_at: null,

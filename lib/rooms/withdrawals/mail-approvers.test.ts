@@ -46,7 +46,7 @@ test('a mail goes once to each member who may approve, in their language', async
   expect(await mailApprovers()).toBe(0)
   const mails = await readMails()
   expect(mails.map(({ to }) => to.split('-')[0])).toEqual(['bia'])
-  expect(mails[0]?.subject).toBe('[Test] A withdrawal from Padaria needs your approval')
+  expect(mails[0]?.subject).toBe('[Test] A withdrawal from “Padaria” needs your approval')
   expect(mails[0]?.text).toContain('R$ 123.45')
   expect(mails[0]?.text).toContain(`/test/withdrawals/${id}`)
 })
@@ -56,8 +56,8 @@ test('a burst is one mail each; for a token of the operator, both may approve', 
   expect(await mailApprovers()).toBe(2)
   const subjects = (await readMails()).map(({ subject }) => subject)
   expect(subjects.toSorted()).toEqual([
-    '[Test] 3 withdrawals from Padaria need approval',
-    '[Teste] 3 saques de Padaria precisam de aprovação',
+    '[Test] 3 withdrawals from “Padaria” need approval',
+    '[Teste] 3 saques de “Padaria” precisam de aprovação',
   ])
 })
 

@@ -51,11 +51,7 @@ const detailFields = {
     .nullable()
     .meta(openApiMeta('Reason of the rejection, or null.', null)),
   rejection_code: rejectionCodeField,
-  awaiting: z
-    .enum(AWAITED)
-    .meta({ id: 'WithdrawalAwaiting', ...openApiMeta(AWAITING_DESCRIPTION, 'bank') })
-    .nullable()
-    .meta({ examples: [null] }),
+  awaiting: z.enum(AWAITED).nullable().meta(openApiMeta(AWAITING_DESCRIPTION, null)),
   end_to_end_id: z
     .string()
     .nullable()

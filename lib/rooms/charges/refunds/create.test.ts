@@ -88,6 +88,7 @@ test('a refund holds its amount in the balance and in the charge', async () => {
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
     mode: 'test',
     rejection_reason: null,
+    rejection_code: null,
     return_id: null,
     completed_at: null,
     rejected_at: null,
