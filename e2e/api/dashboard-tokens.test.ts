@@ -145,7 +145,7 @@ describe('POST tokens', () => {
     ],
     [
       { ...TOKEN_REQUEST, allowed_addresses: '203.0.113.7' },
-      { allowed_addresses: ['allowed_addresses must have at most 20 entries'] },
+      { allowed_addresses: ['allowed_addresses must be a list of at most 20 addresses'] },
     ],
     [
       { ...TOKEN_REQUEST, allowed_addresses: Array(21).fill('203.0.113.7') },

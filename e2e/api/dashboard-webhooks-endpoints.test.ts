@@ -377,7 +377,7 @@ describe('POST endpoints/{id}/test', () => {
     expect(status).toBe(200)
     expectShape(TestRead, body)
     expect(body.data).toMatchObject({ delivered: false, status: null, address: null })
-    expect(body.data.problem).toContain('port 1025')
+    expect(body.data.problem).toContain('refuses connections')
     expect(JSON.parse(body.data.request_body)).toMatchObject({ type: 'transaction.paid' })
   })
 

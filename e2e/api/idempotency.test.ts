@@ -70,6 +70,19 @@ async function payCharge(): Promise<string> {
   return id
 }
 
+async function openHeldRefund(): Promise<string> {
+  const payer = { ...CHARGE, client_email: 'hold@example.com' }
+  const { transaction_id } = (await post('/transactions', { body: payer })).body.data
+  await post(`/sandbox/transactions/${transaction_id}`, { body: { outcome: 'paid' } })
+  const path = `/transactions/${transaction_id}/refunds`
+  return (await post(path, { body: { amount: 100 } })).body.data.id
+}
+
+async function openDispute(): Promise<string> {
+  const path = `/sandbox/transactions/${await payCharge()}/disputes`
+  return (await post(path, { body: { amount: 100 } })).body.data.id
+}
+
 /**
  * Every POST that stores its response, with the bodies to send, a count of its effects and its
  * change of the balance.
@@ -132,6 +145,36 @@ const POSTS = [
     otherBody: { outcome: 'rejected' },
     balanceChange: WITHDRAWAL.amount,
     retentionHours: 30 * 24,
+    countEffects: countEvents,
+    message: fieldErrors,
+  },
+  {
+    name: 'POST /sandbox/refunds/[id]',
+    path: async () => `/sandbox/refunds/${await openHeldRefund()}`,
+    body: { outcome: 'rejected' },
+    otherBody: { outcome: 'completed' },
+    balanceChange: 100,
+    retentionHours: 24,
+    countEffects: countEvents,
+    message: fieldErrors,
+  },
+  {
+    name: 'POST /sandbox/transactions/[id]/disputes',
+    path: async () => `/sandbox/transactions/${await payCharge()}/disputes`,
+    body: { amount: 100 },
+    otherBody: { amount: 101 },
+    balanceChange: -100,
+    retentionHours: 24,
+    countEffects: countEvents,
+    message: fieldErrors,
+  },
+  {
+    name: 'POST /sandbox/disputes/[id]',
+    path: async () => `/sandbox/disputes/${await openDispute()}`,
+    body: { outcome: 'won' },
+    otherBody: { outcome: 'lost' },
+    balanceChange: 100,
+    retentionHours: 24,
     countEffects: countEvents,
     message: fieldErrors,
   },
@@ -354,8 +397,9 @@ describe.each([
       const before = await countEffects()
       const again = await post(path, { key, body })
       expect(isReplay(again)).toBe(false)
-      // The sandbox decides once, and a token is rotated once, but the 409 is a new response.
-      const isRefused = /^\/(sandbox|tokens\/.*\/rotate$)/.test(path)
+      // The sandbox decides once, and a token is rotated once, but the 409 is a new response. A charge may be
+      // disputed in parts.
+      const isRefused = /^\/(sandbox(?!.*\/disputes$)|tokens\/.*\/rotate$)/.test(path)
       // The verbs `cancel`, `disable`, `enable` and `revoke` return the same resource when repeated.
       const isDone = /\/(cancel|disable|enable|revoke)$/.test(path)
       expect(again.status).toBe(isRefused ? 409 : 200)

@@ -9,6 +9,7 @@ import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { runAsOwner } from '#lib/testing/database.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import {
+  CHARGE,
   expectBalancedLedger,
   fundMerchant,
   inOwnDatabase,
@@ -64,6 +65,14 @@ async function create(path: string, body: object): Promise<string> {
   return (await post(survivor, { path, body, key: newId() })).body.data.id
 }
 
+/** Refunds of a charge of hold@ wait for a decision. */
+async function payChargeOf(client_email: string): Promise<string> {
+  const body = { ...CHARGE, client_email }
+  const { data } = (await post(survivor, { path: '/transactions', body, key: newId() })).body
+  await create(`/sandbox/transactions/${data.transaction_id}`, { outcome: 'paid' })
+  return data.transaction_id
+}
+
 /** The operations whose response is stored after their effect; the others store both at once. */
 async function prepareAttempts(): Promise<Attempt[]> {
   const ENDPOINT = { event_types: ['withdrawal.returned'] }
@@ -80,6 +89,10 @@ async function prepareAttempts(): Promise<Attempt[]> {
   )
   await create(`/webhooks/endpoints/${endpoints[1]}/disable`, {})
   const child = await create('/tokens', CHILD)
+  const disputed = await payChargeOf('ana@example.com')
+  const dispute = await create(`/sandbox/transactions/${disputed}/disputes`, { amount: 100 })
+  const refunded = await payChargeOf('hold@example.com')
+  const refund = await create(`/transactions/${refunded}/refunds`, { amount: 100 })
   const subjectId = await createPaidCharge(merchant, 'http://127.0.0.1:9/hook')
   const delivery = await db().delivery.findFirstOrThrow({ where: { subjectId } })
   const attempts: [path: string, body: object][] = [
@@ -87,6 +100,9 @@ async function prepareAttempts(): Promise<Attempt[]> {
     [`/sandbox/transactions/${second.id}`, { outcome: 'paid' }],
     [`/sandbox/withdrawals/${withdrawals[0]}`, { outcome: 'approved' }],
     [`/sandbox/withdrawals/${withdrawals[1]}`, { outcome: 'rejected', reason: 'closed' }],
+    [`/sandbox/refunds/${refund}`, { outcome: 'rejected' }],
+    [`/sandbox/transactions/${refunded}/disputes`, { amount: 100 }],
+    [`/sandbox/disputes/${dispute}`, { outcome: 'won' }],
     [`/webhooks/endpoints/${endpoints[0]}/disable`, {}],
     [`/webhooks/endpoints/${endpoints[1]}/enable`, {}],
     [`/webhooks/endpoints/${endpoints[2]}/test`, { type: 'transaction.paid' }],
@@ -168,7 +184,7 @@ test.each([
       if (!isBefore && !isSending(attempt))
         expect(responses[index]?.text).toBe(firstResponses[index]?.text)
     expect(responses.filter(isReplay)).toEqual([])
-    expect(await events()).toBe(eventsBefore + (isBefore ? 4 : 0))
+    expect(await events()).toBe(eventsBefore + (isBefore ? 7 : 0))
     const again = await Promise.all(attempts.map(attempt => post(survivor, attempt)))
     expect(again.map(({ text }) => text)).toEqual(responses.map(({ text }) => text))
     expect(again.every(isReplay)).toBe(true)

@@ -91,6 +91,8 @@ describe('no operation returns a full document', () => {
       ...{ charges: paid, transactions: paid, withdrawals: world.payout },
       refund_id: world.refund,
       requests: world.request,
+      disputes: world.dispute,
+      refunds: world.held,
       endpoints: (await db().webhookEndpoint.findFirstOrThrow({ where })).id,
       deliveries: (
         await db().delivery.findFirstOrThrow({
@@ -191,8 +193,8 @@ describe('no operation returns a full document', () => {
 
     /** Resources on which the first request of an operation succeeds. */
     async function makeTarget(path: string): Promise<string> {
-      const isRefund = path.endsWith('/refunds')
-      const charge = isRefund
+      const isPaid = /\/(refunds|disputes)$/.test(path)
+      const charge = isPaid
         ? await openPaidCharge(others.token)
         : (await create('/transactions', CHARGE)).transaction_id
       const held = { amount: 1_000, pix_key: 'hold@example.com', owner_doc: CANARY.document }
@@ -200,6 +202,15 @@ describe('no operation returns a full document', () => {
         transactions: async () => charge,
         charges: async () => charge,
         withdrawals: async () => (await create('/withdrawals', held)).id,
+        refunds: async () => {
+          const payer = { client_email: 'hold@example.com' }
+          const of = await openPaidCharge(others.token, payer)
+          return (await create(`/transactions/${of}/refunds`, { amount: 100 })).id
+        },
+        disputes: async () => {
+          const of = await openPaidCharge(others.token)
+          return (await create(`/sandbox/transactions/${of}/disputes`, { amount: 100 })).id
+        },
         tokens: async () =>
           (await create('/tokens', { name: 'a', permissions: ['account:read'] })).id,
       }

@@ -197,7 +197,7 @@ export const timeFilter = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], {
     error: ({ input }) =>
       input === undefined
-        ? undefined
+        ? 'is required'
         : / \d\d:?\d\d$/.test(String(input))
           ? 'must be percent-encoded: write + as %2B, as in 2026-11-21T03:00:00%2B00:00'
           : `must ${TIME_RULE}`,

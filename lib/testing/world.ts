@@ -145,6 +145,6 @@ export function resolvePath(world: World, path: string): string {
     refunds: world.held,
   }
   const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
-  const ofCharge = isReceipt || path.includes('/refunds') ? paid : charge
+  const ofCharge = isReceipt || /\/(refunds|disputes)/.test(path) ? paid : charge
   return path.replace('[refund_id]', world.refund).replace('[id]', ids[folder] ?? ofCharge)
 }

@@ -66,7 +66,6 @@ describe('a worker', () => {
       'ask about notices',
       'check audit log',
       'check ledgers',
-      'complete search index',
       'deliver webhooks',
       'expire charges',
       'expire waiting withdrawals',
