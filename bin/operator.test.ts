@@ -129,7 +129,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   )
   expect(code).toBe(1)
   expect(output).toContain('WRONG 0 workers active in the last minute: start Troco')
-  expect(output).toMatch(/^WRONG no backup in the 0 hours of this database/m)
+  expect(output).toMatch(/^WRONG no backup since this database was created 0 hours ago/m)
   expect(output).toMatch(/^WRONG TROCO_SECRET has the fingerprint/m)
   const withMailServer = await doctor({ SMTP_URL: 'smtps://user:hidden@mail.padaria.com.br:465' })
   expect(withMailServer.output).toContain('ok    mails are sent through mail.padaria.com.br:465')

@@ -75,7 +75,7 @@ export async function checkInstallation(): Promise<void> {
 
 async function reportSecret(): Promise<void> {
   const fault = await requireServerSecret().then(() => null, describeSetupError)
-  report(fault === null, fault ?? 'TROCO_SECRET is that of this database')
+  report(fault === null, fault ?? 'TROCO_SECRET matches this database')
 }
 
 function describeSetupError(error: unknown): string {
@@ -121,7 +121,7 @@ async function reportBackups(): Promise<void> {
     backups_none: 'no backup: this installation is for evaluation',
     backup_fresh: `the newest backup is ${hours} hours old`,
     backup_old: `the newest backup is ${hours} hours old: make one every day`,
-    backup_missing: `no backup in the ${hours} hours of this database: make one, and then one every day`,
+    backup_missing: `no backup since this database was created ${hours} hours ago: make one now, and then one every day`,
     backup_failed: `the last backup failed: ${figures.problem}`,
     archive_failing: 'PostgreSQL fails to archive its WAL: see its log',
   }

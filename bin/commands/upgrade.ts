@@ -72,7 +72,7 @@ function listSlowest(migrations: PlannedMigration[]): string[] {
   const others = migrations.length - shown.length
   return [
     ...(shown.length > 0 ? ['', ...shown] : []),
-    `${others} ${shown.length > 0 ? 'other ' : ''}migrations, each in order of name: upgrade --plan --long`,
+    `${others} ${shown.length > 0 ? 'other ' : ''}migrations; to list all: upgrade --plan --long`,
   ]
 }
 

@@ -72,7 +72,7 @@ const schema = z.object({
     })
     .optional()
     .describe(
-      'mail server, such as smtps://user:password@mail.example.com; with smtp://, one on another machine must offer STARTTLS; without it, mails go to the log locally and are not sent in production',
+      'mail server, such as smtps://user:password@mail.example.com; an smtp:// server on another machine must offer STARTTLS; if unset, mails go to the log locally and are not sent in production',
     ),
   MAIL_FROM: z
     .string()
@@ -181,7 +181,7 @@ const schema = z.object({
   TEST_BYTES_PER_DAY: wholeNumber(0, 1_000_000_000_000)
     .default(200_000_000)
     .describe(
-      "bytes that an account's test mode may store per day in Brasília, by an estimate; further writes get 429; 0 disables the limit",
+      "estimated bytes that an account's test mode may store per day (Brasília time); further writes get 429; 0 disables the limit",
     ),
   RATE_IP_IN_FLIGHT: limit
     .default(600)

@@ -35,6 +35,6 @@ export async function replaceServerSecret(): Promise<string> {
 
 function otherSecretError(stored: string, current: string) {
   return setupError(
-    `TROCO_SECRET has the fingerprint ${current}, but this database depends on the one with ${stored}: set that one again, or to change it name it as TROCO_SECRET_BEFORE beside the new one, or if it is lost run \`npm run -s troco -- secret replace\`, after which no token, authenticator app, webhook secret or bank credential from before is accepted`,
+    `TROCO_SECRET has the fingerprint ${current}, but this database uses the one with ${stored}: set that one again. To change it, set TROCO_SECRET_BEFORE to it beside the new TROCO_SECRET. If it is lost, run \`npm run -s troco -- secret replace\`: no token, authenticator app, webhook secret or bank credential from before works then`,
   )
 }

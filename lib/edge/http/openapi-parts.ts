@@ -106,7 +106,7 @@ export const HEADERS: Record<string, Json> = {
   },
   'X-Ignored-Fields': {
     description:
-      'Fields of the body, separated by commas, that are unknown, whose value could not be read and counts as absent, or lost line breaks, control or format characters, or the user name and password of a URL.',
+      'Fields of the body, separated by commas: those that are unknown, those whose value could not be read and counts as absent, and those stored without line breaks, control or format characters, or the user name and password of a URL.',
     schema: TEXT_SCHEMA,
     example: 'ip',
   },

@@ -153,7 +153,7 @@ export const revokeRequest = { test: RevokeRequest, live: RevokeRequest }
 
 const OVERLAP_RULE = `be one of ${OVERLAP_HOURS.join(', ')}`
 const OVERLAP_DESCRIPTION =
-  'Hours for which the old token stays valid beside the new one, so that every program can change to it. 0: it ends at once.'
+  'Hours for which the old token stays valid beside the new one, so that you can update all programs. 0: the old token ends at once.'
 const RotateRequest = z.object({
   overlap_hours: z
     .literal(OVERLAP_HOURS, must(OVERLAP_RULE))

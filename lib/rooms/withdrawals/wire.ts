@@ -8,7 +8,7 @@ import { rejectionCodeField } from '#lib/services/gateway/rejection.ts'
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `approved`: it has left the account. `rejected`: it has returned to the balance.'
 const AWAITING_DESCRIPTION =
-  'Whom a pending withdrawal waits for, or null. `approval`: a second member of the account. `balance_window`: its turn, because the bank takes a limited number of payments at once and in a period, and they can be paused. `bank`: it was sent, and the bank has not confirmed it.'
+  'What a pending withdrawal waits for, or null. `approval`: a second member of the account. `balance_window`: its turn, because the bank takes a limited number of payments at a time and per period, and payments can be paused. `bank`: it was sent, and the bank has not confirmed it.'
 const END_TO_END_ID_DESCRIPTION =
   'End-to-end id of the payment, 32 characters, or null. It can be known while the withdrawal is pending.'
 

@@ -138,9 +138,9 @@ const OtherEvent = z
         .refine(type => !KNOWN_TYPES.includes(type))
         .meta({
           not: { enum: KNOWN_TYPES },
-          ...openApiMeta('A type that this document does not know.', 'transaction.settled'),
+          ...openApiMeta('A type that this document does not list.', 'transaction.settled'),
         }),
-      z.string().meta(openApiMeta('The type behind its first dot.', 'settled')),
+      z.string().meta(openApiMeta('The part of the type after the first dot.', 'settled')),
     ),
   )
   .meta({

@@ -28,7 +28,8 @@ export const PROBLEMS = {
   port_internal:
     'The webhook must not go to port {port}, which belongs to another service: use 443',
   leads_back: 'The webhook leads back to this gateway: give the address of your own server',
-  name_unknown: 'The name {name} leads to no public address: check its spelling and its DNS',
+  name_unknown:
+    'The name {name} does not resolve to a public address: check its spelling and its DNS',
   address_denied: 'The address {address} is {range}: webhooks go to public addresses only',
   other: '{text}',
 } as const

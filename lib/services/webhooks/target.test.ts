@@ -467,7 +467,7 @@ describe('a name', () => {
       const startedAt = performance.now()
       const target = await findTargetOrProblem(`https://${name}/`, 'test', slowUnknown)
       const tookMs = performance.now() - startedAt
-      const problem = `The name ${name} leads to no public address: check its spelling and its DNS`
+      const problem = `The name ${name} does not resolve to a public address: check its spelling and its DNS`
       expect(target).toEqual({ problem })
       // A busy machine may take a further step, never less than one.
       expect(tookMs).toBeGreaterThanOrEqual(990)
@@ -477,7 +477,8 @@ describe('a name', () => {
   test('that is not resolved within 5 s is given up', async () => {
     const silent: ResolveName = () => new Promise(() => {})
     expect(await findTargetOrProblem('https://slow.example/', 'test', silent)).toEqual({
-      problem: 'The name slow.example leads to no public address: check its spelling and its DNS',
+      problem:
+        'The name slow.example does not resolve to a public address: check its spelling and its DNS',
     })
   })
 

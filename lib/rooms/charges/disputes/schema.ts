@@ -47,7 +47,10 @@ const DisputeEnd = z
     amount: wholeCents(1, AMOUNT_MAX)
       .optional()
       .meta(
-        openApiMeta('Of a lost dispute: the amount that goes to the payer. Default: all.', 1500),
+        openApiMeta(
+          'Amount that goes to the payer, in cents. Only with `lost`. Default: the whole disputed amount.',
+          1500,
+        ),
       ),
   })
   .meta({ id: 'DisputeOutcome' })

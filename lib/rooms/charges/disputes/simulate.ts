@@ -55,7 +55,10 @@ export async function simulateDisputeEnd(
     throw refuse('already_final', { subject: 'Dispute', status: stored.status })
   const disputed = Number(stored.amount)
   if (amount !== undefined && (outcome === 'won' || amount > disputed))
-    throw invalidInput('amount', `must be absent unless lost, and at most ${disputed}`)
+    throw invalidInput(
+      'amount',
+      `must be left out unless the outcome is lost, and be at most ${disputed}`,
+    )
   const charge = await findAddressed(accountId, 'test', stored.chargeId)
   if (!charge.end_to_end_id)
     throw new Invariant(`charge ${charge.id} is disputed but has no payment`)

@@ -8,7 +8,7 @@ export type { RefundRow } from '#lib/rooms/charges/refunds/wire.ts'
 
 const AMOUNT_RULE = `be a whole number of cents from 1 to ${AMOUNT_MAX}, or "all"`
 const AMOUNT_DESCRIPTION =
-  'Amount to refund, in cents, or `all` for all that can still be refunded, as without it. Null and the empty string are refused, as is every unknown field.'
+  'Amount to refund, in cents. With `all`, or without this field, all that can still be refunded. Null, the empty string and unknown fields are refused.'
 
 const wholeAmount = z
   .int(must(AMOUNT_RULE))
