@@ -365,7 +365,7 @@ describe('a kept-alive connection', () => {
     expect([first.hits(), second.hits()]).toEqual([1, 1])
     supplyEnv({ WEBHOOK_ALLOW_CIDRS: '127.0.0.2/32' })
     expect((await post(url, { resolve: resolveTo('127.0.0.1') })).problem).toContain(
-      'no public address',
+      'not resolve to a public address',
     )
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })

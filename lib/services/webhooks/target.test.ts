@@ -292,7 +292,9 @@ describe('an address in WEBHOOK_ALLOW_CIDRS', () => {
     for (const url of ['127.0.0.2', '[::1]', '0.0.0.0'])
       expect((await post(`http://${url}:PORT/`)).problem).toContain('public addresses only')
     for (const url of ['second.example', 'six.example'])
-      expect((await post(`http://${url}:PORT/`)).problem).toContain('no public address')
+      expect((await post(`http://${url}:PORT/`)).problem).toContain(
+        'not resolve to a public address',
+      )
     // One of the two addresses of localhost is still denied.
     expect((await post('http://localhost:PORT/')).problem).toContain('public addresses only')
     const after = ['127.0.0.1', '127.0.0.2', '::1'].map(canaries.hitsAt)
@@ -445,7 +447,7 @@ describe('a name', () => {
     expect((await post('http://turning.example:PORT/', turning)).address).toBe('127.0.0.1')
     expect(lookups).toBe(1)
     expect((await post('http://turning.example:PORT/', turning)).problem).toContain(
-      'no public address',
+      'not resolve to a public address',
     )
     expect(canaries.hitsAt('127.0.0.2') - before).toBe(0)
   })
