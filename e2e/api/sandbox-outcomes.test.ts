@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
 import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { call } from '#lib/testing/call.ts'
@@ -13,6 +14,7 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 
 const HOOK = 'https://shop.example/hook'
 
@@ -42,6 +44,22 @@ async function pay(client_email = 'ana@example.com'): Promise<string> {
   const { transaction_id } = await post('/transactions', charge)
   await post(`/sandbox/transactions/${transaction_id}`, { outcome: 'paid' })
   return transaction_id
+}
+
+/** Sends the bodies at once; each waits for the locked row, so that all have passed what is checked before. */
+async function race(table: string, id: string, path: string, bodies: object[]) {
+  const items = (await listOpenItems()).length
+  const responses = await transaction(async tx => {
+    await tx.$queryRaw`
+      SELECT FROM ${Prisma.raw(table)} WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`
+    const sent = Promise.all(bodies.map(body => callApi('POST', path, body)))
+    await untilLocked(bodies.length)
+    return { sent }
+  })
+  const statuses = (await responses.sent).map(({ status }) => status)
+  expect(await listOpenItems()).toHaveLength(items)
+  await expectBalancedLedger(accountId)
+  return statuses.sort((a, b) => a - b)
 }
 
 async function settleRefunds(): Promise<void> {
@@ -196,4 +214,53 @@ test('a pending withdrawal says that it waits for its turn, then for the bank; a
   expect(await read()).toMatchObject({ status: 'pending', awaiting: 'bank' })
   await post(`/sandbox/withdrawals/${id}`, { outcome: 'rejected', reason: 'No such account' })
   expect(await read()).toMatchObject({ awaiting: null, rejection_code: 'other' })
+})
+
+test('returns of one withdrawal at once send back what was sent, once, without a note to the operator', async () => {
+  await pay()
+  const order = { amount: 5_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
+  const { id } = await post('/withdrawals', order)
+  const path = `/sandbox/withdrawals/${id}`
+  await post(path, { outcome: 'approved' })
+  const bodies = [{ outcome: 'returned' }, { outcome: 'returned' }, { outcome: 'returned' }]
+  expect(await race('withdrawals', id, path, bodies)).toEqual([200, 422, 422])
+  expect(await readBalance()).toBe(10_000)
+})
+
+test('disputes of one charge opened at once hold no more than it, without a note to the operator', async () => {
+  for (const bodies of [
+    [{}, {}, {}],
+    [{ amount: 6_000 }, { amount: 6_000 }],
+  ]) {
+    const charge = await pay()
+    const path = `/sandbox/transactions/${charge}/disputes`
+    const [first, ...others] = await race('charges', charge, path, bodies)
+    expect([first, new Set(others)]).toEqual([200, new Set([422])])
+  }
+  expect(await readBalance()).toBe(4_000)
+})
+
+test('a dispute that is won and lost at once ends once, without a note to the operator', async () => {
+  for (const bodies of [
+    [{ outcome: 'won' }, { outcome: 'lost' }],
+    [
+      { outcome: 'lost', amount: 1 },
+      { outcome: 'lost', amount: 2 },
+    ],
+  ]) {
+    const charge = await pay()
+    const { id } = await post(`/sandbox/transactions/${charge}/disputes`, {})
+    expect(await race('charges', charge, `/sandbox/disputes/${id}`, bodies)).toEqual([200, 409])
+  }
+})
+
+test('a refund that the bank has is decided by its id in capitals too, as one order', async () => {
+  const { id } = await post(`/transactions/${await pay('hold@example.com')}/refunds`, {})
+  await sendDueRefunds()
+  const count = () => db().simulatorOrder.count({ where: { kind: 'refund' } })
+  const orders = await count()
+  const decided = await post(`/sandbox/refunds/${id.toUpperCase()}`, { outcome: 'rejected' })
+  expect(decided).toMatchObject({ id, status: 'rejected' })
+  expect(await count()).toBe(orders)
+  await expectBalancedLedger(accountId)
 })

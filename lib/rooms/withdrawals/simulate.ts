@@ -1,6 +1,10 @@
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
 import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
+import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
@@ -36,7 +40,7 @@ export async function simulateWithdrawal(
   throw alreadyFinal(ended)
 }
 
-/** Sends a part of an approved withdrawal back, as a bank reports it. More than is left is refused before. */
+/** Sends a part of an approved withdrawal back, as a bank reports it. More than is left is refused. */
 async function simulateReturn(
   accountId: string,
   withdrawal: WithdrawalRow,
@@ -47,17 +51,20 @@ async function simulateReturn(
   if (isResumed && returned_amount > 0) return withdrawal
   if (status !== 'approved')
     throw invalidInput('outcome', `must not be returned: the withdrawal is ${status}`)
-  const left = withdrawal.amount - returned_amount
-  const returned = amount ?? left
-  if (returned > left || left === 0)
-    throw invalidInput('amount', `must be at most ${left}, what is left of the withdrawal`)
-  const payoutReturn = {
-    id: newEndToEndId().replace('E', 'D'),
-    amount: returned,
-    returnedAt: new Date(),
-  }
-  const row = await returnPayout({ accountId, withdrawalId: id }, payoutReturn)
-  if (!row) throw invalidInput('amount', 'must be at most what is left of the withdrawal')
+  const row = await transaction(async tx => {
+    await lockWithdrawal(tx, { accountId, withdrawalId: id })
+    const where = { accountId_id: { accountId, id } }
+    const locked = await tx.withdrawal.findUniqueOrThrow({ where })
+    const left = Number(locked.amount - locked.returnedAmount)
+    const returned = amount ?? left
+    if (returned > left || left === 0)
+      throw invalidInput('amount', `must be at most ${left}, what is left of the withdrawal`)
+    const returnId = newEndToEndId().replace('E', 'D')
+    const payoutReturn = { id: returnId, amount: returned, returnedAt: new Date() }
+    return returnPayout({ accountId, withdrawalId: id }, payoutReturn, tx)
+  })
+  if (!row) throw new Invariant(`withdrawal ${id} was not returned`)
+  wake('deliveries')
   return row
 }
 

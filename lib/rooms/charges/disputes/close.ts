@@ -19,10 +19,10 @@ type Outcome = 'won' | 'lost'
 /**
  * Releases the disputed amount; what the account owes is repaid of it first. A dispute that was never
  * reported open moves nothing. Called twice, it does nothing. A dispute that was lost stays so: the
- * contradiction goes to the inbox.
+ * contradiction goes to the inbox. A `note` that throws undoes the call.
  */
-export function winDispute(report: DisputeReport): Promise<DisputeRow | null> {
-  return closeDispute(report, 'won')
+export function winDispute(report: DisputeReport, note = noteDispute): Promise<DisputeRow | null> {
+  return closeDispute(report, 'won', note)
 }
 
 /**
@@ -30,12 +30,16 @@ export function winDispute(report: DisputeReport): Promise<DisputeRow | null> {
  * is then a claim of the house on it. A dispute that was never reported open is held before. Called
  * twice, it does nothing; after a won one, or for more than is disputed, the contradiction goes to the inbox.
  */
-export function loseDispute(report: DisputeReport): Promise<DisputeRow | null> {
-  return closeDispute(report, 'lost')
+export function loseDispute(report: DisputeReport, note = noteDispute): Promise<DisputeRow | null> {
+  return closeDispute(report, 'lost', note)
 }
 
-async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<DisputeRow | null> {
-  const charge = await findDisputedCharge(report, outcome)
+async function closeDispute(
+  report: DisputeReport,
+  outcome: Outcome,
+  note: typeof noteDispute,
+): Promise<DisputeRow | null> {
+  const charge = await findDisputedCharge(report, outcome, note)
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
   const dispute = await transaction(async tx => {
@@ -43,7 +47,7 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
     if (outcome === 'won') await insertWon(tx, report, charge)
     const dispute = await holdDispute(tx, report, charge)
     if (!dispute) {
-      await noteDispute(tx, 'dispute_unmatched', report, outcome)
+      await note(tx, 'dispute_unmatched', report, outcome)
       return null
     }
     const isOpen = dispute.status === 'open' && dispute.chargeId === charge.id
@@ -51,7 +55,7 @@ async function closeDispute(report: DisputeReport, outcome: Outcome): Promise<Di
     const endedAmount = closed.lostAmount ?? closed.amount
     const isAgreed = closed.status === outcome && closed.chargeId === charge.id
     if (!isAgreed || endedAmount !== BigInt(report.amount))
-      await noteDispute(tx, 'dispute_contradicted', report, outcome, closed)
+      await note(tx, 'dispute_contradicted', report, outcome, closed)
     return closed
   })
   wake('deliveries')

@@ -190,15 +190,17 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
     const report = await pay()
     await pay(5_000)
     const reports = [1, 2, 3].map(() => ({ ...report, bankId: newId(), amount: 4_000 }))
-    const disputes = await Promise.all(reports.map(openDispute))
+    const disputes = await Promise.all(reports.map(report => openDispute(report)))
     const amounts = disputes.map(dispute => Number(dispute?.amount))
     expect(amounts.toSorted((one, other) => one - other)).toEqual([2_000, 4_000, 4_000])
     expect(await readBooks()).toMatchObject({ available: 5_000, disputed: AMOUNT })
     const open = reports[amounts.indexOf(4_000)]
     await winDispute(open as DisputeReport)
-    expect((await Promise.all(reports.map(loseDispute))).map(row => row?.status).sort()).toEqual([
-      ...['lost', 'lost', 'won'],
-    ])
+    expect(
+      (await Promise.all(reports.map(report => loseDispute(report))))
+        .map(row => row?.status)
+        .sort(),
+    ).toEqual(['lost', 'lost', 'won'])
     expect(await readBooks()).toMatchObject({ available: 9_000, disputed: 0 })
   })
 })

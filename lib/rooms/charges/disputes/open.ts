@@ -18,18 +18,22 @@ import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
  * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
  * dispute of more than is left of the charge holds what is left, and goes to the inbox. A dispute of no
- * charge, or of one of which nothing is left, only goes to the inbox: returns null.
+ * charge, or of one of which nothing is left, only goes to the inbox: returns null. A `note` that throws
+ * undoes the call.
  */
-export async function openDispute(report: DisputeReport): Promise<DisputeRow | null> {
-  const charge = await findDisputedCharge(report, 'open')
+export async function openDispute(
+  report: DisputeReport,
+  note = noteDispute,
+): Promise<DisputeRow | null> {
+  const charge = await findDisputedCharge(report, 'open', note)
   if (!charge) return null
   await openDisputeLedgers(charge.accountId, charge.mode)
   const dispute = await transaction(async tx => {
     await lockDisputed(tx, charge)
     const dispute = await holdDispute(tx, report, charge)
-    if (!dispute) await noteDispute(tx, 'dispute_unmatched', report, 'open')
+    if (!dispute) await note(tx, 'dispute_unmatched', report, 'open')
     else if (dispute.chargeId !== charge.id || dispute.amount !== BigInt(report.amount))
-      await noteDispute(tx, 'dispute_contradicted', report, 'open', dispute)
+      await note(tx, 'dispute_contradicted', report, 'open', dispute)
     return dispute
   })
   wake('deliveries')

@@ -18,6 +18,7 @@ export interface DisputedCharge {
 export async function findDisputedCharge(
   report: DisputeReport,
   status: Status,
+  note: typeof noteDispute,
 ): Promise<DisputedCharge | null> {
   const { connectionId, endToEndId, amount } = report
   const charge = await db().charge.findFirst({
@@ -25,7 +26,7 @@ export async function findDisputedCharge(
     select: { accountId: true, id: true, mode: true, amount: true },
   })
   if (charge && charge.amount >= BigInt(amount)) return { ...charge, mode: charge.mode as Mode }
-  await noteDispute(db(), 'dispute_unmatched', report, status)
+  await note(db(), 'dispute_unmatched', report, status)
   return null
 }
 

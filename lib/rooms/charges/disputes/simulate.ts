@@ -4,7 +4,7 @@ import { isUuid, newRoutableId } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { readDisputable } from '#lib/rooms/charges/disputes/queries.ts'
+import { type noteDispute, readDisputable } from '#lib/rooms/charges/disputes/queries.ts'
 import { findDispute } from '#lib/rooms/charges/disputes/records.ts'
 import type { DisputeEnd } from '#lib/rooms/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
@@ -14,7 +14,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 const connectionId = SIMULATOR_CONNECTION_ID
 
 /**
- * Opens a dispute as a bank reports one. What it would report to the operator's inbox is refused before.
+ * Opens a dispute as a bank reports one. What would go to the operator's inbox is refused.
  * Called twice with a bank's id, the second call returns the dispute.
  */
 export async function simulateDispute(
@@ -33,9 +33,8 @@ export async function simulateDispute(
   if (amount > left || left <= 0)
     throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
   const report = { connectionId, bankId, endToEndId: charge.end_to_end_id, amount }
-  const dispute = await openDispute(report)
-  // A refund or another dispute has taken what was left.
-  if (!dispute) throw invalidInput('amount', 'must be at most what is left of the charge')
+  const dispute = await openDispute(report, refuseNote)
+  if (!dispute) throw new Invariant(`charge ${charge.id} was not disputed`)
   return readDetail(accountId, dispute.id)
 }
 
@@ -65,10 +64,14 @@ export async function simulateDisputeEnd(
   const { bankId } = stored
   const report = { connectionId, bankId, endToEndId: charge.end_to_end_id }
   const end = outcome === 'won' ? winDispute : loseDispute
-  const ended = await end({ ...report, amount: amount ?? disputed })
-  if (ended?.status !== outcome)
-    throw refuse('already_final', { subject: 'Dispute', status: ended?.status ?? 'closed' })
+  await end({ ...report, amount: amount ?? disputed }, refuseNote)
   return readDetail(accountId, id)
+}
+
+/** A refund or another dispute has taken what was left, or the dispute was ended, since it was checked. */
+const refuseNote: typeof noteDispute = (_tx, _kind, _report, status, stored) => {
+  if (status === 'open') throw invalidInput('amount', 'must be at most what is left of the charge')
+  throw refuse('already_final', { subject: 'Dispute', status: stored?.status ?? 'closed' })
 }
 
 async function readDetail(accountId: string, id: string): Promise<DisputeDetail> {

@@ -12,12 +12,14 @@ import { decideRefund } from '#lib/services/gateway/simulator.ts'
  */
 export async function simulateRefund(
   accountId: string,
-  id: string,
+  requestedId: string,
   { outcome, reason }: RefundDecision,
   isResumed = false,
 ): Promise<RefundRow> {
-  const refund = await findRefund(accountId, 'test', null, id)
+  const refund = await findRefund(accountId, 'test', null, requestedId)
   if (!refund) throw refuse('refund_not_found')
+  // The bank knows the stored id: one in capitals would be another order.
+  const { id } = refund
   if (isResumed && refund.status === outcome) return refund
   if (refund.status !== 'pending') throw alreadyFinal(refund)
   const isDone = outcome === 'completed'
