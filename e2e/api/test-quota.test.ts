@@ -32,6 +32,8 @@ test('an account that has stored its bytes of the day gets 429 for writes, and s
   supplyEnv({ TEST_BYTES_PER_DAY: String(QUOTA) })
   const { merchant, token, create } = await startMerchant()
   const other = await startMerchant()
+  const repeat = { token, body: LARGE, key: newId() }
+  const first = await call(api.url, 'POST', '/transactions', repeat)
   const statuses: number[] = []
   while (statuses.length < 60 && statuses.at(-1) !== 429) statuses.push((await create()).status)
   expect(statuses.at(-1)).toBe(429)
@@ -44,6 +46,8 @@ test('an account that has stored its bytes of the day gets 429 for writes, and s
   expect(Number.isInteger(retryAfterS) && retryAfterS > 0 && retryAfterS <= DAY_S).toBe(true)
   expect((await call(api.url, 'GET', '/account', { token })).status).toBe(200)
   expect((await other.create(CHARGE)).status).toBe(200)
+  const replay = await call(api.url, 'POST', '/transactions', repeat)
+  expect([replay.status, replay.text]).toEqual([200, first.text])
 })
 
 test('a replayed request stores nothing, so it does not count', async () => {

@@ -191,9 +191,9 @@ export const MUTANTS: readonly Mutant[] = [
     bug: 'a request that waited for its rate keeps the caller of before',
     file: 'lib/edge/http/endpoint.ts',
     text: `    const caller = await check.read()
-    const { account, mode, user, tokenId,`,
+    // Not before: a replay stores nothing.`,
     replacement: `    const caller = state.caller as Caller
-    const { account, mode, user, tokenId,`,
+    // Not before: a replay stores nothing.`,
     testFile: 'lib/edge/http/recent-check.test.ts',
     testTitle: 'for another one with its key that then',
   },

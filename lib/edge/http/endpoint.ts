@@ -77,7 +77,6 @@ async function serveEndpoint(
     return caller
   })
   await limitByCaller(state, await check.read())
-  requireQuota(await check.read(), declared)
   while (state.runs < RUNS_MAX) {
     try {
       return await runEndpoint(state, declared, check)
@@ -108,7 +107,6 @@ async function tryRememberedCaller(
     state.logContext.accountId = caller.account.id
     authorize(caller, incoming, declared.allow)
     await limitByCaller(state, caller)
-    requireQuota(caller, declared)
   } catch (error) {
     if (isTrocoError(error)) return null
     throw error
@@ -182,6 +180,8 @@ async function runEndpoint(
   const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
   const handle = async (once?: IdempotentRequest) => {
     const caller = await check.read()
+    // Not before: a replay stores nothing.
+    requireQuota(caller, declared)
     const { account, mode, user, tokenId, isViewing, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const { ip, header } = incoming

@@ -14,9 +14,12 @@ const RESERVED_HEADERS =
 const PAGE_HEADERS = /^(rsc$|next-|x-next)/
 /** Next's crawler detection is quadratic: 11 s for 30,000 characters. Browsers send hundreds. */
 const USER_AGENT_MAX = 1_000
-/** Longest header that Next gets. The front has sized cookies and checked the router state before. */
+/**
+ * Longest header that Next gets. The front has sized cookies and checked the router state before. Endpoints
+ * refuse a longer key: without it, a repeated request would act twice.
+ */
 const HEADER_LENGTH_MAX = 2_048
-const SIZED_HEADERS = ['cookie', 'next-router-state-tree', 'user-agent']
+const SIZED_HEADERS = ['cookie', 'next-router-state-tree', 'user-agent', 'idempotency-key']
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
 export interface Sender {
