@@ -210,6 +210,10 @@ describe('422, as one message on POST /transactions and by field elsewhere', () 
     expect(await post(nested(8_000))).toEqual(refusal)
     const array = `{"items":${'['.repeat(30_000)}${']'.repeat(30_000)}}`
     expect(await post(array)).toEqual(refusal)
+    for (const depth of [8_000, 30_000]) {
+      const numbers = `{"other":${'['.repeat(depth)}1.0${']'.repeat(depth)}}`
+      expect(await post(numbers)).toEqual(refusal)
+    }
   })
 
   test.each([
@@ -239,6 +243,16 @@ describe('a number that JSON readers would round', () => {
     expect(await post(text)).toMatchObject({ status: 200, body: { data: { metadata } } })
   })
 })
+
+test.each(['0.10000000000000001', '9007199254740993', '1e21', '1e400', '1.00000000000000000001'])(
+  'a field that is unknown may contain %s',
+  async number => {
+    for (const value of [number, `{"score":${number}}`, `[[${number}]]`]) {
+      const text = `${chargeJson().slice(0, -1)},"customer":${value}}`
+      expect((await post(text)).status).toBe(200)
+    }
+  },
+)
 
 describe('parsing a body', () => {
   test('uses the last of duplicate keys', async () => {

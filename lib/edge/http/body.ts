@@ -43,6 +43,7 @@ export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unkno
     : Object.fromEntries(
         Object.entries(input).filter(([, value]) => value !== null && value !== ''),
       )
+  refuseInexact(schema, present)
   const result = schema.safeParse(present)
   if (result.success) return result.data
   const fields: FieldProblems = {}
@@ -125,21 +126,34 @@ function decimalOf(source: string): string {
     : `${sign}${digits}e${Number(exponent) - fraction.length + padded.length - end}`
 }
 
-/** Refuses what cannot be stored: NUL, unpaired surrogates, inexact numbers, deep nesting. */
+/**
+ * Refuses inexact numbers inside the fields that a schema reads. One that is itself the value of a field is
+ * refused by the field's schema, with a more specific message.
+ */
+function refuseInexact(schema: z.ZodType, fields: Record<string, unknown>): void {
+  const known = schema instanceof z.ZodObject && !schema.def.catchall ? schema.shape : fields
+  for (const [field, value] of Object.entries(fields)) {
+    if (Object.hasOwn(known, field) && value !== INEXACT_NUMBER && containsInexact(value))
+      throw invalidInput(
+        field,
+        'must not contain a number that a double cannot represent: send it as a string',
+      )
+  }
+}
+
+function containsInexact(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === INEXACT_NUMBER
+  return !isRawNumber(value) && Object.values(value).some(containsInexact)
+}
+
+/** Refuses what cannot be stored: NUL, unpaired surrogates, deep nesting. */
 export function refuseUnstorable(value: unknown, depth: number, field = 'body'): void {
   if (depth > DEPTH_MAX) throw invalidBody(`must not be nested deeper than ${DEPTH_MAX} levels`)
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalidText(field)
-  } else if (value === INEXACT_NUMBER || (typeof value === 'number' && !Number.isFinite(value))) {
-    throw invalidInput(
-      field,
-      'must not contain a number that a double cannot represent: send it as a string',
-    )
   } else if (typeof value === 'object' && value !== null && !isRawNumber(value)) {
     for (const [key, inner] of Object.entries(value)) {
       if (key.includes('\0') || !key.isWellFormed()) throw invalidText(field)
-      // The field's own schema refuses a top-level inexact number with a more specific message.
-      if (inner === INEXACT_NUMBER && depth === 1) continue
       refuseUnstorable(inner, depth + 1, depth === 1 ? key : field)
     }
   }
