@@ -6,16 +6,24 @@ import { readWithinBudget } from '#lib/base/db/read-budget.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 import { parseExactJson } from '#lib/base/exact-json.ts'
 
+interface JsonRow {
+  json: string | null
+}
+
+function parseRow<Row>({ json }: JsonRow): Row {
+  return (json === null ? null : parseExactJson(json)) as Row
+}
+
 /**
- * Column `json` is JSON text. Skips the ORM, which would double the CPU time per statement, unless
+ * Column `json` is JSON text, or null. Skips the ORM, which would double the CPU time per statement, unless
  * the statement belongs to a transaction of the ORM.
  */
 export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Row[]> {
   const { text, values } = statement
   const rows = tx
-    ? await tx.$queryRaw<{ json: string }[]>(statement)
-    : (await pool().query<{ json: string }>({ name: statementName(text), text, values })).rows
-  return rows.map(({ json }) => parseExactJson(json) as Row)
+    ? await tx.$queryRaw<JsonRow[]>(statement)
+    : (await pool().query<JsonRow>({ name: statementName(text), text, values })).rows
+  return rows.map(row => parseRow<Row>(row))
 }
 
 /**
@@ -40,9 +48,9 @@ export async function queryRowsWithin<Row>(
     const query = new BoundedQuery({ name: statementName(text), text, values }, bytesMax)
     // The pool's types promise the query itself; it returns a promise of the result.
     const result: unknown = await pool().query(query)
-    const { rows } = result as QueryResult<{ json: string }>
+    const { rows } = result as QueryResult<JsonRow>
     const { isCut, bytes } = query
-    return { rows: rows.map(({ json }) => parseExactJson(json) as Row), isCut, bytes }
+    return { rows: rows.map(row => parseRow<Row>(row)), isCut, bytes }
   })
 }
 
