@@ -20,7 +20,7 @@ import { VERIFIED } from '#lib/testing/verified.ts'
 export const NAME = `Companhia${'Paranaense'.repeat(9)}`
 export const PAYER_NAME = `Maria${'Aparecida'.repeat(27)} Souza`
 export const EMAIL = `${'financeiro'.repeat(6)}@${'filial'.repeat(10)}.${'matriz'.repeat(10)}.troco.example`
-export const URL = `http://127.0.0.1:9/${'webhooks-de-pagamento/'.repeat(90)}`
+export const URL = `http://127.0.0.1:1025/${'webhooks-de-pagamento/'.repeat(90)}`
 export const REFERENCE = 'pedido-'.repeat(36)
 export const AMOUNT_MAX = 999_999_999_999
 

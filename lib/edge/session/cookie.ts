@@ -1,5 +1,6 @@
 import { env } from '#lib/base/env.ts'
 import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/edge/session/schema.ts'
+import { FIRST_STEPS_COOKIE } from '#lib/views/dashboard/schema.ts'
 
 /** Browsers store no longer cookie, with its name. */
 const VALUE_LENGTH_MAX = 4_096
@@ -32,7 +33,8 @@ export function readCookie(header: string, name: string): string | null {
  */
 export function pickOwnCookies(header: string): string {
   const { session, csrf, callback, openid, step, device } = cookieNames()
-  const names = [session, csrf, callback, step, device, ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE]
+  const preferences = [ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE, FIRST_STEPS_COOKIE]
+  const names = [session, csrf, callback, step, device, ...preferences]
   const left = new Set([...names, ...['state', 'nonce', 'pkce'].map(name => `${openid}-${name}`)])
   const own = header.split(';').filter(pair => {
     const [name = '', value = ''] = pair.split('=', 2)
