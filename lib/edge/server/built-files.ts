@@ -20,8 +20,11 @@ const TYPES: Record<string, string> = {
 const EXTENSIONS = { br: '.br', gzip: '.gz' } satisfies Record<Encoding, string>
 const ENCODINGS = Object.keys(EXTENSIONS) as Encoding[]
 
-/** A page loads twenty files: without these headers, 5 KB less. They mean nothing on a file. */
-const PAGE_HEADERS = ['permissions-policy', 'referrer-policy', 'x-request-id']
+/**
+ * A page loads twenty files: without these headers, 6 KB less. They mean nothing on a file, and HTTP/1.1 keeps a
+ * connection without saying so.
+ */
+const NEEDLESS_HEADERS = ['permissions-policy', 'referrer-policy', 'x-request-id', 'connection']
 
 interface BuiltFile {
   path: string
@@ -63,7 +66,7 @@ async function sendFile(
   const offered = ENCODINGS.filter(encoding => sizes.has(encoding))
   const accepted = [headers['accept-encoding'] ?? ''].flat().join(',')
   const encoding = chooseEncoding(accepted, offered)
-  for (const name of PAGE_HEADERS) response.removeHeader(name)
+  for (const name of NEEDLESS_HEADERS) response.removeHeader(name)
   response.writeHead(200, {
     'content-type': type,
     'cache-control': 'public, max-age=31536000, immutable',
