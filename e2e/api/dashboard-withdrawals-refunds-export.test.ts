@@ -50,11 +50,12 @@ test('withdrawals are exported with masked keys, local times and filters, newest
 test('refunds are exported with their charge and payer, as text that is no formula', async () => {
   const data = { reason: '@SUM(A1)\r\nx' }
   await db().refund.updateMany({ where: { id: world.refund }, data })
-  const [head, line = '', ...others] = await readExport('refunds', 'locale=pt-BR')
+  const [head, ...lines] = await readExport('refunds', 'locale=pt-BR')
+  const line = lines.find(text => text.includes(world.refund)) ?? ''
   expect(head).toContain('Referência;Pagador;Situação;Valor;Motivo;Solicitada em;')
   expect(line).toMatch(/ x;Ana plain;(Pendente|Concluída);1,00;'@SUM\(A1\) x;/)
   expect(line).toContain(`;${world.paid};${world.refund}`)
-  expect(others).toEqual([])
+  expect(lines).toHaveLength(2)
   expect(await readExport('refunds', 'locale=en&status=rejected')).toHaveLength(1)
   expect(await readExport('refunds', 'locale=en&created_to=2020-01-01')).toHaveLength(1)
 })

@@ -95,10 +95,8 @@ function makeResponseValidator(document: Document): Validator {
     const operations = document.paths[path ?? '']
     const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
     const label = `${method} ${path ?? sent.path} ${status}`
-    // The document lists no code that only sessions get.
     const isOfSession = SESSION_CODES.some(code => code === sent.headers['x-error-code'])
-    const response = isOfSession ? undefined : operation?.responses[status]
-    const declared = operation && findDeclaredResponse(document, response)
+    const declared = operation && findDeclaredResponse(document, operation.responses[status])
     const undeclaredStatuses = operation
       ? []
       : operations
@@ -115,7 +113,9 @@ function makeResponseValidator(document: Document): Validator {
       return isDeclared ? [] : [`${label}: the type is ${sent.headers['content-type']}`]
     }
     const check = validatorOf(declared?.content['application/json'].schema ?? ERROR)
-    const problems = [...checkHeaders(sent, declared), ...checkBody(sent, check, declared)]
+    // The document lists no code that only sessions get.
+    const listed = isOfSession ? undefined : declared
+    const problems = [...checkHeaders(sent, listed), ...checkBody(sent, check, listed)]
     return problems.map(problem => `${label}: ${problem}`)
   }
 }
