@@ -100,13 +100,15 @@ test('shows amounts received, conversion and the number of held withdrawals', as
 
 test('figures of a merchant with 50,000 payments are read anew every 30 s, those of today always', async () => {
   await db().account.update({ where: { id: merchant.id }, data: { timeZone: findNoonZone() } })
-  await db().$executeRaw`
+  await withOwner(
+    owner => owner.$executeRaw`
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code, client_name,
       client_email, client_doc, expires_at, created_at, paid_at)
     SELECT ${merchant.id}::uuid, (substr(${newId()}, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid,
       'test', 'paid', 1000, n, n, '-', 'Ana', 'ana@example.com', '52998224725', now(), now() - interval '2 days',
       now() - interval '2 days'
-    FROM generate_series(1, 50000) n`
+    FROM generate_series(1, 50000) n`,
+  )
   const counts = async () => {
     const { received, conversion } = await readHome()
     return [received.today.count, received.month.count, conversion]
