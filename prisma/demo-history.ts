@@ -16,7 +16,10 @@ const HISTORY_DAYS = 90
 const RECEIVED_TOTAL = 2_500_000
 const WELCOME_AMOUNT = 100_000
 const PAID_CHARGE_COUNT = 72
-const RECEIVER_URL = 'https://loja.example.com/webhooks/troco'
+const RECEIVER = {
+  webhookUrl: 'https://loja.example.com/webhooks/troco',
+  webhookHost: 'loja.example.com',
+}
 /** The latest payments, which the receiver is notified of. */
 const RECEIVED_COUNT = 2
 /** Charges settled by one statement: 24 exceeded its time limit on a busy machine's first start. */
@@ -108,7 +111,7 @@ async function insertCharges(account: Account, planned: PlannedPayment[]): Promi
       clientName: name,
       clientEmail: `${foldText(name.split(' ')[0] ?? '', 20).toLowerCase()}@example.com`,
       clientDoc: document,
-      webhookUrl: index >= planned.length - RECEIVED_COUNT ? RECEIVER_URL : null,
+      ...(index >= planned.length - RECEIVED_COUNT ? RECEIVER : {}),
       expiresAt: new Date(charge.createdAt.getTime() + DAY_MS),
       dueAt: new Date(charge.createdAt.getTime() + DAY_MS),
       createdAt: charge.createdAt,

@@ -38,10 +38,11 @@ export async function writeCharges(pool: pg.Pool, plan: ChargePlan): Promise<Wri
 /** The BR codes have the right length and a wrong checksum: nothing parses them here. */
 const INSERT_CHARGES = `
   INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-    client_name, client_email, client_doc, webhook_url, ip, metadata, expires_at, due_at,
-    created_at, updated_at)
+    client_name, client_email, client_doc, webhook_url, webhook_host, ip, metadata,
+    expires_at, due_at, created_at, updated_at)
   SELECT account_id, hex::uuid, 'test', 'pending', $8::bigint, hex, hex, $6 || hex || $7,
-    'Ana Beatriz Rocha', 'ana' || n % 5000 || '@example.com', '52998224725', url, '203.0.113.7',
+    'Ana Beatriz Rocha', 'ana' || n % 5000 || '@example.com', '52998224725', url,
+    substring(url FROM '//([^:/]+)'), '203.0.113.7',
     json_build_object('order', n::text, 'channel', 'shop'),
     now() + CASE WHEN $5 THEN interval '-1 minute' ELSE interval '1 day' END,
     now() + CASE WHEN $5 THEN interval '0' ELSE interval '1 day' END, at, at

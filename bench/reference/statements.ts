@@ -36,10 +36,10 @@ export const CREATE_CHARGE: QueryConfig = {
   name: 'create-charge',
   text: `WITH ${callerCte('transactions:write')}
     INSERT INTO charges (account_id, id, mode, status, amount, external_id, txid, br_code,
-      client_name, client_email, client_doc, client_phone, webhook_url, ip, metadata, utms, items,
-      expires_at, due_at)
+      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip, metadata, utms,
+      items, expires_at, due_at)
     SELECT account_id, $2::uuid, mode, 'pending', $3::bigint, COALESCE($4, $5), $5, $6,
-      $7, $8, $9, $10, $11, $12, $13::json, $14::json, $15::json,
+      $7, $8, $9, $10, $11::text, substring($11::text FROM '//([^:/]+)'), $12, $13::json, $14::json, $15::json,
       now() + make_interval(secs => COALESCE($16::int, expires_in)),
       now() + make_interval(secs => COALESCE($16::int, expires_in))
     FROM caller WHERE name = $17 AND city = $18`,
@@ -96,8 +96,10 @@ export const WITHDRAW: QueryConfig = {
     FROM (SELECT * FROM debited UNION ALL SELECT * FROM credited) both_sides
   ), made AS (
     INSERT INTO withdrawals
-      (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, webhook_url, due_at)
-    SELECT account_id, $2::uuid, mode, 'pending', $3::bigint, $4, $5, $6, $7, now() FROM debited
+      (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, webhook_url,
+        webhook_host, due_at)
+    SELECT account_id, $2::uuid, mode, 'pending', $3::bigint, $4, $5, $6, $7::text,
+      substring($7::text FROM '//([^:/]+)'), now() FROM debited
     RETURNING created_at
   )
   SELECT ${utc('made.created_at')} FROM caller LEFT JOIN made ON true`,

@@ -5,6 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
 import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import {
   EndpointCreated,
   EndpointDeleted,
@@ -52,7 +53,8 @@ const listAuditRecords = async () =>
 /** Returns ids that match no endpoint: unknown, malformed, of another account or mode. */
 async function makeForeignIds(): Promise<string[]> {
   const other = await makeMerchant()
-  const foreignEndpoint = { id: newId(), url: SHOP_URL, eventTypes: [...EVENT_TYPES] }
+  const target = { url: SHOP_URL, host: hostOf(SHOP_URL) }
+  const foreignEndpoint = { id: newId(), ...target, eventTypes: [...EVENT_TYPES] }
   await db().webhookEndpoint.create({
     data: { ...foreignEndpoint, accountId: other.id, mode: 'test' },
   })

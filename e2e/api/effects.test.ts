@@ -181,7 +181,13 @@ const accountId = () => world.merchant.id
 
 async function makeEndpoint(): Promise<string> {
   const key = { accountId: accountId(), mode: 'test', id: newId() }
-  const data = { ...key, url: URL, eventTypes: ['transaction.paid'], fullDocuments: true }
+  const data = {
+    ...key,
+    url: URL,
+    host: '127.0.0.1',
+    eventTypes: ['transaction.paid'],
+    fullDocuments: true,
+  }
   return (await db().webhookEndpoint.create({ data })).id
 }
 

@@ -172,6 +172,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
     data: {
       ...{ id: newId(), accountId: shop.id, mode: 'test', eventTypes: [] },
       url: `https://${MARKER}.example/all`,
+      host: `${MARKER}.example`,
     },
   })
   const { itemId } = await suspendOfCharge(

@@ -11,6 +11,7 @@ import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { createDeliverer, type Deliverer } from '#lib/services/webhooks/deliver.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import { CHARGE } from '#lib/testing/fixtures.ts'
 
 const SHARED_DATABASE_URL = env().DATABASE_URL
@@ -56,7 +57,10 @@ export async function addEndpoint(
   const [id, secretId] = [newId(), newId()]
   const owner = { accountId: merchant.id, mode: 'test' }
   await db().webhookEndpoint.create({
-    data: { ...owner, id, url, eventTypes: [...EVENT_TYPES], fullDocuments: true },
+    data: {
+      ...{ ...owner, id, url, host: hostOf(url) },
+      ...{ eventTypes: [...EVENT_TYPES], fullDocuments: true },
+    },
   })
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const sealed = { sealed: seal(secret, secretId), keyId: keyId() }

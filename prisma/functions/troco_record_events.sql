@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Numbers the events of `bookings` without a gap, stores them and makes their deliveries, due at once; those of a
 -- disabled endpoint have no due time. A rollback returns the numbers. The rows of sequences are locked by account and
 -- mode, after all other rows that a movement changes.
@@ -29,11 +29,11 @@ BEGIN
     INSERT INTO public.deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id,
       url, host, status, due_at)
     SELECT r.account_id, r.event_id, r.mode, r.event_id, r.subject_id, r.sequence, NULL,
-      r.webhook_url, COALESCE(r.webhook_host, public.troco_host_of(r.webhook_url)), 'pending', now()
+      r.webhook_url, r.webhook_host, 'pending', now()
     FROM rows r WHERE r.webhook_url IS NOT NULL
     UNION ALL
     SELECT r.account_id, md5(r.event_id::text || p.id::text)::uuid, r.mode, r.event_id, r.subject_id,
-      r.sequence, p.id, p.url, COALESCE(p.host, public.troco_host_of(p.url)), 'pending',
+      r.sequence, p.id, p.url, p.host, 'pending',
       CASE WHEN p.disabled_at IS NULL THEN now() END
     FROM rows r CROSS JOIN LATERAL (
       SELECT w.id, w.url, w.host, w.disabled_at FROM public.webhook_endpoints w

@@ -69,7 +69,6 @@ describe('a worker', () => {
       'deliver webhooks',
       'expire charges',
       'expire waiting withdrawals',
-      'heal webhook hosts',
       'heal webhook lanes',
       'index charges',
       'index late charges',

@@ -45,7 +45,7 @@ import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/services/webhooks/endpoints.ts'
-import { healHosts, healLanes } from '#lib/services/webhooks/heal-lanes.ts'
+import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
 
 interface Job {
   name: string
@@ -145,7 +145,6 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
   const heal: Job['run'] = rest => healLanes(rest).then(() => 0)
   // 0 makes the job sleep: one run makes and drops all partitions.
   const rotate = () => rotateRequestLog().then(() => 0)
-  const fillHosts = () => healHosts().then(() => 0)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
   const runLedgerChecks = () => checkLedgers().then(() => 0)
   const runAuditChecks = () => checkAuditLog().then(() => 0)
@@ -173,7 +172,6 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
     },
     { name: 'index late charges', run: indexLateCharges, idleMs: MINUTE_MS },
     { name: 'heal webhook lanes', run: heal, idleMs: MINUTE_MS },
-    { name: 'heal webhook hosts', run: fillHosts, idleMs: HOUR_MS },
     { name: 'resume endpoints', run: resumeDeliveries, idleMs: MINUTE_MS },
     { name: 'prune idempotency keys', run: pruneIdempotencyKeys, idleMs: MINUTE_MS },
     { name: 'prune sign-in attempts', run: pruneSignInAttempts, idleMs: MINUTE_MS },

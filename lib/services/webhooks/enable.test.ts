@@ -7,6 +7,7 @@ import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webh
 import type { Owner } from '#lib/services/webhooks/owner.ts'
 import { readEndpoint } from '#lib/services/webhooks/queries.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
   createPaidCharge,
@@ -189,7 +190,7 @@ async function copyDeliveries(count: number): Promise<void> {
     INSERT INTO deliveries (account_id, id, mode, event_id, subject_id, sequence, endpoint_id, url,
       host, status)
     SELECT m.account_id, gen_random_uuid(), m.mode, m.id, m.subject_id, m.sequence, ${id}::uuid,
-      ${receiver.url}, troco_host_of(${receiver.url}), 'pending' FROM made m`,
+      ${receiver.url}, ${hostOf(receiver.url)}, 'pending' FROM made m`,
   )
 }
 

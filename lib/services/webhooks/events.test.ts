@@ -8,6 +8,7 @@ import { createCharge } from '#lib/rooms/charges/create.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordEvent } from '#lib/services/booking/book.ts'
 import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
 const HOOK_URL = 'https://shop.example.com/hook'
@@ -30,9 +31,10 @@ interface Endpoint {
 }
 
 function addEndpoint(merchant: Account, endpoint: Endpoint = {}) {
-  const data = { mode: 'test', url: 'https://erp.example.com/in', eventTypes: ['transaction.paid'] }
+  const url = 'https://erp.example.com/in'
+  const data = { mode: 'test', url, eventTypes: ['transaction.paid'], ...endpoint }
   return db().webhookEndpoint.create({
-    data: { accountId: merchant.id, id: newId(), ...data, ...endpoint },
+    data: { accountId: merchant.id, id: newId(), ...data, host: hostOf(data.url) },
   })
 }
 
@@ -95,7 +97,7 @@ describe('the deliveries of an event', () => {
       const endpoint = await addEndpoint(merchant, { eventTypes: [type] })
       const source = Prisma.sql`SELECT ${merchant.id}::uuid AS account_id, 'test' AS mode,
         ${newId()}::uuid AS event_id, ${newId()}::uuid AS subject_id, ${HOOK_URL} AS webhook_url,
-        NULL AS webhook_host, '{}'::json AS resource, NULL AS trace`
+        ${hostOf(HOOK_URL)} AS webhook_host, '{}'::json AS resource, NULL AS trace`
       const names = ['account_id', 'mode', 'event_id', 'subject_id', 'resource', 'trace'] as const
       const columns = columnsOf('m', [...names, 'webhook_url', 'webhook_host'])
       const statement = recordEvent({

@@ -1,7 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /** Receivers per statement: about 10 ms. */
 const STEP_MAX = 1_000
@@ -57,22 +56,6 @@ function readReceivers(after: Pick<Receiver, 'account_id' | 'host'>): Promise<Re
     LEFT JOIN delivery_lanes l ON l.account_id = r.account_id AND l.host = r.host
     LEFT JOIN delivery_accounts a ON a.account_id = r.account_id
     ORDER BY r.nth`)
-}
-
-/** Hosts of endpoints that an older process wrote without one, or whose URL it changed. */
-export async function healHosts(): Promise<number> {
-  const endpoints = await db().webhookEndpoint.findMany({
-    where: { deletedAt: null },
-    select: { accountId: true, id: true, url: true, host: true },
-  })
-  const wrong = endpoints.filter(({ url, host }) => host !== hostOf(url))
-  for (const { accountId, id, url } of wrong) {
-    await db().webhookEndpoint.updateMany({
-      where: { accountId, id, url },
-      data: { host: hostOf(url) },
-    })
-  }
-  return wrong.length
 }
 
 /** Locks in the order of prisma/functions/troco_touch_lanes.sql: by account and host, lanes first. */

@@ -18,6 +18,7 @@ import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
@@ -83,7 +84,10 @@ test('enabled endpoints whose address is refused are listed, without the path of
   const urls = ['http://51.15.0.9:8080/secret', 'http://51.15.0.10/', 'http://51.15.0.9/disabled']
   for (const [at, id = ''] of ids.entries()) {
     const disabled = at === 2 ? { disabledAt: new Date(), disabledCode: 'by_member' } : {}
-    await db().webhookEndpoint.create({ data: { ...data, id, url: urls[at] ?? '', ...disabled } })
+    const url = urls[at] ?? ''
+    await db().webhookEndpoint.create({
+      data: { ...data, id, url, host: hostOf(url), ...disabled },
+    })
   }
   const before = env().TROCO_ENV
   const resolve = async () => [{ address: '8.8.4.4', family: 4 }]

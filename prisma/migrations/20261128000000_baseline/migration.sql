@@ -554,7 +554,8 @@ CREATE TABLE charges (
     AND refund_held_amount >= 0
     AND refunded_amount + refund_held_amount <= CASE WHEN status = 'paid' THEN amount ELSE 0 END),
   CONSTRAINT charges_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')),
-  CONSTRAINT charges_status_known CHECK (status IN ('opening', 'pending', 'paid', 'expired', 'failed'))
+  CONSTRAINT charges_status_known CHECK (status IN ('opening', 'pending', 'paid', 'expired', 'failed')),
+  CONSTRAINT charges_webhook_has_host CHECK (num_nulls(webhook_url, webhook_host) IN (0, 2))
 );
 CREATE UNIQUE INDEX charges_account_id_mode_external_id_key ON charges (account_id, mode, external_id,
   external_id_slot);
@@ -829,7 +830,8 @@ CREATE TABLE withdrawals (
   CONSTRAINT withdrawals_status_known CHECK (status IN ('pending', 'approved', 'rejected')),
   CONSTRAINT withdrawals_waiting_is_not_due CHECK (approval_due_at IS NULL
     OR status = 'pending' AND due_at IS NULL AND lease IS NULL AND approval_at IS NULL
-      AND approval_reason IS NOT NULL AND approval_barred IS NOT NULL)
+      AND approval_reason IS NOT NULL AND approval_barred IS NOT NULL),
+  CONSTRAINT withdrawals_webhook_has_host CHECK (num_nulls(webhook_url, webhook_host) IN (0, 2))
 );
 CREATE UNIQUE INDEX withdrawals_account_id_mode_external_id_key ON withdrawals (account_id, mode, external_id);
 CREATE INDEX withdrawals_account_id_mode_id_idx ON withdrawals (account_id, mode, id);
@@ -1296,13 +1298,13 @@ CREATE TABLE webhook_endpoints (
   exhausted integer NOT NULL DEFAULT 0,
   deleted_at timestamptz(6),
   disabled_code text,
-  host text,
+  host text NOT NULL,
   full_documents boolean NOT NULL DEFAULT false,
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id)
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
   CONSTRAINT webhook_endpoints_disabled_code_known CHECK (disabled_code IN ('by_member', 'by_token', 'gone',
-    'given_up', 'other')),
+    'given_up')),
   CONSTRAINT webhook_endpoints_mode_known CHECK (mode IN ('test', 'live'))
 );
 
@@ -1344,7 +1346,7 @@ CREATE TABLE deliveries (
   delivered_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   updated_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  host text NOT NULL DEFAULT '',
+  host text NOT NULL,
   attempts_before integer NOT NULL DEFAULT 0,
   CONSTRAINT deliveries_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT deliveries_account_id_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id)
