@@ -15,7 +15,7 @@ import { setupError } from '#lib/base/errors.ts'
 import type { Postmaster } from './embedded-server.ts'
 import { readProcessIdentity } from './process.ts'
 
-/** Roles of the embedded PostgreSQL. The owner keeps the name it had as the only role. */
+/** Roles of the embedded PostgreSQL. */
 export const SUPERUSER = 'postgres'
 export const OWNER_ROLE = 'troco'
 export const APPLICATION_ROLE = 'troco_app'
@@ -90,18 +90,14 @@ export async function ensureDatabase(
   )
 }
 
-/** Data from before there were two roles has the owner's password for the superuser, too. */
+/** Creates roles and database as the superuser, then signs in as the owner if it was missing. */
 async function provision(
   postmaster: Postmaster,
   passwords: Passwords,
   isOwnerMissing: boolean,
 ): Promise<string | null> {
-  let code: string | null = REFUSED
-  for (const password of [passwords.superuser, passwords.owner]) {
-    const asSuperuser = { user: SUPERUSER, database: 'postgres', password }
-    code = await runWithRetry(postmaster, asSuperuser, client => createRoles(client, passwords))
-    if (code !== REFUSED) break
-  }
+  const asSuperuser = { user: SUPERUSER, database: 'postgres', password: passwords.superuser }
+  const code = await runWithRetry(postmaster, asSuperuser, client => createRoles(client, passwords))
   if (code !== null || !isOwnerMissing) return code
   return runWithRetry(postmaster, {
     user: OWNER_ROLE,
@@ -121,7 +117,6 @@ async function createRoles(client: pg.Client, passwords: Passwords): Promise<voi
     )
   if (!(await exists(`SELECT FROM pg_database WHERE datname = 'troco'`)))
     await client.query(`CREATE DATABASE troco OWNER ${OWNER_ROLE}`)
-  await client.query(`ALTER ROLE ${SUPERUSER} PASSWORD ${secret(passwords.superuser)}`)
   const isThere = await exists(`SELECT FROM pg_roles WHERE rolname = '${APPLICATION_ROLE}'`)
   const command = isThere ? 'ALTER' : 'CREATE'
   await client.query(
