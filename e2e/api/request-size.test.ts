@@ -195,7 +195,7 @@ describe.skipIf(process.platform !== 'linux')('a request of 30 KB', () => {
       /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${web.pid}/status`, 'utf8')) ?? []
     const peakMb = Math.round(Number(peakKb) / 1024)
     recordFigures('floods', { 'peak MB': peakMb, 'slowest probe ms': Math.round(slowestMs) })
-    // Without limits of rates, which an installation has, and on a busy machine.
-    expect(peakMb).toBeLessThan(600)
+    // Without limits of rates, which an installation has: 350 MB were seen, and 630 while bodies outlived their requests.
+    expect(peakMb).toBeLessThan(420)
   })
 })

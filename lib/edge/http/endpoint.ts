@@ -20,6 +20,7 @@ import { documentAccess, runOncePerKey } from '#lib/edge/http/once-per-key.ts'
 import { listIgnoredFields, listParameters, parseQuery } from '#lib/edge/http/query.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/edge/http/rate-limit.ts'
 import { RecentCheck } from '#lib/edge/http/recent-check.ts'
+import { toLoggedBody } from '#lib/edge/http/request-log.ts'
 import { type RequestState, respondTo } from '#lib/edge/http/respond.ts'
 import { prefersRepresentation, resultResponse } from '#lib/edge/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/edge/http/route-handler.ts'
@@ -115,6 +116,8 @@ async function tryRememberedCaller(
     return await runEndpoint(state, declared, new RecentCheck(async () => caller))
   } catch (error) {
     if (isCallerRefused(error)) return null
+    // A large body would outlive many collections of young objects.
+    state.content = undefined
     // The work may have called a bank, so it is not repeated. Whether the caller is still valid comes first.
     if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
     throw error
@@ -174,7 +177,7 @@ async function runEndpoint(
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObjectOf(incoming, check)
   const content = await (state.content ?? {})
-  if (schema) state.parsedBody = content
+  if (schema) state.body = toLoggedBody(incoming, content)
   if (schema && declared.ignoresQuery)
     state.ignored.fields = listIgnoredFields(schema.test, content, declared.listIgnoredFields)
   const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)

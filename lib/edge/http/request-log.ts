@@ -18,8 +18,8 @@ const ACCOUNT_MAX = 50
 export const STORED_MAX = 10_000
 /** Stored requests after which an account's old ones are deleted: one deletion of many rows is cheap. */
 const PRUNE_EVERY = 500
-/** Longer responses are lists; masked, most would still be longer than LOGGED_BODY_MAX. */
-const RESPONSE_MAX = 4 * LOGGED_BODY_MAX
+/** Longer bodies are lists; masked, most would still be longer than LOGGED_BODY_MAX. */
+const BODY_MAX = 4 * LOGGED_BODY_MAX
 /** A batch that the database does not take, as while it is busy, is tried again this often. */
 const ATTEMPTS_MAX = 3
 /** Operations whose bodies are never stored, because they contain secrets. */
@@ -35,12 +35,19 @@ interface Exchange {
   response: HttpResponse
   caller: Caller | null
   declared: Declaration<unknown, unknown> | null
-  content: Record<string, unknown> | undefined
+  body: LoggedBody | undefined
   tookMs: number
 }
-interface Entry extends Exchange {
-  caller: Caller
-  createdAt: Date
+export interface LoggedBody {
+  bytes: number
+  /** Null: too long to be stored. */
+  content: Record<string, unknown> | null
+}
+/** The columns of its row, except the bodies, which are still unmasked; null: not stored. */
+interface Entry {
+  row: Record<string, unknown> & { account_id: string }
+  content: Record<string, unknown> | null
+  text: string | null
 }
 
 const state = processWide('request log', () => ({
@@ -51,6 +58,12 @@ const state = processWide('request log', () => ({
   storing: Promise.resolve(),
 }))
 
+export function toLoggedBody(incoming: HttpRequest, content: Record<string, unknown>): LoggedBody {
+  const sent = incoming.header('content-length')
+  const bytes = sent === null ? Buffer.byteLength(JSON.stringify(content)) : Number(sent)
+  return { bytes, content: bytes <= BODY_MAX ? content : null }
+}
+
 /** Notes a request with a token in memory. Its bodies are masked later, when it is stored. */
 export function noteRequest(exchange: Exchange): void {
   const { caller, declared } = exchange
@@ -59,7 +72,36 @@ export function noteRequest(exchange: Exchange): void {
   const noted = state.perAccount.get(accountId) ?? 0
   if (noted >= ACCOUNT_MAX || state.entries.length >= BUFFER_MAX) return void state.dropped++
   state.perAccount.set(accountId, noted + 1)
-  state.entries.push({ ...exchange, caller, createdAt: new Date() })
+  state.entries.push(toEntry(exchange, caller))
+}
+
+/** Without the request itself, which holds the bytes of its body. */
+function toEntry(exchange: Exchange, caller: Caller): Entry {
+  const { incoming, response, declared, body, tookMs } = exchange
+  const { text, status, headers } = response
+  const isStored =
+    declared !== null &&
+    !UNLOGGED_EFFECTS.includes(declared.effect) &&
+    !declared.idempotency?.showsSecret
+  const responseBytes = Buffer.byteLength(text)
+  return {
+    row: {
+      ...{
+        account_id: caller.account.id,
+        id: newId(),
+        mode: caller.mode,
+        token_id: caller.tokenId,
+      },
+      ...{ method: incoming.method, path: incoming.route },
+      resource_id: Object.values(incoming.params).findLast(isUuid) ?? null,
+      ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
+      request_id: incoming.requestId ?? '',
+      ...{ request_bytes: body?.bytes ?? null, response_bytes: responseBytes },
+      created_at: new Date(),
+    },
+    content: (isStored && body?.content) || null,
+    text: isStored && responseBytes <= BODY_MAX ? text : null,
+  }
 }
 
 /** Stores the noted requests in one statement, one batch at a time. A batch that keeps failing is dropped. */
@@ -101,25 +143,11 @@ async function insert(rows: Prisma.Sql, attempt = 1): Promise<void> {
   }
 }
 
-function toRow({ incoming, response, caller, declared, content, tookMs, createdAt }: Entry) {
-  const { text, status, headers } = response
-  const isStored =
-    declared !== null &&
-    !UNLOGGED_EFFECTS.includes(declared.effect) &&
-    !declared.idempotency?.showsSecret
-  const resource = Object.values(incoming.params).findLast(isUuid)
-  return {
-    ...{ account_id: caller.account.id, id: newId(), mode: caller.mode, token_id: caller.tokenId },
-    ...{ method: incoming.method, path: incoming.route, resource_id: resource ?? null },
-    ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
-    request_id: incoming.requestId ?? '',
-    request_body: content && isStored ? maskRequest(content) : null,
-    request_bytes: content ? Buffer.byteLength(JSON.stringify(content)) : null,
-    response_body: isStored && text.length <= RESPONSE_MAX ? maskResponse(parseJson(text)) : null,
-    response_bytes: Buffer.byteLength(text),
-    created_at: createdAt,
-  }
-}
+const toRow = ({ row, content, text }: Entry) => ({
+  ...row,
+  request_body: content && maskRequest(content),
+  response_body: text === null ? null : maskResponse(parseJson(text)),
+})
 
 /** Files and QR codes are no JSON. */
 function parseJson(text: string): unknown {
@@ -132,8 +160,8 @@ function parseJson(text: string): unknown {
 
 /** Deletes what an account has beyond STORED_MAX, after every PRUNE_EVERY stored requests. */
 async function pruneAccounts(entries: Entry[]): Promise<void> {
-  for (const { caller } of entries) {
-    const { id } = caller.account
+  for (const { row } of entries) {
+    const id = row.account_id
     const unpruned = (state.unpruned.get(id) ?? 0) + 1
     state.unpruned.set(id, unpruned)
     if (unpruned < PRUNE_EVERY) continue

@@ -9,7 +9,7 @@ import { Places } from '#lib/edge/http/in-flight.ts'
 import { type Ignored, ignoredHeaders } from '#lib/edge/http/query.ts'
 import { type Allowance, allowanceHeaders } from '#lib/edge/http/rate-limit.ts'
 import { countRequest } from '#lib/edge/http/request-counts.ts'
-import { noteRequest } from '#lib/edge/http/request-log.ts'
+import { type LoggedBody, noteRequest } from '#lib/edge/http/request-log.ts'
 import { type ErrorFormat, errorResponse } from '#lib/edge/http/response.ts'
 import { countBytes } from '#lib/edge/http/throughput.ts'
 
@@ -34,7 +34,7 @@ export interface RequestState {
   caller: Caller | null
   declared: Declaration<unknown, unknown> | null
   content?: Promise<Record<string, unknown>>
-  parsedBody?: Record<string, unknown>
+  body?: LoggedBody
   /** How often the endpoint has begun its work. */
   runs: number
 }
@@ -64,6 +64,8 @@ export function respondTo(
       runs: 0,
     }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
+    // A large body would outlive the collections of young objects while the response is sent.
+    state.content = undefined
     incoming.onEnd(() => {
       state.places.release()
       traceRequest(trace, state, response, performance.now() - began)
@@ -78,8 +80,8 @@ export function respondTo(
     const tookMs = performance.now() - began
     if (tokenPrefix !== undefined) {
       countRequest(response.status, tookMs)
-      const { caller, declared, parsedBody: content } = state
-      noteRequest({ incoming, response, caller, declared, content, tookMs })
+      const { caller, declared, body } = state
+      noteRequest({ incoming, response, caller, declared, body, tookMs })
     }
     return response
   })
