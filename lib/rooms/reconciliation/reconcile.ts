@@ -1,4 +1,5 @@
 import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
 import type { Booking } from '#lib/rooms/reconciliation/book-missing.ts'
 import { claimDay, type DayReading } from '#lib/rooms/reconciliation/claim-day.ts'
 import { closeDay } from '#lib/rooms/reconciliation/close-day.ts'
@@ -23,7 +24,7 @@ export interface Reconciler {
  * connection has one day in work, the earliest first. A bank that hangs holds up its own days only.
  */
 export function createReconciler(booking: Booking, now = () => new Date()): Reconciler {
-  const inProgress = new Map<string, Promise<void>>()
+  const days = new Pool()
   return {
     async run(signal) {
       let count = 0
@@ -31,20 +32,16 @@ export function createReconciler(booking: Booking, now = () => new Date()): Reco
         if (signal?.aborted) break
         const { id, gateway } = connection
         const hasDays = !gateway.local && (gateway.listReceipts || gateway.readStatement)
-        if (!hasDays || inProgress.has(id)) continue
+        if (!hasDays || days.free(id) === 0) continue
         const reading = await claimDay(id, now())
         if (!reading) continue
         count += 1
-        const work = reconcile(connection, reading, booking, now).finally(() => {
-          inProgress.delete(id)
-        })
-        inProgress.set(id, work)
+        const work = reconcile(connection, reading, booking, now)
+        days.start(work, error => postponeFailed(reading, error, now), id)
       }
       return count
     },
-    async idle() {
-      await Promise.all(inProgress.values())
-    },
+    idle: () => days.idle(),
   }
 }
 
@@ -54,15 +51,17 @@ async function reconcile(
   booking: Booking,
   now: () => Date,
 ): Promise<void> {
-  const after = (ms: number) => new Date(now().getTime() + ms)
   const hold = () => holdDay(reading, now())
-  try {
-    const read = await readBankDay(connection, reading, now(), hold)
-    if (read.state === 'later') await postponeDay(reading, after(read.pauseMs), read)
-    else if (await hold()) await closeDay(reading, read.bankDay, booking, now())
-  } catch (err) {
-    const { connectionId, day } = reading
-    log().error({ err, connectionId, day }, 'reconciling a day failed')
-    await postponeDay(reading, after(RETRY_PAUSE_MS), { flaw: 'failed' }).catch(() => {})
-  }
+  const read = await readBankDay(connection, reading, now(), hold)
+  if (read.state === 'later') await postponeDay(reading, laterBy(read.pauseMs, now), read)
+  else if (await hold()) await closeDay(reading, read.bankDay, booking, now())
 }
+
+async function postponeFailed(reading: DayReading, err: unknown, now: () => Date): Promise<void> {
+  const { connectionId, day } = reading
+  log().error({ err, connectionId, day }, 'reconciling a day failed')
+  const dueAt = laterBy(RETRY_PAUSE_MS, now)
+  await postponeDay(reading, dueAt, { flaw: 'failed' }).catch(() => {})
+}
+
+const laterBy = (ms: number, now: () => Date) => new Date(now().getTime() + ms)

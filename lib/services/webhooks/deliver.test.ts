@@ -13,6 +13,7 @@ import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
 import { disableEndpoint } from '#lib/services/webhooks/endpoints.ts'
 import { finishDelivery } from '#lib/services/webhooks/finish.ts'
 import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
+import { hostOf } from '#lib/services/webhooks/target.ts'
 import {
   addEndpoint,
   createPaidCharge,
@@ -323,7 +324,8 @@ describe('the events of one charge', () => {
     })
     await createPaidCharge(merchant, receiver.url)
     const { id } = await openCharge(merchant, 2_000)
-    await db().$executeRaw`UPDATE charges SET webhook_url = ${receiver.url} WHERE id = ${id}::uuid`
+    const data = { webhookUrl: receiver.url, webhookHost: hostOf(receiver.url) }
+    await db().charge.updateMany({ where: { id }, data })
     await simulateCharge(merchant.id, id, 'paid')
     await deliverDue()
     const deliveries = await deliveriesOf(merchant)

@@ -3,6 +3,7 @@ import { renewLease } from '#lib/base/db/claim.ts'
 import { countTestBytes } from '#lib/base/db/test-usage.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
 import { childSpan, parseCause, traceHeaders, traceOfEvent } from '#lib/base/trace.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
 import { closeConnections } from '#lib/services/webhooks/connection.ts'
@@ -25,9 +26,6 @@ const RESERVED = 32
 const ATTEMPT_BYTES = 1_024
 /** Calls started in one turn of the event loop: each takes about 0.2 ms, and requests wait for it. */
 const STARTS_PER_TURN = 8
-const CAPACITY_SIGNAL_DELAY_MS = 2
-/** Calls in progress per further millisecond: a claim for many freed places costs less for each. */
-const CALLS_PER_DELAY_MS = 16
 
 export interface Deliverer {
   /** Claims and starts due deliveries until `stopSignal`, without awaiting responses. Returns how many. */
@@ -38,32 +36,18 @@ export interface Deliverer {
 }
 
 /** Creates a webhook deliverer. `onCapacity` is called when calls have freed capacity. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all parts share the calls in progress
 export function createDeliverer(
   serializers: ResourceSerializers,
   onCapacity: () => void = () => {},
 ): Deliverer {
-  const inProgress = new Set<Promise<void>>()
-  const abortController = new AbortController()
-  let signalTimer: NodeJS.Timeout | undefined
-
-  /** Delayed while other calls run, because a claim costs about as much as a quick call. */
-  function signalCapacity(): void {
-    clearTimeout(signalTimer)
-    signalTimer = undefined
-    onCapacity()
-  }
-
-  function signalDelayMs(): number {
-    return Math.max(CAPACITY_SIGNAL_DELAY_MS, inProgress.size / CALLS_PER_DELAY_MS)
-  }
+  const calls = new Pool({ perKeyMax: CONCURRENCY_MAX, onCapacity })
 
   async function run(stopSignal?: AbortSignal): Promise<number> {
     let started = 0
     // Calls that end meanwhile signal their capacity, so a run ends however much is due.
-    const startedMax = CONCURRENCY_MAX - inProgress.size
+    const startedMax = calls.free()
     for (let mayContinue = true; mayContinue && started < startedMax; ) {
-      if (abortController.signal.aborted || stopSignal?.aborted) break
+      if (calls.signal.aborted || stopSignal?.aborted) break
       const { claimed, more } = await claimDueDeliveries(startedMax - started, RESERVED)
       await startAll(claimed)
       started += claimed.length
@@ -78,39 +62,26 @@ export function createDeliverer(
     // Before the renewal: if this query fails, the leases expire and the deliveries are claimed again.
     const showsDocuments = await readDocumentRule(claimed)
     const stopRenewal = renewLease('deliveries', first.lease)
-    const calls: Promise<void>[] = []
+    const started: Promise<void>[] = []
     for (const due of claimed) {
-      calls.push(start(due, showsDocuments(due)))
-      if (calls.length % STARTS_PER_TURN === 0) await nextTurn()
-    }
-    Promise.all(calls).finally(stopRenewal)
-  }
-
-  function start(due: DueDelivery, showsDocuments: boolean): Promise<void> {
-    const call = deliver(due, serializers, showsDocuments, abortController.signal)
+      const call = deliver(due, serializers, showsDocuments(due), calls.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
-      .catch(error =>
-        log().error({ err: error, deliveryId: due.id }, 'delivery failed with an internal error'),
-      )
-      .finally(() => {
-        inProgress.delete(call)
-        if (inProgress.size === 0) signalCapacity()
-        else signalTimer ??= setTimeout(signalCapacity, signalDelayMs())
-      })
-    inProgress.add(call)
-    return call
+      const logError = (err: unknown) =>
+        log().error({ err, deliveryId: due.id }, 'delivery failed with an internal error')
+      started.push(calls.start(call, logError))
+      if (started.length % STARTS_PER_TURN === 0) await nextTurn()
+    }
+    Promise.all(started).finally(stopRenewal)
   }
 
-  async function idle(): Promise<void> {
-    while (inProgress.size > 0) await Promise.all(inProgress)
+  return {
+    run,
+    idle: () => calls.idle(),
+    abort() {
+      calls.abort()
+      closeConnections()
+    },
   }
-
-  function abortCalls(): void {
-    abortController.abort()
-    closeConnections()
-  }
-
-  return { run, idle, abort: abortCalls }
 }
 
 async function deliver(
