@@ -13,6 +13,8 @@ import { findReachable, type ServedConnection } from '#lib/services/gateway/choo
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { ChargeState, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { readPages } from '#lib/services/gateway/list-reader.ts'
+import type { Listing } from '#lib/services/gateway/lists.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
 import type { TryProblem } from '#lib/services/tries/problems.ts'
 import { type ClaimedTry, findClaimedTry } from '#lib/services/tries/queries.ts'
@@ -155,19 +157,19 @@ async function lookInList(
   const { listReceipts } = withConnectionJournal(served)
   if (!listReceipts || !paidAt) return { pauseMs: pauseAt(paidMs) }
   const since = new Date(paidAt.getTime() - MINUTE_MS)
-  let cursor: string | null = null
-  for (let count = 0; count < PAGES_MAX; count++) {
-    const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(since, cursor)
-    if (page.outcome !== 'ok')
-      return { pauseMs: listPauseMs(page, pauseAt(paidMs)), problems: describeFailure(page) }
-    if (page.value.items.some(item => item.endToEndId === endToEndId)) {
-      await noteListed(claim)
-      return null
-    }
-    cursor = page.value.nextCursor
-    if (cursor === null) break
+  let isListed = false
+  const look = (page: Listing<Receipt>) => {
+    isListed ||= page.items.some(item => item.endToEndId === endToEndId)
+    return !isListed
   }
-  return { pauseMs: pauseAt(paidMs) }
+  const read = await readPages(listReceipts, { since, cursor: null }, look, PAGES_MAX)
+  if (read.end === 'failed') {
+    const pauseMs = listPauseMs(read.failure, pauseAt(paidMs))
+    return { pauseMs, problems: describeFailure(read.failure) }
+  }
+  if (!isListed) return { pauseMs: pauseAt(paidMs) }
+  await noteListed(claim)
+  return null
 }
 
 type States = GatewayResult<{ states: Map<string, ChargeState> }>

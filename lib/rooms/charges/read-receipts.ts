@@ -1,4 +1,5 @@
 import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { type Clock, claimReadings, type Reading } from '#lib/rooms/charges/claim-readings.ts'
 import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-reading.ts'
@@ -6,6 +7,7 @@ import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { readPages } from '#lib/services/gateway/list-reader.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
 
 /** Work on lists of receipts, which is not awaited. */
@@ -22,7 +24,7 @@ export interface ReceiptReader {
  * is booked once. A bank that hangs holds up its own readings only.
  */
 export function createReceiptReader(now: Clock = () => new Date()): ReceiptReader {
-  const inProgress = new Set<Promise<void>>()
+  const readings = new Pool()
   return {
     async run(signal) {
       const served = (await listServed()).filter(
@@ -32,19 +34,14 @@ export function createReceiptReader(now: Clock = () => new Date()): ReceiptReade
       const due = served.length > 0 ? await claimReadings([...connections.keys()], now) : []
       for (const reading of due) {
         const connection = connections.get(reading.connectionId) as ServedConnection
-        const work = readList(connection, reading, now, signal)
-          .catch(error => {
-            const { connectionId, pace } = reading
-            log().error({ err: error, connectionId, pace }, 'reading receipts failed')
-          })
-          .finally(() => inProgress.delete(work))
-        inProgress.add(work)
+        const { connectionId, pace } = reading
+        readings.start(readList(connection, reading, now, signal), err =>
+          log().error({ err, connectionId, pace }, 'reading receipts failed'),
+        )
       }
       return due.length
     },
-    async idle() {
-      await Promise.all(inProgress)
-    },
+    idle: () => readings.idle(),
   }
 }
 
@@ -56,30 +53,23 @@ async function readList(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { listReceipts } = withConnectionJournal(connection)
-  let hasRead = false
-  for (let { place } = reading; listReceipts; hasRead = true) {
-    const page = await listReceipts(reading.since, place)
-    if (page.outcome !== 'ok') {
-      // A place that leads nowhere twice is given up: the list is read from its beginning.
-      const nextPlace = ('retryCursor' in page && page.retryCursor) || (hasRead ? place : null)
-      const after = (ms: number) => new Date(now().getTime() + ms)
-      const askedMs = requestedPauseMs(page)
-      const dueAt = after(listPauseMs(page, RETRY_PAUSE_MS))
-      await postponeReading(reading, nextPlace, dueAt, askedMs > 0 ? after(askedMs) : null)
-      return
-    }
-    const { items, unread = [], nextCursor } = page.value
+  if (!listReceipts) return
+  const { since, place } = reading
+  const read = await readPages(listReceipts, { since, cursor: place }, async page => {
+    const { items, unread = [], nextCursor } = page
     await bookPage(connection.id, items)
     await noteUnread(connection.id, unread)
-    place = nextCursor
-    if (place === null) {
-      await endReading(reading)
-      return
-    }
-    if (signal?.aborted) {
-      await postponeReading(reading, place, now())
-      return
-    }
-    if (!(await keepPlace(reading, place, now))) return
-  }
+    if (nextCursor === null) return true
+    if (!signal?.aborted) return keepPlace(reading, nextCursor, now)
+    await postponeReading(reading, nextCursor, now())
+    return false
+  })
+  if (read.end === 'read') await endReading(reading)
+  if (read.end !== 'failed') return
+  // A place that leads nowhere twice is given up: the list is read from its beginning.
+  const nextPlace = read.retryCursor ?? (read.pages > 0 ? read.cursor : null)
+  const after = (ms: number) => new Date(now().getTime() + ms)
+  const askedMs = requestedPauseMs(read.failure)
+  const dueAt = after(listPauseMs(read.failure, RETRY_PAUSE_MS))
+  await postponeReading(reading, nextPlace, dueAt, askedMs > 0 ? after(askedMs) : null)
 }

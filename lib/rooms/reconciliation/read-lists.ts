@@ -3,8 +3,7 @@ import { rowsOfLists } from '#lib/rooms/reconciliation/list-rows.ts'
 import type { BankRow, What } from '#lib/rooms/reconciliation/schema.ts'
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
-import type { Listing } from '#lib/services/gateway/lists.ts'
+import { type List, type ListFailure, readPages } from '#lib/services/gateway/list-reader.ts'
 import { listPauseMs } from '#lib/services/gateway/order.ts'
 import type { Statement } from '#lib/services/gateway/statement.ts'
 
@@ -43,28 +42,28 @@ export async function readByLists(
   return { state: 'ready', bankDay: { source: 'lists', rows, covers, statement: null } }
 }
 
-type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
-type Failure = Exclude<GatewayResult<never>, { outcome: 'ok' }>
-
 /** Reads a list from the beginning of the day on. Ends when the lease is lost. */
 async function readList<Item>(
   list: List<Item> | undefined,
   day: string,
   hold: () => Promise<boolean>,
-): Promise<{ items: Item[] } | { failure: Failure }> {
+): Promise<{ items: Item[] } | { failure: ListFailure }> {
   const items: Item[] = []
-  for (let cursor: string | null = null; list; ) {
-    const page: GatewayResult<Listing<Item>> = await list(startOf(day), cursor)
-    if (page.outcome !== 'ok') return { failure: page }
-    items.push(...page.value.items)
-    cursor = page.value.nextCursor
-    if (cursor === null) break
-    if (!(await hold())) return { failure: { outcome: 'unknown', reason: 'the lease was lost' } }
-  }
-  return { items }
+  if (!list) return { items }
+  const read = await readPages(list, { since: startOf(day), cursor: null }, async page => {
+    items.push(...page.items)
+    return page.nextCursor === null || hold()
+  })
+  if (read.end === 'read') return { items }
+  return { failure: read.end === 'failed' ? read.failure : UNFINISHED[read.end] }
 }
 
-export function readAgain(failure: Failure | undefined, cursor: string | null): BankDayRead {
+const UNFINISHED = {
+  stopped: { outcome: 'unknown', reason: 'the lease was lost' },
+  endless: { outcome: 'unknown', reason: 'the list never ends' },
+} as const
+
+export function readAgain(failure: ListFailure | undefined, cursor: string | null): BankDayRead {
   const pauseMs = failure ? listPauseMs(failure, RETRY_PAUSE_MS) : RETRY_PAUSE_MS
   return { state: 'later', pauseMs, cursor, flaw: failure?.outcome ?? 'unknown' }
 }

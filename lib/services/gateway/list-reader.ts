@@ -1,4 +1,5 @@
 import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
@@ -8,10 +9,46 @@ import { listPauseMs } from '#lib/services/gateway/order.ts'
 const RETRY_PAUSE_MS = 60_000
 /** Pages of one reading, far more than a list of months has: a bank's list may never end. */
 const PAGES_MAX = 20_000
-/** A place that leads nowhere so often is given up: the list is read from its beginning. */
+/** A cursor that leads nowhere so often is given up: the list is read from its beginning. */
 const FAILURES_MAX = 5
 
-type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
+export type List<Item> = (
+  since: Date,
+  cursor: string | null,
+) => Promise<GatewayResult<Listing<Item>>>
+
+export type ListFailure = Exclude<GatewayResult<never>, { outcome: 'ok' }>
+
+/**
+ * How a reading ended, and after how many pages: at the end of the list, because `onPage` wanted no more, with
+ * too many pages, or at a page that could not be read, with the cursor that the bank offers instead, if any.
+ */
+export type ListEnd = { pages: number } & (
+  | { end: 'read' | 'stopped' | 'endless' }
+  | { end: 'failed'; failure: ListFailure; cursor: string | null; retryCursor: string | null }
+)
+
+/** Reads a bank's list from a cursor on; each page is worked on before the next one, unless that returns false. */
+export async function readPages<Item>(
+  list: List<Item>,
+  { since, cursor: first }: { since: Date; cursor: string | null },
+  onPage: (page: Listing<Item>) => Promise<boolean> | boolean,
+  pagesMax = PAGES_MAX,
+): Promise<ListEnd> {
+  let cursor = first
+  for (let pages = 1; ; pages++) {
+    const page = await list(since, cursor)
+    if (page.outcome !== 'ok') {
+      const retryCursor = ('retryCursor' in page && page.retryCursor) || null
+      return { end: 'failed', pages: pages - 1, failure: page, cursor, retryCursor }
+    }
+    const wantsMore = await onPage(page.value)
+    cursor = page.value.nextCursor
+    if (cursor === null) return { end: 'read', pages }
+    if (!wantsMore) return { end: 'stopped', pages }
+    if (pages >= pagesMax) return { end: 'endless', pages }
+  }
+}
 
 export interface ListTask<Item> {
   /** Name of the list in the log. */
@@ -44,8 +81,9 @@ interface Course {
   /** Consecutive failures to read at the cursor. */
   failures: number
   dueAt: number
-  work: Promise<void> | null
 }
+
+const BEGINNING = { since: null, cursor: null, pages: 0, failures: 0 }
 
 /**
  * Creates a reader of the lists of all banks, whose items may be booked twice. A page that cannot be read
@@ -55,64 +93,57 @@ interface Course {
  */
 export function createListReader<Item>(task: ListTask<Item>): ListReader {
   const courses = new Map<string, Course>()
+  const readings = new Pool()
   const { now = Date.now } = task
-  const start = (connection: ServedConnection, course: Course, signal?: AbortSignal) => {
-    course.work = readOn(task, connection, course, signal)
-      .catch(error => {
-        course.dueAt = now() + RETRY_PAUSE_MS
-        log().error({ err: error, connectionId: connection.id }, `reading ${task.name} failed`)
-      })
-      .finally(() => {
-        course.work = null
-      })
-  }
   return {
     async run(signal) {
       for (const connection of await listServed()) {
+        const { id } = connection
         if (signal?.aborted) return
-        const course = courses.get(connection.id) ?? { ...BEGINNING, dueAt: 0, work: null }
-        courses.set(connection.id, course)
-        if (!course.work && course.dueAt <= now()) start(connection, course, signal)
+        const course = courses.get(id) ?? { ...BEGINNING, dueAt: 0 }
+        courses.set(id, course)
+        if (readings.free(id) === 0 || course.dueAt > now()) continue
+        const postpone = (err: unknown) => {
+          course.dueAt = now() + RETRY_PAUSE_MS
+          log().error({ err, connectionId: id }, `reading ${task.name} failed`)
+        }
+        readings.start(readOn(task, connection, course, signal), postpone, id)
       }
     },
-    async idle() {
-      await Promise.all([...courses.values()].map(({ work }) => work))
-    },
+    idle: () => readings.idle(),
   }
 }
 
-const BEGINNING = { since: null, cursor: null, pages: 0, failures: 0 }
-
-/** Reads from the place of the course until the list ends, a page cannot be read or the signal is aborted. */
+/** Reads from the cursor of the course until the list ends, a page cannot be read or the signal is aborted. */
 async function readOn<Item>(
   task: ListTask<Item>,
   connection: ServedConnection,
   course: Course,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { now = Date.now } = task
-  const readPage = task.open(connection)
-  if (!readPage) return
+  const { now = Date.now, name, everyMs, pagesMax = PAGES_MAX } = task
+  const list = task.open(connection)
+  if (!list) return
   const since = course.since ?? (await task.findSince(connection.id))
   course.since = since
-  while (!signal?.aborted) {
-    const page = await readPage(since, course.cursor)
-    if (page.outcome !== 'ok') {
-      const { retryCursor = null } = 'retryCursor' in page ? page : {}
-      if (retryCursor !== null) course.cursor = retryCursor
-      else if (++course.failures >= FAILURES_MAX) Object.assign(course, BEGINNING)
-      course.dueAt = now() + listPauseMs(page, RETRY_PAUSE_MS)
-      return
-    }
-    for (const item of page.value.items) await bookAlone(task, connection.id, item)
-    const { nextCursor: cursor } = page.value
-    Object.assign(course, { cursor, pages: course.pages + 1, failures: 0 })
-    const isEndless = cursor !== null && course.pages >= (task.pagesMax ?? PAGES_MAX)
-    if (isEndless) log().error({ connectionId: connection.id }, `list of ${task.name} never ends`)
-    if (cursor !== null && !isEndless) continue
-    Object.assign(course, BEGINNING, { dueAt: now() + task.everyMs })
+  if (signal?.aborted) return
+  const bookPage = async ({ items, nextCursor }: Listing<Item>) => {
+    for (const item of items) await bookAlone(task, connection.id, item)
+    Object.assign(course, { cursor: nextCursor, pages: course.pages + 1, failures: 0 })
+    return !signal?.aborted
+  }
+  const position = { since, cursor: course.cursor }
+  const read = await readPages(list, position, bookPage, pagesMax - course.pages)
+  if (read.end === 'stopped') return
+  if (read.end === 'failed') {
+    if (read.retryCursor !== null) course.cursor = read.retryCursor
+    else if (++course.failures >= FAILURES_MAX) Object.assign(course, BEGINNING)
+    course.dueAt = now() + listPauseMs(read.failure, RETRY_PAUSE_MS)
     return
   }
+  if (read.end === 'endless')
+    log().error({ connectionId: connection.id }, `list of ${name} never ends`)
+  Object.assign(course, BEGINNING, { dueAt: now() + everyMs })
 }
 
 async function bookAlone<Item>(
