@@ -244,9 +244,9 @@ test('a mail waiting for its next attempt is sent now; a mail given up cannot be
   expect((await requeue({ kind: 'mail', id })).status).toBe(200)
   expect((await set({})).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
   // A worker is sending the mail: a requeued mail would be sent twice.
-  await set({ dueAt: new Date(Date.now() + 60_000) })
+  await set({ dueAt: new Date(Date.now() + 60_000), lease: newId() })
   expect((await requeue({ kind: 'mail', id })).status).toBe(409)
-  await set({ dueAt: null, failedAt: new Date(), sealed: new Uint8Array() })
+  await set({ dueAt: null, lease: null, failedAt: new Date(), sealed: new Uint8Array() })
   expect(await findStuckJob(id)).toMatchObject({ can_run: false })
   expect((await requeue({ kind: 'mail', id })).status).toBe(404)
   expect((await requeue({ kind: 'mail' })).body.data.requeued).toBe(0)

@@ -40,7 +40,7 @@ async function makeDue(count: number): Promise<string[]> {
   return ids
 }
 
-const idsOf = (claims: { id: string }[]) => claims.map(claimed => claimed.id)
+const idsOf = (claims: Pick<Claim, 'id' | 'lease'>[]) => claims.map(claimed => claimed.id)
 
 async function readLeaseSeconds(claimed: Claim | undefined): Promise<number> {
   const [row] = await db().$queryRaw<{ left: number }[]>`

@@ -5,10 +5,19 @@ import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
 import type { Mode } from '#lib/base/mode.ts'
 
-/** Tables whose rows belong to a connection to a bank. */
+const ACCOUNT_ROW = ['account_id', 'id']
+
+/** Tables whose rows are jobs, each with `due_at` and `lease`: the columns of their keys. */
+const KEYS = {
+  ...{ charges: ACCOUNT_ROW, withdrawals: ACCOUNT_ROW, refunds: ACCOUNT_ROW },
+  ...{ receipt_returns: ACCOUNT_ROW, bank_tries: ACCOUNT_ROW, deliveries: ACCOUNT_ROW },
+  mails: ['id'],
+  receipt_readings: ['connection_id', 'pace'],
+  reconciled_days: ['connection_id', 'day'],
+  restore_closures: ['connection_id', 'restore_id'],
+}
+export type JobTable = keyof typeof KEYS
 type OrderTable = 'withdrawals' | 'refunds' | 'receipt_returns'
-type BankTable = 'charges' | 'bank_tries' | OrderTable
-export type JobTable = BankTable | 'deliveries'
 
 export interface Claim {
   accountId: string
@@ -29,34 +38,75 @@ export function leaseMs(): number {
   return env().WORKER_LEASE_SECONDS * 1_000
 }
 
-/** The row is the job: `due_at` moves to the end of the lease, so a crash needs no cleanup. */
-export function claim(
-  table: BankTable,
-  limit: number,
-  { durationMs = leaseMs(), condition }: { durationMs?: number; condition?: Prisma.Sql } = {},
-): Promise<Claim[]> {
-  const rows = Prisma.raw(table)
-  const lease = randomUUID()
-  return retryOnConflict(
-    () => db().$queryRaw<Claim[]>`
-      UPDATE ${rows} SET
-        due_at = ${nowPlusMs(durationMs)},
-        lease = ${lease}::uuid,
-        attempts = attempts + 1
-      WHERE (account_id, id) IN (
-        SELECT account_id, id FROM ${rows}
-        WHERE due_at <= now() ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}
-        ORDER BY due_at LIMIT ${limit}
-        FOR UPDATE SKIP LOCKED)
-      RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
-        attempts`,
-  )
-}
-
 /** Columns of a Claim, from a row `r`. */
 export const claimedColumns = Prisma.sql`
   r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status, r.lease,
   r.attempts`
+
+/** Rows of one claim. As a constant it also tells the planner, which knows no parameter, how few rows change. */
+const CLAIMED_MAX = 250
+
+interface ClaimedAs {
+  /** The time at which rows are due. Default: the database's. */
+  at?: Prisma.Sql
+  durationMs?: number
+  /** Further assignments to a row `r`. Default: counts the attempt. */
+  set?: Prisma.Sql | null
+  /** Columns of a row `r`, `lease` included. Default: those of a Claim. */
+  returning?: Prisma.Sql
+}
+
+export interface ClaimOptions extends ClaimedAs {
+  /** SQL condition of a row `r`. */
+  condition?: Prisma.Sql
+  /** Replaces `r.due_at <= at`. */
+  isDue?: Prisma.Sql
+  order?: Prisma.Sql
+}
+
+/**
+ * Claims due rows, the longest due first: the row is the job, and `due_at` moves to the end of the lease, so a
+ * crash needs no cleanup. Two claims go ways of their own: prisma/functions/troco_claim_deliveries.sql, which
+ * is fair to receivers, and `claimNotices`, where the claim is already the step to the next question.
+ */
+export function claim<Row extends { lease: string } = Claim>(
+  table: JobTable,
+  limit: number,
+  { condition, isDue, order = Prisma.sql`r.due_at`, ...as }: ClaimOptions = {},
+): Promise<Row[]> {
+  const { at = Prisma.sql`now()` } = as
+  const picked = Prisma.sql`WITH picked AS MATERIALIZED (
+    SELECT * FROM (
+      SELECT ${keysOf(table)} FROM ${Prisma.raw(table)} r
+      WHERE ${isDue ?? Prisma.sql`r.due_at <= ${at}`} ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}
+      ORDER BY ${order} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED) d
+    LIMIT ${Prisma.raw(String(CLAIMED_MAX))})`
+  return claimPicked(table, picked, as)
+}
+
+const keysOf = (table: JobTable) => Prisma.raw(KEYS[table].map(key => `r.${key}`).join(', '))
+
+/** Gives a lease to the rows whose keys the WITH clause `picked` has selected and locked. */
+function claimPicked<Row>(
+  table: JobTable,
+  picked: Prisma.Sql,
+  {
+    at = Prisma.sql`now()`,
+    durationMs = leaseMs(),
+    set = Prisma.sql`attempts = attempts + 1`,
+    returning = claimedColumns,
+  }: ClaimedAs = {},
+): Promise<Row[]> {
+  const isPicked = KEYS[table].map(key => `r.${key} = p.${key}`).join(' AND ')
+  const lease = randomUUID()
+  return retryOnConflict(
+    () => db().$queryRaw<Row[]>`
+      ${picked}
+      UPDATE ${Prisma.raw(table)} r SET due_at = ${plusMs(at, durationMs)}, lease = ${lease}::uuid${set ? Prisma.sql`, ${set}` : Prisma.empty}
+      FROM picked p WHERE ${Prisma.raw(isPicked)}
+      RETURNING ${returning}`,
+  )
+}
 
 /** `after`: the account that was served last. `condition`: of a row `r`. */
 export interface Turn {
@@ -76,14 +126,14 @@ export function claimInTurn(
   { after, condition }: Turn,
 ): Promise<Claim[]> {
   const rows = Prisma.raw(table)
-  const lease = randomUUID()
   const isDue = Prisma.sql`r.connection_id = ${connectionId}::uuid AND r.due_at <= now()
     ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}`
   const nextAccount = (previous: Prisma.Sql) => Prisma.sql`(
     SELECT r.account_id FROM ${rows} r WHERE ${isDue} AND r.account_id > ${previous}
     ORDER BY r.account_id LIMIT 1)`
-  return retryOnConflict(
-    () => db().$queryRaw<Claim[]>`
+  const returning = Prisma.sql`
+    ${claimedColumns}${table === 'receipt_returns' ? Prisma.empty : Prisma.sql`, r.trace`}`
+  const picked = Prisma.sql`
       WITH RECURSIVE turns AS (
         SELECT ${nextAccount(Prisma.sql`${after}::uuid`)} AS account_id, 1 AS nth
         UNION ALL
@@ -96,12 +146,8 @@ export function claimInTurn(
           LIMIT ${limit}::int / (SELECT GREATEST(count(account_id), 1) FROM turns)
           FOR UPDATE SKIP LOCKED) d
         LIMIT ${limit}::int
-      )
-      UPDATE ${rows} r SET due_at = ${nowPlusMs(leaseMs())}, lease = ${lease}::uuid,
-        attempts = attempts + 1
-      FROM picked p WHERE r.account_id = p.account_id AND r.id = p.id
-      RETURNING ${claimedColumns}${table === 'receipt_returns' ? Prisma.empty : Prisma.sql`, r.trace`}`,
-  )
+      )`
+  return claimPicked(table, picked, { returning })
 }
 
 /** Renews the lease of a row. Returns false if another worker has claimed it, or it has ended. */
@@ -114,7 +160,11 @@ export async function holdLease(table: JobTable, claimed: Claim): Promise<boolea
 }
 
 export function nowPlusMs(ms: number): Prisma.Sql {
-  return Prisma.sql`now() + make_interval(secs => ${ms}::float8 / 1000)`
+  return plusMs(Prisma.sql`now()`, ms)
+}
+
+function plusMs(at: Prisma.Sql, ms: number): Prisma.Sql {
+  return Prisma.sql`${at} + make_interval(secs => ${ms}::float8 / 1000)`
 }
 
 /** Makes the row due in `dueInMs`. Returns false if another worker has claimed it since. */
@@ -133,13 +183,13 @@ export async function postpone(table: JobTable, claimed: Claim, dueInMs: number)
 const heldLeases = new Map<string, JobTable>()
 
 /** Claims due rows and renews their lease until `work` ends. Returns the number of rows claimed. */
-export async function withLease(
-  table: BankTable,
+export async function withLease<Row extends { lease: string } = Claim>(
+  table: JobTable,
   limit: number,
-  work: (due: Claim[]) => Promise<unknown>,
-  condition?: Prisma.Sql,
+  work: (due: Row[]) => Promise<unknown>,
+  options?: ClaimOptions,
 ): Promise<number> {
-  const due = await claim(table, limit, { condition })
+  const due = await claim<Row>(table, limit, options)
   const [first] = due
   if (!first) return 0
   const stopRenewal = renewLease(table, first.lease)

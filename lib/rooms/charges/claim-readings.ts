@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { leaseMs } from '#lib/base/db/claim.ts'
-import { db } from '#lib/base/db/client.ts'
+import { claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { correctFutureReadings } from '#lib/rooms/charges/correct-readings.ts'
 
@@ -46,40 +45,38 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
   const at = now()
   const paces = Object.keys(PACES)
   const overlaps = Object.values(PACES).map(({ overlapMs }) => overlapMs)
-  const lease = randomUUID()
-  return retryOnConflict(async () => {
-    await db().$executeRaw`
+  const nowSql = Prisma.sql`${at}::timestamptz`
+  await retryOnConflict(
+    () => db().$executeRaw`
       INSERT INTO receipt_readings (connection_id, pace, read_until, due_at)
-      SELECT n.id, p.pace, n.created_at, ${at}::timestamptz
+      SELECT n.id, p.pace, n.created_at, ${nowSql}
       FROM connections n, unnest(${paces}::text[]) AS p (pace)
       WHERE n.id = ANY (${connectionIds}::uuid[])
-      ON CONFLICT DO NOTHING`
-    await correctFutureReadings(connectionIds, at, PACES.daily.overlapMs)
-    return db().$queryRaw<Reading[]>`
-      UPDATE receipt_readings r SET lease = ${lease}::uuid,
-        due_at = ${at}::timestamptz + make_interval(secs => ${leaseMs()}::float8 / 1000),
-        until = CASE WHEN r.place IS NULL THEN ${at}::timestamptz ELSE r.until END,
-        since = CASE WHEN r.place IS NULL THEN d.since ELSE r.since END,
-        is_wanted = r.is_wanted AND r.place IS NOT NULL
-      FROM (
-        SELECT r.connection_id, r.pace, GREATEST(
-          n.created_at - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
-          (SELECT LEAST(max(o.read_until), ${at}::timestamptz) FROM receipt_readings o
-            WHERE o.connection_id = n.id)
-            - make_interval(secs => p.overlap_ms / 1000)) AS since
-        FROM receipt_readings r JOIN connections n ON n.id = r.connection_id
-        JOIN unnest(${paces}::text[], ${overlaps}::float8[]) AS p (pace, overlap_ms) ON p.pace = r.pace
-        WHERE r.connection_id = ANY (${connectionIds}::uuid[])
-          AND (r.due_at <= ${at}::timestamptz
-            OR (r.is_wanted AND r.lease IS NULL AND r.place IS NULL))
-          AND NOT EXISTS (SELECT FROM receipt_readings o
-            WHERE o.connection_id = n.id AND o.paused_until > ${at}::timestamptz)
-          AND (r.pace <> 'recent' OR EXISTS (
-            SELECT FROM charges c WHERE c.connection_id = n.id AND c.due_at IS NOT NULL))
-          AND (n.disabled_at IS NULL OR n.disabled_at > ${at}::timestamptz
-            - make_interval(secs => ${AFTER_CLOSING_MS}::float8 / 1000))
-        ORDER BY r.connection_id, r.pace FOR UPDATE OF r SKIP LOCKED) d
-      WHERE r.connection_id = d.connection_id AND r.pace = d.pace
-      RETURNING r.connection_id AS "connectionId", r.pace, r.since, r.place, r.lease`
+      ON CONFLICT DO NOTHING`,
+  )
+  await correctFutureReadings(connectionIds, at, PACES.daily.overlapMs)
+  return claim<Reading>('receipt_readings', connectionIds.length * paces.length, {
+    at: nowSql,
+    isDue: Prisma.sql`(r.due_at <= ${nowSql} OR (r.is_wanted AND r.lease IS NULL AND r.place IS NULL))`,
+    condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[])
+      AND NOT EXISTS (SELECT FROM receipt_readings o
+        WHERE o.connection_id = r.connection_id AND o.paused_until > ${nowSql})
+      AND (r.pace <> 'recent' OR EXISTS (
+        SELECT FROM charges c WHERE c.connection_id = r.connection_id AND c.due_at IS NOT NULL))
+      AND EXISTS (SELECT FROM connections n WHERE n.id = r.connection_id
+        AND (n.disabled_at IS NULL OR n.disabled_at > ${nowSql}
+          - make_interval(secs => ${AFTER_CLOSING_MS}::float8 / 1000)))`,
+    order: Prisma.sql`r.connection_id, r.pace`,
+    set: Prisma.sql`
+      until = CASE WHEN r.place IS NULL THEN ${nowSql} ELSE r.until END,
+      since = CASE WHEN r.place IS NULL THEN GREATEST(
+        (SELECT n.created_at FROM connections n WHERE n.id = r.connection_id)
+          - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
+        (SELECT LEAST(max(o.read_until), ${nowSql}) FROM receipt_readings o
+          WHERE o.connection_id = r.connection_id)
+          - make_interval(secs => (SELECT t.overlap_ms / 1000 FROM unnest(${paces}::text[],
+            ${overlaps}::float8[]) AS t (pace, overlap_ms) WHERE t.pace = r.pace))) ELSE r.since END,
+      is_wanted = r.is_wanted AND r.place IS NOT NULL`,
+    returning: Prisma.sql`r.connection_id AS "connectionId", r.pace, r.since, r.place, r.lease`,
   })
 }

@@ -1,14 +1,15 @@
 import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
 import { endOthers, queryAndEnd } from '#lib/rooms/charges/verify.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 
 const BATCH_MAX = 250
 /** Charges that need different calls, so that removing many delays no question about payments. */
-const PENDING = Prisma.sql`status = 'pending'`
-const OTHERS = Prisma.sql`status <> 'pending'`
+const PENDING = Prisma.sql`r.status = 'pending'`
+const OTHERS = Prisma.sql`r.status <> 'pending'`
 
 /** Work on charges that calls a bank and is not awaited. */
 export interface Verifier {
@@ -22,7 +23,7 @@ export interface Verifier {
  * `onCapacity` is called when a batch has ended.
  */
 export function createVerifier(onCapacity = () => {}): Verifier {
-  const inProgress = new Map<string, Promise<void>>()
+  const batches = new Pool()
   let claimedCount = 0
 
   function start(
@@ -30,23 +31,25 @@ export function createVerifier(onCapacity = () => {}): Verifier {
     kind: Prisma.Sql,
     work: typeof queryAndEnd,
   ): void {
-    const findLimit = async () => (gateway.local ? BATCH_MAX : breaker.limit(id, BATCH_MAX))
-    const name = `${id} ${kind.text}`
-    if (inProgress.has(name)) return
-    const condition = Prisma.sql`connection_id = ${id}::uuid AND ${kind}`
-    const verify = (due: Claim[]) => work(gateway, due)
-    const batch = findLimit()
-      .then(limit => (limit === 0 ? 0 : withLease('charges', limit, verify, condition)))
-      .catch(error => {
-        log().error({ err: error, connectionId: id }, 'verifying due charges failed')
-        return 0
-      })
-      .then(count => {
-        inProgress.delete(name)
-        claimedCount += count
-        if (count > 0) onCapacity()
-      })
-    inProgress.set(name, batch)
+    const key = `${id} ${kind.text}`
+    if (batches.free(key) === 0) return
+    const verify = async () => {
+      const limit = gateway.local ? BATCH_MAX : await breaker.limit(id, BATCH_MAX)
+      const condition = Prisma.sql`r.connection_id = ${id}::uuid AND ${kind}`
+      const batch = (due: Claim[]) => work(gateway, due)
+      const count = limit === 0 ? 0 : await withLease('charges', limit, batch, { condition })
+      claimedCount += count
+      hasMore = count > 0
+    }
+    let hasMore = false
+    batches
+      .start(
+        verify(),
+        err => log().error({ err, connectionId: id }, 'verifying due charges failed'),
+        key,
+      )
+      // A batch that found nothing frees nothing: the next poll looks again.
+      .then(() => hasMore && onCapacity())
   }
 
   return {
@@ -57,7 +60,7 @@ export function createVerifier(onCapacity = () => {}): Verifier {
       }
     },
     async idle() {
-      await Promise.all(inProgress.values())
+      await batches.idle()
       const count = claimedCount
       claimedCount = 0
       return count

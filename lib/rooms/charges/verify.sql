@@ -1,11 +1,17 @@
 -- due charges that are open at the bank
-UPDATE charges
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH picked AS MATERIALIZED (
+  SELECT *
+  FROM (SELECT r.account_id, r.id FROM charges r WHERE r.due_at <= now() ORDER BY r.due_at LIMIT
+      $1::int FOR UPDATE SKIP LOCKED) d
+  LIMIT 250
+)
+UPDATE charges r
+SET due_at = now() + make_interval(secs => $2::float8 / 1000), lease = $3::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id
-    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
-    attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
 
 SELECT c.id
 FROM charges c
@@ -79,13 +85,19 @@ FROM unnest($4::uuid[], $5::uuid[], $6::uuid[]) AS h (account_id, id, lease)
 WHERE c.account_id = h.account_id AND c.id = h.id AND c.lease = h.lease;
 
 -- due charges, while the bank is down
-UPDATE charges
-SET due_at = now() + make_interval(secs => $1::float8 / 1000), lease = $2::uuid,
+WITH picked AS MATERIALIZED (
+  SELECT *
+  FROM (SELECT r.account_id, r.id FROM charges r WHERE r.due_at <= now() ORDER BY r.due_at LIMIT
+      $1::int FOR UPDATE SKIP LOCKED) d
+  LIMIT 250
+)
+UPDATE charges r
+SET due_at = now() + make_interval(secs => $2::float8 / 1000), lease = $3::uuid,
     attempts = attempts + 1
-WHERE (account_id, id) IN (SELECT account_id, id
-    FROM charges WHERE due_at <= now() ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING account_id AS "accountId", id, mode, connection_id AS "connectionId", status, lease,
-    attempts;
+FROM picked p
+WHERE r.account_id = p.account_id AND r.id = p.id
+RETURNING r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status,
+    r.lease, r.attempts;
 
 SELECT c.id
 FROM charges c

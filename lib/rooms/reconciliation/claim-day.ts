@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { leaseMs } from '#lib/base/db/claim.ts'
-import { db } from '#lib/base/db/client.ts'
+import { claim } from '#lib/base/db/claim.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { homeZone } from '#lib/base/db/columns.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { dayOf } from '#lib/base/home-time.ts'
@@ -30,30 +29,28 @@ export interface DayReading {
  */
 export async function claimDay(connectionId: string, now: Date): Promise<DayReading | null> {
   const today = dayOf(now)
-  const lease = randomUUID()
-  const [reading] = await retryOnConflict(async () => {
-    await db().$executeRaw`
+  const nowSql = Prisma.sql`${now}::timestamptz`
+  await retryOnConflict(
+    () => db().$executeRaw`
       INSERT INTO reconciled_days (connection_id, day, due_at)
-      SELECT n.id, d::date, ${now}::timestamptz
+      SELECT n.id, d::date, ${nowSql}
       FROM connections n, generate_series(
         GREATEST(${addDays(today, 0 - DAYS_BEFORE)}::date,
           (n.created_at AT TIME ZONE ${homeZone})::date), ${today}::date, '1 day') d
       WHERE n.id = ${connectionId}::uuid AND (n.disabled_at IS NULL
-        OR (n.disabled_at > ${now}::timestamptz - make_interval(days => ${DAYS_AFTER_CLOSING}::int)
+        OR (n.disabled_at > ${nowSql} - make_interval(days => ${DAYS_AFTER_CLOSING}::int)
           -- Another one to the same bank account has its days.
           AND NOT EXISTS (SELECT FROM connections o WHERE o.disabled_at IS NULL
             AND o.environment = n.environment AND o.receiving_keys && n.receiving_keys)))
-      ON CONFLICT DO NOTHING`
-    return db().$queryRaw<DayReading[]>`
-      UPDATE reconciled_days d SET lease = ${lease}::uuid,
-        due_at = ${now}::timestamptz + make_interval(secs => ${leaseMs()}::float8 / 1000)
-      FROM (
-        SELECT connection_id, day FROM reconciled_days
-        WHERE connection_id = ${connectionId}::uuid AND due_at <= ${now}::timestamptz
-        ORDER BY day LIMIT 1 FOR UPDATE SKIP LOCKED) p, connections n
-      WHERE d.connection_id = p.connection_id AND d.day = p.day AND n.id = d.connection_id
-      RETURNING d.connection_id AS "connectionId", d.day::text AS day, d.cursor, d.lease,
-        n.created_at AS since`
+      ON CONFLICT DO NOTHING`,
+  )
+  const [reading] = await claim<DayReading>('reconciled_days', 1, {
+    at: nowSql,
+    condition: Prisma.sql`r.connection_id = ${connectionId}::uuid`,
+    order: Prisma.sql`r.day`,
+    set: null,
+    returning: Prisma.sql`r.connection_id AS "connectionId", r.day::text AS day, r.cursor, r.lease,
+      (SELECT n.created_at FROM connections n WHERE n.id = r.connection_id) AS since`,
   })
   return reading ?? null
 }

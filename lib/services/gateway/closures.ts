@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { leaseMs, nowPlusMs } from '#lib/base/db/claim.ts'
+import { claim, leaseMs, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
-import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { idUpperBoundAt, newId } from '#lib/base/ids.ts'
 
@@ -101,22 +100,19 @@ export type Restored = Pick<ClosureReading, 'connectionId' | 'begunAt'>
 /** What became of an order at the bank: the books have it, it has not ended, or no account could be charged. */
 export type Booked = 'booked' | 'unsettled' | 'held'
 
+/** Readings claimed at once: more than banks serve an installation. */
+const BATCH_MAX = 250
+
 /** Claims due readings; another process cannot claim them before the lease ends. */
 export function claimClosures(connectionIds: string[]): Promise<ClosureReading[]> {
-  const lease = randomUUID()
-  return retryOnConflict(
-    () => db().$queryRaw<ClosureReading[]>`
-      UPDATE restore_closures c SET lease = ${lease}::uuid, due_at = ${nowPlusMs(leaseMs())},
-        until = COALESCE(c.until, now()),
-        unsettled = CASE WHEN c.list = 'refunds' AND c.place IS NULL THEN 0 ELSE c.unsettled END
-      FROM (
-        SELECT c.connection_id, c.restore_id FROM restore_closures c
-        WHERE c.connection_id = ANY (${connectionIds}::uuid[]) AND ${isClosed} AND c.due_at <= now()
-        ORDER BY c.due_at FOR UPDATE SKIP LOCKED) d, restores r
-      WHERE c.connection_id = d.connection_id AND c.restore_id = d.restore_id AND r.id = c.restore_id
-      RETURNING c.connection_id AS "connectionId", c.restore_id AS "restoreId",
-        r.begun_at AS "begunAt", c.since, c.list, c.place, c.lease`,
-  )
+  return claim<ClosureReading>('restore_closures', BATCH_MAX, {
+    condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[]) AND r.opened_at IS NULL`,
+    set: Prisma.sql`until = COALESCE(r.until, now()),
+      unsettled = CASE WHEN r.list = 'refunds' AND r.place IS NULL THEN 0 ELSE r.unsettled END`,
+    returning: Prisma.sql`r.connection_id AS "connectionId", r.restore_id AS "restoreId",
+      (SELECT o.begun_at FROM restores o WHERE o.id = r.restore_id) AS "begunAt", r.since, r.list,
+      r.place, r.lease`,
+  })
 }
 
 const isOwn = ({ connectionId, restoreId, lease }: ClosureReading) => Prisma.sql`

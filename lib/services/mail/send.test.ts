@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { env, inheritedEnv, supplyEnv } from '#lib/base/env.ts'
+import { newId } from '#lib/base/ids.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
 import type { Message } from '#lib/services/mail/write.ts'
@@ -50,6 +51,15 @@ test('a mail is sent once, over TLS with authentication, and its row is deleted'
   expect(text).toContain('\nhttp://localhost:3000/reset/a-secret\n')
   expect(rawHeaders).toContain('From: =?UTF-8?Q?Troco_da_Pra=C3=A7a?= <no-reply@troco.example>')
   expect(await findMails()).toEqual([])
+})
+
+test('a worker that lost the lease of a mail leaves the row to the other', async () => {
+  await queue()
+  const lease = newId()
+  server.setHandler(async () => void (await db().mail.updateMany({ data: { lease } })))
+  await sendDueMails()
+  expect(server.received).toHaveLength(1)
+  expect(await findMails()).toMatchObject([{ lease }])
 })
 
 test('both languages and non-ASCII names arrive unchanged', async () => {

@@ -13,8 +13,6 @@ import { listStuckJobsOfKind } from '#lib/views/admin/stuck.ts'
 const JOBS_MAX = 200
 
 const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
-/** A claim postpones a mail by this (LEASE in mail/send.ts): mails due sooner may be claimed. */
-const MAIL_LEASE = Prisma.sql`interval '2 minutes'`
 
 export async function requeueJobs(
   { kind, account_id, id }: RequeueRequest,
@@ -71,10 +69,10 @@ async function requeueOne(
 async function requeueMail(id: string, actor: Actor): Promise<void> {
   await transaction(async tx => {
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
-      SELECT attempts, due_at BETWEEN now() AND now() + ${MAIL_LEASE} AS "isHeld"
+      SELECT attempts, due_at > now() AND lease IS NOT NULL AS "isHeld"
       FROM mails WHERE id = ${id}::uuid AND due_at IS NOT NULL FOR UPDATE`
     requireUnclaimed(job)
-    await tx.$executeRaw`UPDATE mails SET due_at = now() WHERE id = ${id}::uuid`
+    await tx.$executeRaw`UPDATE mails SET due_at = now(), lease = NULL WHERE id = ${id}::uuid`
     await recordRequeue(tx, { kind: 'mail', id, attempts: job?.attempts ?? 0 }, actor)
   })
 }

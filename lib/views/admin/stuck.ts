@@ -99,7 +99,7 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
     WHERE j.updated_at > now() - ${EXHAUSTED_WITHIN} ORDER BY j.updated_at DESC`,
   mail: Prisma.sql`
     SELECT NULL::uuid AS account_id, j.id, j.attempts, j.created_at, j.due_at,
-      COALESCE(j.due_at BETWEEN now() AND now() + interval '2 minutes', false) AS is_held,
+      COALESCE(${heldCondition}, false) AS is_held,
       j.failed_at IS NULL AS can_run
     FROM mails j WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} OR j.failed_at IS NOT NULL
     ORDER BY j.created_at`,

@@ -144,11 +144,13 @@ CREATE TABLE mails (
   sealed bytea NOT NULL,
   attempts integer NOT NULL DEFAULT 0,
   due_at timestamptz(6),
+  lease uuid,
   failed_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT mails_pkey PRIMARY KEY (id)
 );
 CREATE INDEX mails_due_at_idx ON mails (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX mails_lease_idx ON mails (lease) WHERE lease IS NOT NULL;
 
 -- ======== Accounts ========
 
