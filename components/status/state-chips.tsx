@@ -7,14 +7,12 @@ import {
   RefreshCw,
   TimerOff,
   Undo2,
-  UserCheck,
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ShownChargeStatus } from '#lib/rooms/charges/states.ts'
 import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
-import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
 export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
@@ -29,34 +27,6 @@ export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon:
 export function ChargeState({ status }: { status: ShownChargeStatus }) {
   const t = useTranslations('chargeStatus')
   return <Chip {...CHARGE_STATUS_STYLES[status]}>{t(status)}</Chip>
-}
-
-export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =
-  {
-    pending: { tone: 'wait', icon: Clock },
-    approved: { tone: 'ok', icon: Check },
-    rejected: { tone: 'bad', icon: X },
-  }
-
-interface WithdrawalStateProps {
-  status: WithdrawalStatus
-  /** Whether it waits for the approval of a second member. */
-  isWaiting?: boolean
-}
-
-export function WithdrawalState({ status, isWaiting = false }: WithdrawalStateProps) {
-  const t = useTranslations('withdrawalStatus')
-  return (
-    <span data-testid="withdrawal-status">
-      {isWaiting ? (
-        <Chip tone="wait" icon={UserCheck}>
-          {t('waiting')}
-        </Chip>
-      ) : (
-        <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>
-      )}
-    </span>
-  )
 }
 
 const TOKEN_STATUS_STYLES: Record<TokenStatus, { tone: Tone; icon: LucideIcon }> = {

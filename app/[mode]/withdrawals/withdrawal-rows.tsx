@@ -1,6 +1,6 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { WithdrawalState } from '#components/status/state-chips.tsx'
+import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
