@@ -112,12 +112,15 @@ test('a timeline shows a dispute that was lost in part, what it held and release
   await openDispute({ ...report, respondBy })
   const { body: open } = await call(api.url, 'GET', path, { headers })
   expect(open.data).toMatchObject({ refundable: 0, disputed: 1_500, lost: 0 })
-  const [opened] = open.data.steps.filter(({ what }: { what: string }) => what === 'dispute')
-  expect(new Date(opened.respond_by)).toEqual(respondBy)
+  expect(open.data.disputes).toMatchObject([
+    { status: 'open', amount: 1_500, lost_amount: null, answer_state: null, closed_at: null },
+  ])
+  expect(new Date(open.data.disputes[0].respond_by)).toEqual(respondBy)
   await loseDispute({ ...report, amount: 600 })
   const { body } = await call(api.url, 'GET', path, { headers })
   expectShape(ChargeTimelineRead, body)
   expect(body.data).toMatchObject({ refundable: 900, disputed: 0, lost: 600 })
+  expect(body.data.disputes).toMatchObject([{ status: 'lost', amount: 1_500, lost_amount: 600 }])
   const steps: ChargeTimelineData['steps'] = body.data.steps
   expect(steps.filter(({ what }) => what === 'dispute')).toMatchObject([
     { status: 'open', amount: 1_500 },

@@ -1,25 +1,12 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
-import type { ChargeStep } from '#lib/views/dashboard/timeline-wire.ts'
-
-/** Dispute of a payment, as the history of its charge reads it. */
-export interface ChargeDispute {
-  id: string
-  amount: number
-  /** Amount that went to the payer; null unless the dispute was lost. */
-  lost_amount: number | null
-  status: 'open' | 'won' | 'lost'
-  opened_at: string
-  /** Until when the operator can answer; null once the bank has an answer, or if it names no time. */
-  respond_by: string | null
-  closed_at: string | null
-}
+import { disputeColumns } from '#lib/views/dashboard/disputes/list.ts'
+import type { ChargeDispute, ChargeStep } from '#lib/views/dashboard/timeline-wire.ts'
 
 export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT d.id, d.amount, d.lost_amount, d.status, ${utc('d.created_at', 'opened_at')},
-      ${utc('d.closed_at')}, ${utc("CASE WHEN d.status = 'open' AND d.answer_state IS DISTINCT FROM 'taken' THEN d.respond_by END", 'respond_by')}
+    SELECT ${disputeColumns}, d.lost_amount, ${utc('d.closed_at')}
     FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.charge_id = ${chargeId}::uuid
     ORDER BY d.id`
 }
@@ -38,8 +25,8 @@ export const refundLimitsSql = Prisma.sql`
 
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
-  const { amount, lost_amount: lostAmount, status, opened_at, closed_at, respond_by } = dispute
+  const { amount, lost_amount: lostAmount, status, created_at, closed_at } = dispute
   const step = (at: string | null, name: typeof status, cents = amount): ChargeStep[] =>
-    at ? [{ what: 'dispute', at, status: name, amount: cents, respond_by }] : []
-  return [...step(opened_at, 'open'), ...step(closed_at, status, lostAmount ?? amount)]
+    at ? [{ what: 'dispute', at, status: name, amount: cents }] : []
+  return [...step(created_at, 'open'), ...step(closed_at, status, lostAmount ?? amount)]
 }

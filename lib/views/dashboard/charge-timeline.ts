@@ -13,11 +13,11 @@ import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { attemptColumns } from '#lib/views/dashboard/attempt-step.ts'
 import {
   buildDisputeSteps,
-  type ChargeDispute,
   disputesSql,
   refundLimitsSql,
 } from '#lib/views/dashboard/charge-disputes.ts'
 import {
+  type ChargeDispute,
   type ChargeStep,
   type ChargeTimelineData,
   RefundLimits,
@@ -52,6 +52,7 @@ export async function readChargeTimeline(
     steps: buildSteps(row, history),
     receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
+    disputes: history.disputes,
     ...pickFields(RefundLimits.shape, history),
   }
 }

@@ -2,6 +2,8 @@ import * as z from 'zod'
 import { instant } from '#lib/base/fields.ts'
 import { PIX_KEY_TYPES } from '#lib/base/pix/pix-key.ts'
 import { reasonParams } from '#lib/base/reason.ts'
+import { ANSWER_STATES } from '#lib/rooms/charges/disputes/schema.ts'
+import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
 import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
@@ -45,8 +47,6 @@ const chargeStep = z.union([
     at: instant,
     status: z.enum(['open', 'won', 'lost']),
     amount: z.int(),
-    /** Until when an open dispute can be answered. */
-    respond_by: instant.nullable(),
   }),
   z.object({
     what: z.literal('refund'),
@@ -65,6 +65,11 @@ const chargeStep = z.union([
   }),
 ])
 export type ChargeStep = z.infer<typeof chargeStep>
+
+const ChargeDispute = DisputeDetail.omit({ transaction_id: true, updated_at: true }).extend({
+  answer_state: z.enum(ANSWER_STATES).nullable(),
+})
+export type ChargeDispute = z.infer<typeof ChargeDispute>
 
 /** In cents. */
 export const RefundLimits = z.object({
@@ -85,6 +90,7 @@ const ChargeTimelineData = z.object({
   steps: z.array(chargeStep),
   receipt_url: z.string().nullable(),
   refunds: z.array(RefundDetail.extend(RejectionFields.shape)),
+  disputes: z.array(ChargeDispute),
   ...RefundLimits.shape,
 })
 export type ChargeTimelineData = z.infer<typeof ChargeTimelineData>

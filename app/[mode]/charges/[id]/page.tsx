@@ -6,6 +6,7 @@ import { QRCodeSVG } from 'qrcode.react'
 import { cache } from 'react'
 import { ChargeActions, LiveChargeState } from '#app/[mode]/charges/[id]/charge-actions.tsx'
 import { ChargeDetails } from '#app/[mode]/charges/[id]/details.tsx'
+import { Disputes } from '#app/[mode]/charges/[id]/disputes.tsx'
 import { LiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { PayPanel } from '#app/[mode]/charges/[id]/pay-panel.tsx'
 import { Refunds } from '#app/[mode]/charges/[id]/refunds.tsx'
@@ -65,6 +66,7 @@ export default async function ChargePage({ params }: PageProps) {
         'description',
         'rejection',
         'deliveryProblem',
+        'disputes',
       ]}
     >
       <LiveCharge key={charge.id} initialData={timeline}>
@@ -85,6 +87,7 @@ export default async function ChargePage({ params }: PageProps) {
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
           <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+            <Disputes />
             <ChargeTimeline />
             <Refunds />
             <ChargeDetails charge={charge} />

@@ -16,7 +16,6 @@ import {
   Webhook,
   X,
 } from 'lucide-react'
-import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
@@ -122,15 +121,7 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
           lost: { tone: 'bad', icon: X },
         } as const
         const title = t(`dispute.${step.status}`, { amount: money(step.amount) })
-        const { status, respond_by: at } = step
-        const time = () => at && <ExactTime at={at} format="dated" />
-        const link = (chunks: ReactNode) => (
-          <Link href={`/${charge.mode}/disputes`} prefetch={false} className="underline">
-            {chunks}
-          </Link>
-        )
-        const detail = status === 'open' && at ? t.rich('respondBy', { time, link }) : null
-        return { ...styles[status], title, detail }
+        return { ...styles[step.status], title }
       }
       case 'next_try':
         return {
