@@ -1,7 +1,7 @@
-import { Check, Clock, type LucideIcon, UserCheck, X } from 'lucide-react'
+import { Check, Clock, Hourglass, type LucideIcon, UserCheck, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
+import type { Awaited, WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 
 export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =
   {
@@ -10,19 +10,25 @@ export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; ic
     rejected: { tone: 'bad', icon: X },
   }
 
-interface WithdrawalStateProps {
-  status: WithdrawalStatus
-  /** Whether it waits for the approval of a second member. */
-  isWaiting?: boolean
+export const AWAITED_ICONS: Record<Awaited, LucideIcon> = {
+  approval: UserCheck,
+  balance_window: Hourglass,
+  bank: Clock,
 }
 
-export function WithdrawalState({ status, isWaiting = false }: WithdrawalStateProps) {
+interface WithdrawalStateProps {
+  status: WithdrawalStatus
+  /** What a pending withdrawal waits for, if it is known. */
+  awaiting?: Awaited | null
+}
+
+export function WithdrawalState({ status, awaiting }: WithdrawalStateProps) {
   const t = useTranslations('withdrawalStatus')
   return (
     <span data-testid="withdrawal-status">
-      {isWaiting ? (
-        <Chip tone="wait" icon={UserCheck}>
-          {t('waiting')}
+      {awaiting ? (
+        <Chip tone="wait" icon={AWAITED_ICONS[awaiting]}>
+          {t(`awaiting.${awaiting}`)}
         </Chip>
       ) : (
         <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>

@@ -1,7 +1,15 @@
 import type { ReactNode } from 'react'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import { Cell, CodeCell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import {
+  Cell,
+  CodeCell,
+  HeaderCell,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 
 export interface AmountRow {
   id: string
@@ -11,6 +19,8 @@ export interface AmountRow {
   title?: string
   external_id: string | null
   state: ReactNode
+  /** Why it is in this state. */
+  note?: string | null
   created_at: string
   amount: number
 }
@@ -59,7 +69,17 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
               {row.subject}
             </Cell>
             <CodeCell code={row.external_id} className={WIDE_ONLY} />
-            <Cell>{row.state}</Cell>
+            <Cell>
+              {row.state}
+              {row.note ? (
+                <span
+                  title={row.note}
+                  className={`relative z-10 mt-1 text-muted text-small ${TWO_LINES}`}
+                >
+                  {row.note}
+                </span>
+              ) : null}
+            </Cell>
             <Cell className="text-muted text-small">
               <span className="relative z-10">
                 <RelativeTime at={row.created_at} />
@@ -75,7 +95,7 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
   )
 }
 
-function AmountCard({ subject, external_id, state, created_at, amount }: AmountRow) {
+function AmountCard({ subject, external_id, state, note, created_at, amount }: AmountRow) {
   return (
     <li className="relative grid grid-cols-[minmax(0,1fr)] gap-1 border-line px-4 py-3 not-first:border-t">
       <div className="flex items-start justify-between gap-3">
@@ -95,6 +115,7 @@ function AmountCard({ subject, external_id, state, created_at, amount }: AmountR
         </span>
         <span className="shrink-0">{state}</span>
       </div>
+      {note ? <p className="wrap-anywhere text-muted text-small">{note}</p> : null}
     </li>
   )
 }

@@ -49,7 +49,7 @@ export function WithdrawalList({
       {data.data.length > 0 ? <ExportWithdrawals filters={exportFilters} /> : null}
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
-          <WithdrawalRows withdrawals={data.data} waiting={waiting} />
+          <WithdrawalRows withdrawals={data.data} />
         ) : (
           <NoWithdrawals clear={isFiltered ? () => filters.set(CLEARED_FILTERS) : null} />
         )}

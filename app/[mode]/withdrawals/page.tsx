@@ -77,7 +77,9 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           </div>
         </IfAllowed>
       ) : null}
-      <ClientMessages namespaces={['withdrawals', 'withdrawalStatus', 'pixKey', 'approvals']}>
+      <ClientMessages
+        namespaces={['withdrawals', 'withdrawalStatus', 'rejection', 'pixKey', 'approvals']}
+      >
         <WithdrawalList
           path={path}
           exportFilters={exportFilters}

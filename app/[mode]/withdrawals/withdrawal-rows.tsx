@@ -1,23 +1,27 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
+import { useRejectionText } from '#components/status/problem-text.ts'
 import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
+import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
 
 interface WithdrawalRowsProps {
   withdrawals: WithdrawalRow[]
-  waiting: WaitingWithdrawal[]
 }
 
-export function WithdrawalRows({ withdrawals, waiting }: WithdrawalRowsProps) {
+export function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
   const t = useTranslations('withdrawals')
-  const waitingIds = new Set(waiting.map(({ id }) => id))
+  const rejectionText = useRejectionText()
   const rows = withdrawals.map(withdrawal => ({
     ...withdrawal,
-    state: <WithdrawalState status={withdrawal.status} isWaiting={waitingIds.has(withdrawal.id)} />,
+    state: <WithdrawalState status={withdrawal.status} awaiting={withdrawal.awaiting} />,
+    note: rejectionText({
+      rejection_code: withdrawal.rejection_code as RejectionFields['rejection_code'],
+      rejection_params: { text: withdrawal.rejection_reason ?? '' },
+    }),
     subject: <PixKeyLink withdrawal={withdrawal} />,
   }))
   const heads = {

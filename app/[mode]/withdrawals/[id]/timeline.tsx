@@ -4,7 +4,6 @@ import {
   ArrowUpRight,
   BookOpen,
   Check,
-  Clock as ClockIcon,
   type LucideIcon,
   Plus,
   RefreshCw,
@@ -17,29 +16,33 @@ import { useTranslations } from 'next-intl'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
+import { AWAITED_ICONS } from '#components/status/withdrawal-state.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 
-/** Past steps, oldest first; while the withdrawal is pending, a last step awaits the bank. */
+/** Past steps, oldest first; while the withdrawal is pending, a last step says what it waits for. */
 export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineData }) {
-  const t = useTranslations('withdrawal')
-  const { withdrawal, steps } = timeline
+  const t = useTranslations()
+  const { withdrawal, approval, steps } = timeline
   return (
     <>
-      <h2 className="mb-5 text-title">{t('history')}</h2>
-      <Timeline label={t('history')} hasDates>
+      <h2 className="mb-5 text-title">{t('withdrawal.history')}</h2>
+      <Timeline label={t('withdrawal.history')} hasDates>
         {steps.map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
           <WithdrawalTimelineStep key={index} step={step} amount={withdrawal.amount} />
         ))}
-        {timeline.approval ? (
-          <TimelineStep tone="wait" icon={UserCheck} title={t('awaiting')} aside={t('now')}>
-            {t('awaitingText')} <ExactTime at={timeline.approval.expires_at} format="dated" />.
-          </TimelineStep>
-        ) : withdrawal.status === 'pending' ? (
-          <TimelineStep tone="wait" icon={ClockIcon} title={t('waiting')} aside={t('now')}>
-            {t('waitingText')}
+        {withdrawal.awaiting ? (
+          <TimelineStep
+            tone="wait"
+            icon={AWAITED_ICONS[withdrawal.awaiting]}
+            title={t(`withdrawalStatus.awaiting.${withdrawal.awaiting}`)}
+            aside={t('withdrawal.now')}
+          >
+            {t.rich(`withdrawal.awaiting.${withdrawal.awaiting}`, {
+              time: () => approval && <ExactTime at={approval.expires_at} format="dated" />,
+            })}
           </TimelineStep>
         ) : null}
       </Timeline>
@@ -154,12 +157,11 @@ function DeliveryStep({ step }: { step: Extract<WithdrawalStep, { what: 'told' }
   const t = useTranslations('withdrawal')
   const { brief } = useDeliveryProblem()
   const { host, number, problem, response_status: status } = step
-  const title = problem === null ? t('told.delivered') : t('told.failed')
   return (
     <TimelineStep
       tone={problem === null ? 'ok' : 'bad'}
       icon={Webhook}
-      title={title}
+      title={t(problem === null ? 'told.delivered' : 'told.failed')}
       aside={<ExactTime at={step.at} format="dated" />}
     >
       {t('told.try', { host, number })} · {status ?? brief(step)}
