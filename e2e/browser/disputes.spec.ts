@@ -139,6 +139,7 @@ test.describe('on the pages of the merchant', () => {
     await page.reload()
     await row.getByRole('link').click()
     await expect(page.getByText('O pagador contestou R$ 123,45', { exact: true })).toBeVisible()
+    await expect(page.getByRole('region', { name: 'Banco simulado' })).toHaveCount(0)
     await page.getByRole('link', { name: 'Ver todas' }).click()
     await expect(row).toBeVisible()
     await page.setViewportSize(PHONE)

@@ -70,7 +70,9 @@ test.describe('in English', () => {
     await page.waitForURL(/\/withdrawals\/[0-9a-f-]{36}$/)
     await expect(findStatus(page)).toHaveText('Waiting for the bank')
     await page.getByRole('button', { name: 'Reject' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
     await expect(findStatus(page)).toHaveText('Rejected')
+    await expect(page.getByText('Event created: withdrawal.rejected.')).toBeVisible()
     const announcement = 'Withdrawal rejected: the amount is back in the balance.'
     await expect(page.getByText(announcement)).toBeAttached()
     await expect(page.getByText('Rejected at the simulated bank.')).toBeVisible()

@@ -15,7 +15,7 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
       await api.send('POST', `/dashboard/charges/${timeline.charge.id}/cancel`)
     } finally {
       // After a refusal, too: the charge may have been paid meanwhile.
-      refresh()
+      void refresh()
     }
     onClose()
   })

@@ -39,7 +39,7 @@ function DescriptionForm({ defaultValue, onClose }: DescriptionDialogProps) {
       await api.send('POST', path, { body: { description } })
     } finally {
       // After a refusal, too: the charge may have been paid meanwhile.
-      refresh()
+      void refresh()
     }
     onClose()
   })

@@ -18,7 +18,7 @@ const DUE_SOON_MS = 30_000
 interface LiveChargeValue {
   timeline: ChargeTimelineData
   hasStatusChanged: boolean
-  refresh: () => void
+  refresh: () => Promise<unknown>
 }
 
 const LiveChargeContext = createContext<LiveChargeValue | null>(null)
@@ -48,7 +48,7 @@ export function LiveCharge({ initialData, children }: LiveChargeProps) {
     refetchInterval: ({ state }) =>
       isStreaming ? false : pollIntervalOf(state.data ?? initialData),
   })
-  const refresh = () => void refetch({ cancelRefetch: true })
+  const refresh = () => refetch({ cancelRefetch: true })
   const isChangeExpected = pollIntervalOf(timeline) === POLL_FAST_MS
   useChargeStream({
     path: `${path}/live`,

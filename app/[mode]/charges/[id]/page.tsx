@@ -10,6 +10,7 @@ import { Disputes } from '#app/[mode]/charges/[id]/disputes.tsx'
 import { LiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { PayPanel } from '#app/[mode]/charges/[id]/pay-panel.tsx'
 import { Refunds } from '#app/[mode]/charges/[id]/refunds.tsx'
+import { ChargeSandbox } from '#app/[mode]/charges/[id]/sandbox.tsx'
 import { ChargeTimeline } from '#app/[mode]/charges/[id]/timeline.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
@@ -67,6 +68,7 @@ export default async function ChargePage({ params }: PageProps) {
         'rejection',
         'deliveryProblem',
         'disputes',
+        'simulate',
       ]}
     >
       <LiveCharge key={charge.id} initialData={timeline}>
@@ -85,7 +87,10 @@ export default async function ChargePage({ params }: PageProps) {
           <ChargeActions merchant={account.name} />
         </PageHead>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
-          <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+            <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
+            <ChargeSandbox />
+          </div>
           <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
             <Disputes />
             <ChargeTimeline />

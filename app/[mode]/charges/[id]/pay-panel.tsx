@@ -1,11 +1,11 @@
 'use client'
 
-import { Landmark, Timer } from 'lucide-react'
-import Link from 'next/link'
+import { Timer } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CancelButton } from '#app/[mode]/charges/[id]/cancel-button.tsx'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
+import { BankLink } from '#app/[mode]/charges/[id]/sandbox.tsx'
 import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
@@ -36,7 +36,7 @@ export function PayPanel({ merchant, qr }: PayPanelProps) {
 
 function PaymentCode({ qr }: { qr: ReactNode }) {
   const t = useTranslations('charge')
-  const { br_code, expires_at, mode, id } = useLiveCharge().timeline.charge
+  const { br_code, expires_at } = useLiveCharge().timeline.charge
   return (
     <>
       {qr}
@@ -57,16 +57,7 @@ function PaymentCode({ qr }: { qr: ReactNode }) {
           {t('waiting')}
         </p>
       </div>
-      {mode === 'test' ? (
-        <Link
-          href={`/test/bank?charge=${id}`}
-          prefetch={false}
-          className="mt-3.5 flex min-h-10 items-center justify-center gap-2 rounded-control border border-line2 border-dashed font-medium text-small text-test hover:bg-sunk"
-        >
-          <Landmark size={16} aria-hidden />
-          {t('bank')}
-        </Link>
-      ) : null}
+      <BankLink />
       <IfAllowed permission="charges:write">
         <CancelButton />
       </IfAllowed>
@@ -118,6 +109,7 @@ function ChargeOutcome({ outcome, merchant }: { outcome: Outcome; merchant: stri
           </p>
         ) : null,
       )}
+      {isUnpaid(outcome) ? <BankLink /> : null}
       {receipt_url ? (
         <div className="mt-5">
           <ShareButton merchant={merchant} />

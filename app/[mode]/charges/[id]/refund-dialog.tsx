@@ -33,7 +33,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
         await api.send('POST', path, { body, idempotencyKey })
       } finally {
         // After a refusal, too: less may be left than the page shows.
-        refresh()
+        void refresh()
       }
       onClose()
     },

@@ -24,7 +24,7 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
     <ClientMessages
       namespaces={[
         ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey', 'approvals'] as const),
-        ...(['rejection', 'deliveryProblem'] as const),
+        ...(['rejection', 'deliveryProblem', 'simulate'] as const),
       ]}
     >
       <WithdrawalView initialData={hideFromViewer(user, timeline)} />

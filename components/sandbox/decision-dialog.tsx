@@ -1,0 +1,106 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import * as z from 'zod'
+import { useForm } from '#components/form/form.ts'
+import { moneyText } from '#components/format/format.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { MoneyField } from '#components/ui/money-field.tsx'
+import { formatReais, parseReais } from '#lib/base/money.ts'
+import type { EventType } from '#lib/services/webhooks/states.ts'
+
+export interface SandboxCall {
+  /** Path of the sandbox operation. */
+  path: string
+  outcome?: string
+  /** Event that the decision causes. */
+  event: EventType
+}
+
+export interface AskingDecision extends SandboxCall {
+  name: 'refuse' | 'lose' | 'dispute' | 'return'
+  /** Asks first for an amount of at most so many cents, or for a reason. */
+  asks: { amountMax: number } | 'reason'
+}
+
+interface DecisionDialogProps {
+  decision: AskingDecision
+  /** Follows success and failure. */
+  settle: () => Promise<unknown>
+  onDecided: () => void
+  onClose: () => void
+}
+
+const AnyDecision = z.object({
+  outcome: z.string().optional(),
+  amount: z.int().min(1).optional(),
+  reason: z.string().max(255).optional(),
+})
+
+/** Asks for the amount or the reason of a decision. */
+export function DecisionDialog({ decision, settle, onDecided, onClose }: DecisionDialogProps) {
+  const t = useTranslations()
+  const locale = useLocale()
+  const api = useApi()
+  const { name, path, outcome, asks } = decision
+  const amountMax = typeof asks === 'object' ? asks.amountMax : null
+  const form = useForm({
+    schema: AnyDecision,
+    read(data) {
+      if (amountMax === null)
+        return { outcome, reason: String(data.get('reason')).trim() || undefined }
+      const amount = parseReais(String(data.get('amount')), locale)
+      return { outcome, amount: amount !== null && amount <= amountMax ? amount : 0 }
+    },
+    async send(body, idempotencyKey) {
+      try {
+        await api.send('POST', path, { body, idempotencyKey })
+      } finally {
+        await settle()
+      }
+      onDecided()
+      onClose()
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t(`simulate.asks.${name}.title`)}
+      description={t(`simulate.asks.${name}.text`)}
+    >
+      <form {...form.props} className="grid gap-4">
+        {amountMax === null ? (
+          <Field
+            label={t('simulate.reason')}
+            name="reason"
+            note={t('ui.optional')}
+            autoComplete="off"
+            problem={form.problems.reason ? t('simulate.reasonWrong') : null}
+          />
+        ) : (
+          <MoneyField
+            label={t('simulate.amount')}
+            name="amount"
+            defaultValue={formatReais(amountMax, locale)}
+            hint={t('simulate.amountHint', { max: moneyText(amountMax, locale) })}
+            problem={
+              form.problems.amount
+                ? t('simulate.amountWrong', { max: moneyText(amountMax, locale) })
+                : null
+            }
+          />
+        )}
+        <DialogActions
+          action={t(`simulate.decision.${name}`)}
+          busy={t('simulate.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}

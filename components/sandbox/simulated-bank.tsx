@@ -1,0 +1,133 @@
+'use client'
+
+import { Check, type LucideIcon, ShieldAlert, Undo2, X } from 'lucide-react'
+import dynamic from 'next/dynamic'
+import { useTranslations } from 'next-intl'
+import { useId, useRef, useState } from 'react'
+import { useAction } from '#components/form/action.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { useApi } from '#components/nav/api-provider.tsx'
+import type { AskingDecision, SandboxCall } from '#components/sandbox/decision-dialog.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
+import type { EventType } from '#lib/services/webhooks/states.ts'
+
+const DecisionDialog = dynamic(() =>
+  import('#components/sandbox/decision-dialog.tsx').then(module => module.DecisionDialog),
+)
+
+const ICONS = {
+  complete: Check,
+  approve: Check,
+  win: Check,
+  refuse: X,
+  lose: X,
+  dispute: ShieldAlert,
+  return: Undo2,
+} satisfies Record<Decision['name'], LucideIcon>
+
+/** A decision of the bank that is possible now. */
+export type Decision =
+  | AskingDecision
+  | (SandboxCall & { name: 'complete' | 'approve' | 'win'; asks?: undefined })
+
+export interface DecisionGroup {
+  id: string
+  /** What is decided. Absent: the resource of the page. */
+  title?: string
+  decisions: Decision[]
+}
+
+interface SimulatedBankProps {
+  text: string
+  groups: DecisionGroup[]
+  onDecided: () => Promise<unknown>
+}
+
+/** Lets the user decide in place of the bank. For test mode only. */
+export function SimulatedBank({ text, groups, onDecided }: SimulatedBankProps) {
+  const t = useTranslations('simulate')
+  const api = useApi()
+  const titleId = useId()
+  const outcome = useRef<HTMLParagraphElement>(null)
+  const [asking, setAsking] = useState<AskingDecision | null>(null)
+  const [event, setEvent] = useState<EventType | null>(null)
+  const decision = useAction(async (chosen: Decision) => {
+    setEvent(null)
+    await api.send('POST', chosen.path, { body: { outcome: chosen.outcome } })
+    setEvent(chosen.event)
+    // The pressed button is about to go.
+    outcome.current?.focus()
+  }, onDecided)
+  function choose(chosen: Decision) {
+    if (!chosen.asks) return void decision.run(chosen)
+    setEvent(null)
+    setAsking(chosen)
+  }
+  if (groups.length === 0 && !event && !decision.failure && !asking) return null
+  return (
+    <Sheet className="border-test! px-4 py-5 md:px-7 md:py-6">
+      <section aria-labelledby={titleId}>
+        <h2 id={titleId} className="text-title">
+          {t('title')}
+        </h2>
+        <p className="mt-1 text-muted text-small">{text}</p>
+        {groups.map(group => (
+          <Group key={group.id} group={group} isBusy={decision.isBusy} onChoose={choose} />
+        ))}
+        {decision.failure ? (
+          <div className="mt-4">
+            <Problem error={decision.failure} />
+          </div>
+        ) : null}
+        <p
+          ref={outcome}
+          role="status"
+          tabIndex={-1}
+          className="wrap-anywhere text-small outline-none not-empty:mt-4"
+        >
+          {event ? t('done', { event }) : null}
+        </p>
+      </section>
+      {asking ? (
+        <DecisionDialog
+          decision={asking}
+          settle={onDecided}
+          onDecided={() => setEvent(asking.event)}
+          onClose={() => setAsking(null)}
+        />
+      ) : null}
+    </Sheet>
+  )
+}
+
+interface GroupProps {
+  group: DecisionGroup
+  isBusy: boolean
+  onChoose: (decision: Decision) => void
+}
+
+function Group({ group: { title, decisions }, isBusy, onChoose }: GroupProps) {
+  const t = useTranslations('simulate')
+  return (
+    <fieldset className="mt-4 min-w-0">
+      {title ? <legend className="mb-2 font-medium text-small">{title}</legend> : null}
+      <div className="flex flex-wrap gap-2.5">
+        {decisions.map(decision => {
+          const Icon = ICONS[decision.name]
+          return (
+            <Button
+              key={decision.name}
+              variant="quiet"
+              disabled={isBusy}
+              onClick={() => onChoose(decision)}
+            >
+              <Icon size={16} aria-hidden />
+              {t(`decision.${decision.name}`)}
+            </Button>
+          )
+        })}
+      </div>
+    </fieldset>
+  )
+}
