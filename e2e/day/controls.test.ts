@@ -62,7 +62,7 @@ function planFew(
   const { settings = CALM, faults } = changes
   const hours: Hour[] = [{ ...QUIET_HOUR, settings, charges }]
   if (faults) hours.push({ ...QUIET_HOUR, faults, payouts: [payout] })
-  return { seed: 0, accounts: 1, payees: {}, hours }
+  return { seed: 0, accounts: 1, payees: {}, habits: {}, hours }
 }
 
 /** Runs a plan against the broken product; returns what the checks of a day find. */

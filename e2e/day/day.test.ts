@@ -24,8 +24,11 @@ const isFaulty = ({ to, fault }: { to: string; fault: string | null }) =>
 test.each(seeds)(
   'a day of faults and kills leaves the books of both sides equal: DAY_SEED=%i',
   async seed => {
-    process.stdout.write(`DAY_SEED=${seed} repeats this day\n`)
     const plan = makePlan(seed, DAY)
+    const habits = Object.entries(plan.habits).flatMap(([name, value]) => (value ? [name] : []))
+    process.stdout.write(
+      `DAY_SEED=${seed} repeats this day, with ${habits.join(', ') || 'no habits'}\n`,
+    )
     const { accounts, payees } = plan
     const stage = await openStage({ accounts, payees, serve: startProcesses })
     const time = await Time.open()

@@ -35,7 +35,8 @@ export class Driver {
   }
 
   /** Clients go on to the next hour while others still wait for responses of the one before. */
-  async run({ hours }: Plan): Promise<void> {
+  async run({ hours, habits }: Plan): Promise<void> {
+    await this.#stage.bank.run('change', { habits })
     const stopTime = this.#letTimePass()
     const left = [...hours]
     let steps: Step[] = []

@@ -1,5 +1,6 @@
-import { listFaults, listWeathers, makeOutage, shuffle } from '#e2e/day/weather.ts'
+import { drawHabits, listFaults, listWeathers, makeOutage, shuffle } from '#e2e/day/weather.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
+import type { Habits } from '#e2e/psp/habits.ts'
 import type { Payee, SettingsChange } from '#e2e/psp/settings.ts'
 import { Random } from '#lib/testing/random.ts'
 import { pickSize } from '#lib/testing/size.ts'
@@ -49,6 +50,7 @@ export interface Plan {
   seed: number
   accounts: number
   payees: Record<string, Payee>
+  habits: Partial<Habits>
   hours: Hour[]
 }
 
@@ -83,6 +85,7 @@ export function makePlan(seed: number, size: Size): Plan {
   const charges = makeCharges(random, size)
   const [payouts, payees] = makePayouts(random, size)
   const refunds = makeRefunds(random, size, charges, weathers.length)
+  const habits = drawHabits(random)
   const outageHour = random.between(1, weathers.length - 2)
   const hours = weathers.map(({ name, settings }, hour): Hour => {
     // Few that take long meet at a time, and they have ended when the day ends.
@@ -106,7 +109,7 @@ export function makePlan(seed: number, size: Size): Plan {
       ),
     }
   })
-  return { seed, accounts: size.accounts, payees, hours }
+  return { seed, accounts: size.accounts, payees, habits, hours }
 }
 
 /** Returns the hour's share of a list that is spread evenly over the first hours. */

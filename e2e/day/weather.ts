@@ -1,4 +1,5 @@
 import type { Fault } from '#e2e/psp/faults.ts'
+import { type Habits, NO_HABITS } from '#e2e/psp/habits.ts'
 import { completeSettings, type SettingsChange } from '#e2e/psp/settings.ts'
 import type { Random } from '#lib/testing/random.ts'
 
@@ -40,6 +41,18 @@ function merge({ notices, quirks, ...others }: SettingsChange): SettingsChange {
     notices: { ...CALM.notices, ...notices },
     quirks: { ...CALM.quirks, ...quirks },
   }
+}
+
+/** What the bank does all day beside its documents: about half of what can be drawn. */
+export function drawHabits(random: Random): Habits {
+  const drawn: Habits = {
+    ...NO_HABITS,
+    hasEmptyObjects: true,
+    ...{ shiftsPages: random.between(3, 9), refusesUnnamed: 1, hidesPayouts: random.between(1, 3) },
+    ...{ limitsRequests: random.between(60, 120), balanceBehindMs: random.between(1, 60) * 1_000 },
+  }
+  const kept = Object.entries(drawn).filter(() => random.chance(0.5))
+  return { ...NO_HABITS, ...Object.fromEntries(kept) }
 }
 
 /** Requests about which a fault may be, and how long a caller of Troco waits for them. */

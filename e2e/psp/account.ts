@@ -57,11 +57,13 @@ const CONFIG: z.ZodType<AccountConfig> = z.strictObject({
 })
 
 /** The balance is what can be used; blocked amounts are shown on request. */
-function readBalance({ available, blocked }: Bank, { query }: Call): Reply {
+function readBalance(bank: Bank, { query }: Call): Reply {
+  const { book, blocked, settings } = bank
+  const at = new Date(bank.now().getTime() - settings.habits.balanceBehindMs)
   const med = toReais(blocked)
   const bloqueios =
     query.get('bloqueios') === 'true' ? { judicial: toReais(0), med, total: med } : undefined
-  return { status: 200, body: { saldo: toReais(available), bloqueios } }
+  return { status: 200, body: { saldo: toReais(book.balanceAt(at) - blocked), bloqueios } }
 }
 
 /** Reports buckets of key look-ups that stay full. */

@@ -40,6 +40,8 @@ export class Bank {
   readonly locations = new Map<number, Location>()
   readonly disputes = new Map<string, Dispute>()
   readonly reports = new Map<string, Report>()
+  /** How often each habit had an occasion. */
+  readonly counts = new Map<string, number>()
   config: AccountConfig = { pix: { receberSemChave: true } }
 
   /** Writes the record of all traffic into the folder. */

@@ -28,6 +28,11 @@ export class Book {
     return this.entries.at(-1)?.balanceAfter ?? 0
   }
 
+  balanceAt(at: Date): number {
+    const time = at.toISOString()
+    return (this.entries.findLast(entry => entry.at <= time) ?? this.entries[0])?.balanceAfter ?? 0
+  }
+
   add(at: Date, kind: EntryKind, amount: number, reference: string): void {
     if (amount === 0) return
     const balanceAfter = this.balance + amount

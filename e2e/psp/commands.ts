@@ -6,7 +6,7 @@ import { toCents } from './formats.ts'
 import { returnPayout, settlePayout } from './payouts.ts'
 import { type Payment, receive } from './receipts.ts'
 import type { Charge } from './records.ts'
-import { settleRefund, takeBack } from './refunds.ts'
+import { returnByHabit, settleRefund, takeBack } from './refunds.ts'
 import type { BankServer, Identity } from './server.ts'
 import { changeSettings, type SettingsChange } from './settings.ts'
 
@@ -135,7 +135,9 @@ async function pay(bank: Bank, order: PaymentOrder) {
     txid: order.dropsTxid ? undefined : order.txid,
     ...{ payer, payerText, secondsAgo },
   }
-  return receive(bank, payment, order.dropsTxid ? undefined : charge)
+  const receipt = await receive(bank, payment, order.dropsTxid ? undefined : charge)
+  returnByHabit(bank, receipt)
+  return receipt
 }
 
 /** Refuses what the payer's bank or the account's settings would refuse. */

@@ -1,4 +1,5 @@
 import type { Bank } from './bank.ts'
+import { isTurn, timeShiftMs } from './habits.ts'
 import type { RefusalName } from './refusal.ts'
 import { type Call, refuseValue } from './route.ts'
 
@@ -35,7 +36,7 @@ export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
     })
     .sort((a, b) => timeOf(b).getTime() - timeOf(a).getTime())
   // A record that vanishes after the first page moves the others: one is on no page.
-  if (call.hasShiftedPages && page > 0) found.shift()
+  if (page > 0 && (call.hasShiftedPages || isTurn(bank, 'shiftsPages'))) found.shift()
   const pages = Math.max(1, Math.ceil(found.length / size))
   const paginacao = {
     paginaAtual: page,
@@ -57,7 +58,7 @@ function readTime(bank: Bank, { query }: Call, name: string, refusal: RefusalNam
   if (!isKnown) refuseValue(refusal, name, 'A time by RFC 3339 is required')
   if (bank.settings.quirks.refusesMilliseconds && text.includes('.'))
     refuseValue(refusal, name, 'Milliseconds are not accepted')
-  return Date.parse(text)
+  return Date.parse(text) + timeShiftMs(bank.settings)
 }
 
 function readNumber(

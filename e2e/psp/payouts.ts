@@ -8,6 +8,7 @@ import {
   toCents,
   toReais,
 } from './formats.ts'
+import { isHidden, isRefusedUnnamed, isTurn } from './habits.ts'
 import { readDocument, selectPage } from './lists.ts'
 import type { Payout } from './records.ts'
 import { Refusal } from './refusal.ts'
@@ -56,6 +57,8 @@ function putPayout(bank: Bank, { params, body: sent }: Call): Reply {
   const body = readBody(PAYOUT_BODY, sent, 'payoutInvalid')
   if (bank.payouts.has(idEnvio)) throw new Refusal('payoutIdTaken', 'The id has a payout')
   checkParties(bank, body)
+  if (isRefusedUnnamed(bank, `payout ${idEnvio}`))
+    throw new Refusal('unnamedPayout', 'Refused by a habit of the bank')
   const requestedAt = bank.now()
   const payout: Payout = {
     ...{ idEnvio, e2eid: makePixId('E', requestedAt), amount: toCents(body.valor), requestedAt },
@@ -104,7 +107,16 @@ export function settlePayout(bank: Bank, payout: Payout): void {
     bank.book.add(bank.now(), 'payout_fee', -bank.settings.fees.sentCents, payout.idEnvio)
   }
   announcePayout(bank, payout)
-  if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
+  if (!failure && isTurn(bank, 'failsPayouts')) bank.settleLater(() => undo(bank, payout))
+  else if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
+}
+
+/** A payout that was reported as paid fails. */
+function undo(bank: Bank, payout: Payout): void {
+  payout.status = 'NAO_REALIZADO'
+  payout.failure = { codigo: 'AB03', motivo: 'Transação não liquidada' }
+  bank.book.add(bank.now(), 'payout_reversal', payout.amount, payout.idEnvio)
+  announcePayout(bank, payout)
 }
 
 /** The payee returns an amount; the payout stays REALIZADO. */
@@ -139,7 +151,8 @@ function readPayout(bank: Bank, { params }: Call): Reply {
   const payout = [...bank.payouts.values()].find(
     ({ idEnvio, e2eid }) => idEnvio === params.idEnvio || e2eid === params.e2eid,
   )
-  if (!payout) throw new Refusal('payoutNotFound', 'There is no such payout')
+  if (!payout || isHidden(bank, payout.idEnvio))
+    throw new Refusal('payoutNotFound', 'There is no such payout')
   return { status: 200, body: renderPayout(bank, payout) }
 }
 

@@ -58,7 +58,7 @@ export interface Refund {
   id: string
   rtrId: string
   amount: number
-  nature: 'ORIGINAL' | 'RETIRADA' | 'MED_OPERACIONAL' | 'MED_FRAUDE'
+  nature: 'ORIGINAL' | 'RETIRADA' | 'MED_OPERACIONAL' | 'MED_FRAUDE' | 'MED_PIX_AUTOMATICO'
   description?: string
   requestedAt: Date
   settledAt?: Date

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Bank } from './bank.ts'
 import { CLIENT_ID_PATTERN, MONEY_PATTERN, makePixId, toCents } from './formats.ts'
+import { countUp, isRefusedUnnamed, isTurn } from './habits.ts'
 import { announceReceipt, findReceipt, renderRefund } from './receipts.ts'
 import type { Receipt, Refund } from './records.ts'
 import { Refusal } from './refusal.ts'
@@ -39,6 +40,8 @@ function putRefund(bank: Bank, call: Call): Reply {
     refuseValue('refundInvalid', 'valor', 'The refunds would exceed the Pix')
   if (bank.now().getTime() - receipt.at.getTime() > WINDOW_MS)
     refuseValue('refundInvalid', 'e2eid', 'The Pix is older than 90 days')
+  if (isRefusedUnnamed(bank, `refund ${id}`))
+    throw new Refusal('unnamedRefund', 'Refused by a habit of the bank')
   const refund = addRefund(bank, receipt, { ...body, id, amount })
   return { status: 201, body: renderResponse(bank, refund) }
 }
@@ -83,18 +86,39 @@ export function settleRefund(bank: Bank, receipt: Receipt, refund: Refund): void
   announceReceipt(bank, receipt)
 }
 
-/** Returns a payment without a request, as the special return mechanism does. */
-export function takeBack(bank: Bank, receipt: Receipt, amount: number): Refund {
+/** Returns a payment without a request, as the special return mechanism or the bank's own app does. */
+export function takeBack(
+  bank: Bank,
+  receipt: Receipt,
+  amount: number,
+  nature: Refund['nature'] = 'MED_FRAUDE',
+): Refund {
   const at = bank.now()
   const rtrId = makePixId('D', at)
   bank.book.add(at, 'med', -amount, rtrId)
   const refund: Refund = {
-    ...{ id: rtrId, rtrId, amount, nature: 'MED_FRAUDE', requestedAt: at, settledAt: at },
+    ...{ id: rtrId, rtrId, amount, nature, requestedAt: at, settledAt: at },
     status: 'DEVOLVIDO',
   }
   receipt.refunds.push(refund)
   announceReceipt(bank, receipt)
   return refund
+}
+
+const NATURES = ['MED_OPERACIONAL', 'MED_FRAUDE', 'MED_PIX_AUTOMATICO', 'ORIGINAL'] as const
+const SHARES = [[1], [0.4], [0.3, 0.7]]
+
+/** Returns a payment if it is the habit's turn, each time for the next reason. */
+export function returnByHabit(bank: Bank, receipt: Receipt): void {
+  if (!isTurn(bank, 'returnsPayments')) return
+  const turn = countUp(bank, 'returned')
+  const nature = NATURES[turn % NATURES.length]
+  const [share = 1, ...more] = SHARES[turn % SHARES.length] ?? []
+  const first = Math.ceil(receipt.amount * share)
+  bank.settleLater(() => {
+    takeBack(bank, receipt, first, nature)
+    if (more.length > 0) takeBack(bank, receipt, receipt.amount - first, nature)
+  })
 }
 
 function readRefund(bank: Bank, call: Call): Reply {

@@ -68,6 +68,13 @@ export const REFUSALS = {
   disputeTooLate: { status: 422, type: 'RequisicaoInvalida' },
   reportInvalid: { status: 400, type: 'ExtratoConciliacaoConsultaInvalida' },
   payoutDenied: { status: 422, type: 'RequisicaoInvalida', efi: [422, 'pagamento_negado'] },
+  unnamedPayout: { status: 400, type: 'EnvioNaoPermitido', efi: [400, 'envio_nao_permitido'] },
+  unnamedRefund: {
+    status: 400,
+    type: 'DevolucaoNaoPermitida',
+    efi: [400, 'valor_devolucao_invalido'],
+  },
+  limitExceeded: { status: 429, type: 'LimiteExcedido', efi: [429, 'limite_excedido'] },
   bucketEmpty: { status: 429, type: 'RequisicaoInvalida', efi: [429, 'BaldeFichasVazio'] },
 } as const satisfies Record<string, RefusalRow>
 

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Bank } from './bank.ts'
 import { readPair } from './certificates.ts'
 import { type Fault, responseOf } from './faults.ts'
+import { applyHabits, isTurn } from './habits.ts'
 import { applyQuirks } from './quirks.ts'
 import { Refusal, renderRefusal } from './refusal.ts'
 import type { Reply, Route } from './route.ts'
@@ -14,6 +15,7 @@ import { matchRoute } from './routes.ts'
 import { flattenHeaders } from './traffic.ts'
 
 const TOKEN_PATH = '/oauth/token'
+const LIMITED = new Refusal('limitExceeded', 'Too many requests')
 /** Which certificate the server shows, and whose clients it lets in. */
 export interface Identity {
   shows: 'server' | 'expiredServer' | 'foreignServer'
@@ -157,18 +159,25 @@ export class BankServer {
       const { route, params } = match
       const refused = this.#authorize(route, authorization)
       if (refused) return toOutbound(refused)
+      if (isTurn(this.#bank, 'limitsRequests')) return { ...this.#refuse(LIMITED), hasQuirk: true }
       const { query } = inbound
       const call = { params, query, headers: request.headers, body: parse(text), hasShiftedPages }
       const reply = await route.handle(this.#bank, call)
-      const { quirks } = this.#bank.settings
-      const sent = toOutbound(applyQuirks(quirks, reply))
+      const { settings } = this.#bank
+      const { quirks } = settings
+      const written = applyQuirks(quirks, reply)
+      const sent = toOutbound({ ...written, body: applyHabits(settings, written.body) })
       // The document of the standard names no payer.
       const hasQuirk = quirks.hasPayerIdentity || !isDeepStrictEqual(sent, toOutbound(reply))
       return { ...sent, hasQuirk }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      return toOutbound(renderRefusal(this.#bank.settings.kind, error))
+      return this.#refuse(error)
     }
+  }
+
+  #refuse(refusal: Refusal): Outbound {
+    return toOutbound(renderRefusal(this.#bank.settings.kind, refusal))
   }
 
   #authorize(route: Route, authorization: string | undefined): Reply | null {

@@ -1,3 +1,5 @@
+import { type Habits, NO_HABITS } from './habits.ts'
+
 export type Kind = 'api-pix' | 'efi'
 
 /** How the owner of a destination key receives a payout. */
@@ -51,6 +53,7 @@ export interface Settings {
   notices: NoticeSettings
   payees: Record<string, Payee>
   quirks: Quirks
+  habits: Habits
 }
 
 export interface NoticeSettings {
@@ -153,21 +156,24 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
       hasPayerIdentity: false,
     },
     ...chosen,
+    habits: { ...NO_HABITS, ...chosen.habits },
   }
 }
 
-/** Replaces the given settings; those of `notices`, `quirks`, `fees` and `payees` one by one. */
+/** Replaces the given settings; those of `notices`, `quirks`, `habits`, `fees` and `payees` one by one. */
 export function changeSettings(settings: Settings, changes: SettingsChange): void {
-  const { notices, quirks, fees, payees, ...others } = changes
+  const { notices, quirks, habits, fees, payees, ...others } = changes
   Object.assign(settings, others)
   Object.assign(settings.notices, notices)
   Object.assign(settings.quirks, quirks)
+  Object.assign(settings.habits, habits)
   Object.assign(settings.fees, fees)
   Object.assign(settings.payees, payees)
 }
 
-export type SettingsChange = Partial<Omit<Settings, 'notices' | 'quirks' | 'fees'>> & {
+export type SettingsChange = Partial<Omit<Settings, 'notices' | 'quirks' | 'habits' | 'fees'>> & {
   notices?: Partial<NoticeSettings>
   quirks?: Partial<Quirks>
+  habits?: Partial<Habits>
   fees?: Partial<Settings['fees']>
 }
