@@ -1,7 +1,9 @@
 -- version 1
--- Books one movement per booking, from the ledger `debit` to the ledger `credit`, and records an event for each. A null
--- `movement` or `event_type` leaves that part out. The only writer of balances, transfers, entries, events and
--- deliveries. Called by lib/services/booking/book.ts in the statement that changes the rows: all of it or nothing.
+-- Books one movement per booking and records an event for each. Subtracts the amount from the ledger `debit` and adds it
+-- to the ledger `credit`; `external`, the world outside, is therefore negative. A null `movement` or `event_type` leaves
+-- that part out. Nothing else changes a balance, or creates a transfer, entry, event or delivery. Called by
+-- lib/services/booking/book.ts in the statement that changes the rows: all of it or nothing. Fields of a booking: the
+-- type troco_booking in the baseline. The settings pin the plans, which would otherwise depend on a session's statistics.
 CREATE OR REPLACE FUNCTION troco_book(
   movement text, debit text, credit text, event_type text, bookings troco_booking[]
 ) RETURNS integer
@@ -18,7 +20,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock(k.key) FROM (
       SELECT DISTINCT public.troco_books_key(b.account_id, b.mode) AS key FROM unnest(bookings) b ORDER BY key) k;
 
-    -- 2. Write both sides. A CHECK on the balances refuses an overdraft, and so undoes the whole statement.
+    -- 2. Write both sides. A CHECK on the balances refuses an overdraft, and so undoes the whole statement. If a single
+    -- account owes, `moves` is empty, and nothing is written here.
     WITH owing AS MATERIALIZED (
       SELECT FROM unnest(bookings) b CROSS JOIN LATERAL (
         SELECT FROM public.ledger_accounts l WHERE l.account_id = b.account_id AND l.mode = b.mode
@@ -51,7 +54,7 @@ BEGIN
     FROM moved l JOIN moves m ON m.account_id = l.account_id AND m.mode = l.mode;
     GET DIAGNOSTICS written = ROW_COUNT;
 
-    -- 3. An account owes: nothing was written above.
+    -- 3. An account owes, or the movement itself touches `owed`: all bookings are written there.
     IF written = 0 THEN written := public.troco_book_owed(movement, debit, credit, bookings); END IF;
     IF written <> 2 * cardinality(bookings) THEN
       RAISE EXCEPTION '% of % entries of % were written', written, 2 * cardinality(bookings), movement

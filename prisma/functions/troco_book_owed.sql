@@ -1,8 +1,9 @@
 -- version 1
--- Books for troco_book what touches `owed`: a movement of it, or a credit to `available` of an account that owes.
--- The first cents of such a credit repay what is owed by a second movement, `owed_repaid`, of the same subject; the
--- entries of repayments follow those of all credits. The row of `available` repeats what is owed.
--- Kept for troco_book, which holds the lock on the books; without the rights of its owner, it can write nothing.
+-- Books all bookings of a call of troco_book that touches `owed`: by its movement, or by a credit to `available` of an
+-- account that owes. The first cents of such a credit repay what is owed by a second movement, `owed_repaid`, of the same
+-- subject; the entries of repayments follow those of all credits. The ledger `owed` is negative; the column `owed` of the
+-- row of `available` repeats it as a positive number. Returns the number of entries without those of repayments.
+-- Called by troco_book alone, which holds the lock on the books; without the rights of its owner, it can write nothing.
 CREATE OR REPLACE FUNCTION troco_book_owed(
   movement text, debit text, credit text, bookings troco_booking[]
 ) RETURNS integer LANGUAGE plpgsql AS $$
@@ -17,6 +18,7 @@ BEGIN
     SELECT m.account_id, m.mode, m.id, m.booked_at, m.connection_id, m.amount, movement AS kind, debit AS debited,
       credit AS credited FROM moves m
     UNION ALL
+    -- The part of the credit that falls within what is owed; credits before it repay first.
     SELECT m.account_id, m.mode, m.id, m.booked_at, NULL, LEAST(m.running, l.owed) - (m.running - m.amount),
       'owed_repaid', 'available', 'owed'
     FROM moves m CROSS JOIN LATERAL (
@@ -32,7 +34,7 @@ BEGIN
   ), changes AS (
     SELECT e.account_id, e.mode, s.ledger, COALESCE(sum(e.amount) FILTER (WHERE e.ledger = s.ledger), 0)::bigint AS change,
       count(*) FILTER (WHERE e.ledger = s.ledger) AS entries,
-      COALESCE(sum(e.amount) FILTER (WHERE s.ledger = 'available' AND e.ledger = 'owed'), 0)::bigint AS repaid
+      COALESCE(sum(e.amount) FILTER (WHERE s.ledger = 'available' AND e.ledger = 'owed'), 0)::bigint AS owed_change
     FROM entries e CROSS JOIN LATERAL (
       SELECT e.ledger UNION SELECT 'available' WHERE e.ledger = 'owed') AS s (ledger)
     GROUP BY e.account_id, e.mode, s.ledger
@@ -43,7 +45,7 @@ BEGIN
     FROM transfers t
   ), moved AS (
     UPDATE public.ledger_accounts l
-    SET balance = l.balance + c.change, version = l.version + c.entries, owed = l.owed - c.repaid
+    SET balance = l.balance + c.change, version = l.version + c.entries, owed = l.owed - c.owed_change
     FROM changes c WHERE l.account_id = c.account_id AND l.mode = c.mode AND l.ledger = c.ledger
       AND l.account_id = ANY (ARRAY(SELECT b.account_id FROM unnest(bookings) b))
     RETURNING l.account_id, l.mode, l.ledger, l.balance - c.change AS balance_before, l.version - c.entries AS version_before

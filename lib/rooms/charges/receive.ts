@@ -11,8 +11,8 @@ export interface PaymentReport
 }
 
 /**
- * Credits each charge with its earliest payment of the right amount, and then moves all other payments
- * to suspense. Returns the row of each charge that was credited now, else null. After a crash between
+ * Credits each charge with its earliest payment of the right amount, and then moves those that can pay
+ * no charge to suspense. Returns the row of each charge that was credited now, else null. After a crash between
  * the two, a repeated report moves the rest: each payment is booked once.
  */
 export async function receivePayments(reports: PaymentReport[]): Promise<(ChargeRow | null)[]> {
@@ -24,6 +24,7 @@ export async function receivePayments(reports: PaymentReport[]): Promise<(Charge
       const payment = credited.has(charge.chargeId) ? undefined : payments[round]
       return payment ? { ...charge, ...payment } : []
     })
+    if (payments.length === 0) break
     for (const row of await settleCharges(payments)) credited.set(row.id, row)
   }
   const rest = reports.flatMap(({ payments, accountId, chargeId }) =>

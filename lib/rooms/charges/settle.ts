@@ -36,13 +36,14 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
 
 /**
  * Pays a charge with a payment that was booked to suspense of the house, from which the caller moves it in
- * the same transaction. The caller has locked the charge, which is payable, and the available balance.
+ * the same transaction. The caller has locked the charge, which is payable, and the books of the account.
  */
 export function settleByReceipt(tx: Tx, payment: Payment): Promise<ChargeRow[]> {
   const claimed = Prisma.sql`SELECT account_id, id FROM locked`
   return queryRows<ChargeRow>(settleSql([payment], claimed), tx)
 }
 
+/** Locks the charges, claims the payments, marks the charges and books them by `troco_book`: settle.sql shows it. */
 function settleSql(payments: Payment[], claimed = claimPaymentsSql('locked')): Prisma.Sql {
   const list = (type: string, pick: (payment: Payment) => unknown) =>
     arrayOf(type, payments.map(pick))
