@@ -46,6 +46,15 @@ test('what Next fails on is refused', () => {
   }
 })
 
+test('a router state deeper than that of any page is refused: Next would take 100 ms', () => {
+  const isAccepted = (depth: number) => {
+    const text = `${'["",{"a":'.repeat(depth - 1)}["",{}]${'}]'.repeat(depth - 1)}`
+    return hasValidRouterState({ 'next-router-state-tree': text })
+  }
+  for (const depth of [1, 8, 16]) expect(isAccepted(depth), `${depth}`).toBe(true)
+  for (const depth of [17, 500, 1_500]) expect(isAccepted(depth), `${depth}`).toBe(false)
+})
+
 const segment = fc.oneof(
   fc.string(),
   fc.tuple(
