@@ -117,6 +117,15 @@ describe('413', () => {
     expect(await sendChunks(Array(8).fill(chunk), false)).toEqual(refusal)
   })
 
+  test('a body may have 4,096 chunks, of a few bytes each: one more is refused', async () => {
+    const inChunks = (count: number) => {
+      const padded = paddedChargeJson(8_192)
+      return [...padded.slice(0, count - 1), padded.slice(count - 1)]
+    }
+    expect((await sendChunks(inChunks(4_096))).status).toBe(200)
+    expect(await sendChunks(inChunks(4_097))).toEqual(refusal)
+  })
+
   test('the next request works', async () => {
     await post(paddedChargeJson(10 * BYTES_MAX))
     expect((await post(chargeJson())).status).toBe(200)

@@ -56,6 +56,8 @@ const HEADER_PIECES = [
   '1',
 ]
 
+const ONE_BYTE_CHUNKS = `${'1\r\n \r\n'.repeat(64_000)}0\r\n\r\n`
+
 const fill = (piece: string, bytes = HOSTILE_BYTES) => {
   let text = ''
   for (let nth = 0; text.length < bytes; nth++) text += piece.replaceAll('#', String(nth))
@@ -150,13 +152,31 @@ describe.skipIf(process.platform !== 'linux')('a request of 30 KB', () => {
     expect(await listSlow(requests)).toEqual([])
   })
 
+  /** To an operation that anyone may call. */
+  const postInChunks = () =>
+    sendRaw(
+      url,
+      `POST /api/visitor/reset HTTP/1.1\r\nHost: a\r\nOrigin: ${url}\r\nTransfer-Encoding: chunked\r\n\r\n${ONE_BYTE_CHUNKS}`,
+    )
+
+  test('in chunks of one byte takes at most 20 ms of CPU', async () => {
+    let least = Infinity
+    for (let nth = 0; nth < REPEATS; nth++) {
+      const before = readCpuMs()
+      expect((await postInChunks()).status).toBe(413)
+      least = Math.min(least, readCpuMs() - before)
+    }
+    expect(Math.round(least)).toBeLessThanOrEqual(CPU_MS_MAX)
+  })
+
   const floodAnonymously = (nth: number) =>
     [
       () => get(`/login?${fill('a&')}`, ''),
       () => get('/api/auth/session', `Cookie: ${fill('troco-session.#=A; ')}\r\n`),
       () => get(`/api/transactions?${fill('a#&')}`, ''),
       () => get(`/none/${fill('/a')}`, ''),
-    ][nth % 4]?.()
+      () => postInChunks(),
+    ][nth % 5]?.()
   const floodWithToken = (nth: number) => {
     const list = JSON.stringify(Array.from({ length: 30_000 }, () => 1))
     const [path, field] = [

@@ -5,7 +5,13 @@ import type { HttpResponse } from '#lib/edge/http/exchange.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/edge/http/receipt-page.ts'
 import { buildPageRefusal } from '#lib/edge/http/refusal-page.ts'
 import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/edge/http/response.ts'
-import { inviteBody, noteExpectation, sendResponse, serveApi } from '#lib/edge/server/api.ts'
+import {
+  closeAfterDelay,
+  inviteBody,
+  noteExpectation,
+  sendResponse,
+  serveApi,
+} from '#lib/edge/server/api.ts'
 import { isBankNotice, serveBankNotice } from '#lib/edge/server/bank-notices.ts'
 import { loadBuiltFiles } from '#lib/edge/server/built-files.ts'
 import { compressWhenWritten } from '#lib/edge/server/compression.ts'
@@ -66,6 +72,8 @@ export async function createFront(
   const { TRUST_PROXY } = env()
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStopping()) response.shouldKeepAlive = false
+    // Node would read the rest of a body that nobody reads, for up to 10 s.
+    response.once('prefinish', () => request.complete || closeAfterDelay(request))
     const sender = identifySender(request, TRUST_PROXY)
     measureResponse(request, response, sender.requestId)
     handleRequest(request, response, sender).catch(error => {
