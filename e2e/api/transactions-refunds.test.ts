@@ -140,6 +140,8 @@ describe('POST /transactions/{id}/refunds', () => {
     const { status, body } = await refund(charge, { amount: 100, ...forged })
     const rule = (name: string) => [name, [`${name} is unknown: the request has amount, reason`]]
     expect([status, body.errors]).toEqual([422, Object.fromEntries(Object.keys(forged).map(rule))])
+    const named = await refund(charge, JSON.parse('{"amount":100,"__proto__":1}'))
+    expect(named.body.errors).toEqual(Object.fromEntries([rule('__proto__')]))
   })
 
   const RULE = 'must be a whole number of cents from 1 to 999999999999, or "all"'

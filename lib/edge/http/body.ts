@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { isRawNumber, parseExactJson } from '#lib/base/exact-json.ts'
 import { isObject } from '#lib/base/fields.ts'
-import type { FieldProblems } from '#lib/base/refusals.ts'
 import type { HttpRequest } from '#lib/edge/http/exchange.ts'
 import type { RecentCheck } from '#lib/edge/http/recent-check.ts'
 
@@ -46,21 +45,22 @@ export function parseFields<T>(schema: z.ZodType<T>, input: Record<string, unkno
   refuseInexact(schema, present)
   const result = schema.safeParse(present)
   if (result.success) return result.data
-  const fields: FieldProblems = {}
+  // A field may be named __proto__.
+  const problems = new Map<string, string[]>()
   for (const issue of result.error.issues) {
     if (issue.code === 'unrecognized_keys' && fieldsOfStrict) {
       for (const key of issue.keys)
-        fields[key] = [`${key} is unknown: the request has ${fieldsOfStrict}`]
+        problems.set(key, [`${key} is unknown: the request has ${fieldsOfStrict}`])
       continue
     }
     const [field = 'body', ...inner] = issue.path.map(String)
     const fieldPath =
       field + inner.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
-    const messages = fields[field] ?? []
+    const messages = problems.get(field) ?? []
     messages.push(`${fieldPath} ${issue.message}`)
-    fields[field] = messages
+    problems.set(field, messages)
   }
-  throw refuse('invalid_input', { fields })
+  throw refuse('invalid_input', { fields: Object.fromEntries(problems) })
 }
 
 /** Returns the names of the fields of a strict object; null for any other schema. */
