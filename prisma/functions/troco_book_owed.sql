@@ -3,7 +3,7 @@
 -- account that owes. The first cents of such a credit repay what is owed by a second movement, `owed_repaid`, of the same
 -- subject; the entries of repayments follow those of all credits. The ledger `owed` is negative; the column `owed` of the
 -- row of `available` repeats it as a positive number. Returns the number of entries without those of repayments.
--- Called by troco_book alone, which holds the lock on the books; without the rights of its owner, it can write nothing.
+-- Kept for troco_book, which holds the lock on the books; without the rights of its owner, it can write nothing.
 CREATE OR REPLACE FUNCTION troco_book_owed(
   movement text, debit text, credit text, bookings troco_booking[]
 ) RETURNS integer LANGUAGE plpgsql AS $$

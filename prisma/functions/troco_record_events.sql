@@ -2,7 +2,7 @@
 -- Numbers the events of `bookings` without a gap, stores them and makes their deliveries, due at once; those of a
 -- disabled endpoint have no due time. A rollback returns the numbers. The rows of sequences are locked by account and
 -- mode, after all other rows that a movement changes.
--- Called by troco_book alone, with whose settings and rights it runs: nested loops keep the order of the locks.
+-- Kept for troco_book, with whose settings and rights it runs: nested loops keep the order of the locks.
 CREATE OR REPLACE FUNCTION troco_record_events(event_type text, bookings troco_booking[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
