@@ -7,7 +7,7 @@ import type { Payee, Settings } from '#e2e/psp/settings.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { formatDecimalAmount } from '#lib/base/money.ts'
-import type { Gateway, PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import type { Gateway, PayoutOrder, SentOrder } from '#lib/services/gateway/gateway.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 
 export const PAYEE = { dictKey: 'ana@example.com', ownerDoc: '52998224725', name: 'Ana Pereira' }
@@ -76,7 +76,7 @@ export class EfiAccount {
     return this.gateway.sendPayout(order, signal(timeoutMs))
   }
 
-  find(order: PayoutOrder) {
+  find(order: SentOrder) {
     return this.gateway.getPayout(order, signal())
   }
 

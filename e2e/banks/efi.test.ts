@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { EfiAccount, newPayout, PAYEE, PAYING_KEY, signal } from '#e2e/banks/efi-account.ts'
+import { NO_HABITS } from '#e2e/psp/habits.ts'
 import type { Settings } from '#e2e/psp/settings.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { testConformity } from '#lib/testing/gateway-conformity.ts'
 
 const accounts: EfiAccount[] = []
@@ -91,6 +93,34 @@ describe('a payout', () => {
     const payee = { name: PAYEE.name, maskedDoc: '***982247**', bank: null }
     expect(await account.find(order)).toMatchObject({ value: { state: 'done', payee } })
   })
+
+  test.each([
+    ['CPF', '52998224725'],
+    ['CNPJ', '11222333000181'],
+    ['phone', '+5511998765432'],
+    ['e-mail', 'maria.souza@example.com'],
+    ['random key', '7d9f0335-8dcc-4054-9bf9-0dbd61d36906'],
+  ])(
+    'to a %s that the bank shows masked is recognized, and one to another key is not',
+    async (_, dictKey) => {
+      const account = await openAccount({ habits: { ...NO_HABITS, masksKeys: true } })
+      const order = newPayout({ dictKey })
+      const sent = await account.send(order)
+      expect(sent).toMatchObject({ value: { state: 'taken' } })
+      expect(await account.find(order)).toMatchObject({ value: { state: 'taken' } })
+      await account.settle()
+      const endToEndId = (sent as { value: { endToEndId: string } }).value.endToEndId
+      expect(await account.find({ ...order, endToEndId })).toMatchObject({
+        value: { state: 'done', endToEndId },
+      })
+      for (const others of [
+        { dictKey: PAYEE.dictKey },
+        { amount: 1 },
+        { endToEndId: newEndToEndId() },
+      ])
+        expect(await account.find({ ...order, ...others })).toMatchObject({ outcome: 'unknown' })
+    },
+  )
 
   test('that the payee returns, whole or in parts, stays done and has its returns', async () => {
     const account = await openAccount()

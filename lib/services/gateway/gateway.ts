@@ -187,7 +187,10 @@ export interface PayoutOrder {
 }
 
 /** What a payout at a bank must agree with to be that of a withdrawal. */
-export type SentOrder = Pick<PayoutOrder, 'id' | 'amount' | 'dictKey'>
+export type SentOrder = Pick<PayoutOrder, 'id' | 'amount' | 'dictKey'> & {
+  /** The payment's id from the bank's response to the order; null or absent: the response was lost. */
+  endToEndId?: string | null
+}
 
 export interface RefundOrder {
   id: string

@@ -46,6 +46,20 @@ const garbled = (amount: string) =>
   `{"valor":${amount},"favorecido":{"chave":"ana@example.com"},"status":"REALIZADO",
     "endToEndId":"${endToEndId}"}`
 
+test.each<[string, string, object]>([
+  ['part of the key', 'a**@example.com', {}],
+  ['no part of the key', '***', {}],
+  ['a CPF with punctuation', '***.982.247-**', { dictKey: '52998224725' }],
+  ['the end of a phone', '(11) •••••-5432', { dictKey: '+5511998765432' }],
+])('a payout that shows %s is that of the order if it has its id', async (_, chave, changes) => {
+  const order = { id: removeHyphens(newId()), ...ORDER, ...changes }
+  const body = { ...WHOLE, favorecido: { chave }, status: 'REALIZADO', endToEndId }
+  respondWith(JSON.stringify({ ...body, idEnvio: order.id }))
+  expect(await gateway.getPayout(order, signal())).toMatchObject({ value: { state: 'done' } })
+  respondWith(JSON.stringify(body))
+  expect(await gateway.getPayout(order, signal())).toMatchObject({ outcome: 'unknown' })
+})
+
 test.each<[string, string]>([
   ['an amount beyond all numbers', garbled('1e999')],
   ['a negative amount', garbled('"-12.34"')],

@@ -163,16 +163,39 @@ function toState(payout: BankPayout, order: SentOrder): GatewayResult<OrderState
   return { outcome: 'ok', value: { state: 'done', endToEndId, ...parts } }
 }
 
-/** A value that is reported, but cannot be read, is another than that of the order. */
+/**
+ * A value that is reported, but cannot be read, is another than that of the order. Where the bank masks the key, the
+ * order's own ids show which payout it is.
+ */
 function findContradiction(
-  { id, amount, dictKey, isGarbled }: BankPayout,
+  { id, endToEndId, amount, dictKey, isGarbled }: BankPayout,
   order: SentOrder,
 ): string | null {
   if (isGarbled) return 'a payout whose id, amount or key cannot be read'
   if (id !== null && id !== order.id) return 'a payout of another id'
   if (amount !== null && amount !== order.amount) return 'a payout of another amount'
-  const isOtherKey = dictKey !== null && dictKey.toLowerCase() !== order.dictKey.toLowerCase()
-  return isOtherKey ? 'a payout to another key' : null
+  if (dictKey === null || dictKey.toLowerCase() === order.dictKey.toLowerCase()) return null
+  if (!isMaskOf(dictKey, order.dictKey)) return 'a payout to another key'
+  if (id === null) return 'a payout to a masked key without an id'
+  const isOther = (order.endToEndId ?? endToEndId) !== endToEndId
+  return isOther ? 'a payout to a masked key with another end-to-end id' : null
+}
+
+const MASK = /[*•…]+/
+const SEPARATORS = /[^0-9a-z]/g
+
+/** Whether the parts that a mask leaves of a key are those of this key, in their order, whatever separates them. */
+function isMaskOf(masked: string, dictKey: string): boolean {
+  if (!MASK.test(masked)) return false
+  const whole = dictKey.toLowerCase().replace(SEPARATORS, '')
+  let end = 0
+  for (const part of masked.toLowerCase().split(MASK)) {
+    const shown = part.replace(SEPARATORS, '')
+    const at = whole.indexOf(shown, end)
+    if (at < 0) return false
+    end = at + shown.length
+  }
+  return true
 }
 
 /** Payouts whose money has moved, by the time at which they were ordered. */
