@@ -5,7 +5,7 @@ export function introduction(server: string): string {
     'Create Pix charges, receive signed webhooks when they are paid, refund them, and withdraw the balance to a Pix key. Requests and responses are JSON. Amounts are integers in cents, times are ISO 8601 in UTC.',
     `Guides: [first charge](${docs}/first-charge), [webhooks](${docs}/webhooks), [testing](${docs}/testing), [errors and retries](${docs}/errors-and-retries), [reconciling](${docs}/reconciling), [going live](${docs}/going-live). Error codes with cause and remedy: ${docs}/errors.`,
     'Integers are at most 2^53 − 1, which JavaScript stores exactly. Their `format: int64` is for languages whose integers have 32 bits: if your generator makes a `bigint` of it, set it to use numbers, as the JSON has.',
-    'This is version 1.0.0. Fields, events and optional parameters may be added; ignore those that you do not know. The meaning of what is described here does not change.',
+    'This is version 1.0.0 of the API. Fields, events and optional parameters may be added; ignore those that you do not know. The meaning of what is described here does not change.',
   ].join('\n\n')
 }
 
