@@ -2,12 +2,12 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { ReceiptText } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { ApprovalCard } from '#app/[mode]/withdrawals/[id]/approval-card.tsx'
 import { WithdrawalFacts } from '#app/[mode]/withdrawals/[id]/facts.tsx'
+import { SimulateWithdrawal } from '#app/[mode]/withdrawals/[id]/simulate.tsx'
 import { WithdrawalTimeline } from '#app/[mode]/withdrawals/[id]/timeline.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { Money } from '#components/format/format.tsx'
@@ -19,10 +19,6 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
-
-const SimulateWithdrawal = dynamic(() =>
-  import('#app/[mode]/withdrawals/[id]/simulate.tsx').then(module => module.SimulateWithdrawal),
-)
 
 const POLL_FAST_MS = 1_500
 /** Poll interval while people decide, and after the outcome until the webhook is delivered. */
