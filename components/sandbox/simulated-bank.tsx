@@ -39,13 +39,14 @@ export interface DecisionGroup {
 }
 
 interface SimulatedBankProps {
-  text: string
+  /** How to keep the bank from deciding by itself. */
+  hint: string | null
   groups: DecisionGroup[]
   onDecided: () => Promise<unknown>
 }
 
 /** Lets the user decide in place of the bank. For test mode only. */
-export function SimulatedBank({ text, groups, onDecided }: SimulatedBankProps) {
+export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
   const t = useTranslations('simulate')
   const api = useApi()
   const titleId = useId()
@@ -71,7 +72,9 @@ export function SimulatedBank({ text, groups, onDecided }: SimulatedBankProps) {
         <h2 id={titleId} className="text-title">
           {t('title')}
         </h2>
-        <p className="mt-1 text-muted text-small">{text}</p>
+        <p className="mt-1 text-muted text-small">
+          {t('text')} {hint}
+        </p>
         {groups.map(group => (
           <Group key={group.id} group={group} isBusy={decision.isBusy} onChoose={choose} />
         ))}

@@ -109,15 +109,16 @@ test.describe('on a desktop, in English', () => {
     const dialog = page.getByRole('dialog')
     await bank.getByRole('button', { name: 'Approve' }).click()
     await expect(page.getByTestId('withdrawal-status')).toHaveText('Approved')
-    for (const [part, sentBack] of [
-      ['30', 'R$ 30.00'],
-      [null, 'R$ 100.00'],
+    for (const [part, sentBack, status] of [
+      ['30', 'R$ 30.00', 'Partly sent back'],
+      [null, 'R$ 100.00', 'Sent back'],
     ] as const) {
       await bank.getByRole('button', { name: 'Send back' }).click()
       if (part) await dialog.getByLabel('Amount').fill(part)
       await dialog.getByRole('button', { name: 'Send back' }).click()
       await expect(dialog).toHaveCount(0)
       await expect(page.getByRole('definition').filter({ hasText: sentBack })).toBeVisible()
+      await expect(page.getByTestId('withdrawal-status')).toHaveText(status)
     }
     await expect(bank.getByRole('status')).toContainText('withdrawal.returned')
     await expect(bank.getByRole('button')).toHaveCount(0)

@@ -17,7 +17,7 @@ export function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
   const rejectionText = useRejectionText()
   const rows = withdrawals.map(withdrawal => ({
     ...withdrawal,
-    state: <WithdrawalState status={withdrawal.status} awaiting={withdrawal.awaiting} />,
+    state: <WithdrawalState {...withdrawal} />,
     note: rejectionText({
       rejection_code: withdrawal.rejection_code as RejectionFields['rejection_code'],
       rejection_params: { text: withdrawal.rejection_reason ?? '' },

@@ -14,13 +14,17 @@ export function ChargeSandbox() {
   const t = useTranslations('simulate')
   const locale = useLocale()
   const { timeline, refresh } = useLiveCharge()
-  const { mode, status } = timeline.charge
+  const { mode, status, client_email } = timeline.charge
   if (mode !== 'test' || status !== 'paid') return null
   const title = (name: 'refund' | 'dispute' | 'payment', cents: number) =>
     t(name, { amount: moneyText(cents, locale) })
   return (
     <IfAllowed permission="transactions:write">
-      <SimulatedBank text={t('charge')} groups={listGroups(timeline, title)} onDecided={refresh} />
+      <SimulatedBank
+        hint={client_email.startsWith('hold@') ? null : t('chargeHint')}
+        groups={listGroups(timeline, title)}
+        onDecided={refresh}
+      />
     </IfAllowed>
   )
 }

@@ -24,6 +24,7 @@ export function PayerFields({ problemFor }: { problemFor: ProblemFor }) {
         name="client_email"
         type="email"
         autoComplete="off"
+        hint={mode === 'test' ? t('newCharge.emailHint') : null}
         problem={problemFor('client_email', t('newCharge.emailWrong'))}
       />
       <Field

@@ -12,10 +12,11 @@ interface SimulateWithdrawalProps {
 /** What the simulated bank can decide about a withdrawal. */
 export function SimulateWithdrawal({ withdrawal, onDecided }: SimulateWithdrawalProps) {
   const t = useTranslations('simulate')
-  const { id } = withdrawal
+  const { id, pix_key } = withdrawal
   const decisions = listDecisions(withdrawal)
   const groups = decisions.length > 0 ? [{ id, decisions }] : []
-  return <SimulatedBank text={t('withdrawal')} groups={groups} onDecided={onDecided} />
+  const hint = pix_key.toLowerCase().startsWith('hold@') ? null : t('withdrawalHint')
+  return <SimulatedBank hint={hint} groups={groups} onDecided={onDecided} />
 }
 
 function listDecisions(withdrawal: WithdrawalRow): Decision[] {

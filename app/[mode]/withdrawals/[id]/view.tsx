@@ -54,7 +54,7 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
             <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
               {reference}
             </span>
-            <WithdrawalState status={withdrawal.status} awaiting={withdrawal.awaiting} />
+            <WithdrawalState {...withdrawal} />
           </>
         }
       >

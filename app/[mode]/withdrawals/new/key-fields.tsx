@@ -47,7 +47,7 @@ export function KeyFields({ mode, problems, isTypeMissing }: KeyFieldsProps) {
           setKey(event.currentTarget.value)
           if (event.currentTarget.value.trim() === '') setChosen('')
         }}
-        hint={t('withdrawalRequest.keyHint')}
+        hint={t(`withdrawalRequest.keyHint.${mode}`)}
         problem={useKeyProblem(mode, problems.pix_key, key, type)}
       />
       <Select
