@@ -96,11 +96,13 @@ export const WITHDRAW: QueryConfig = {
     FROM (SELECT * FROM debited UNION ALL SELECT * FROM credited) both_sides
   ), made AS (
     INSERT INTO withdrawals
-      (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, webhook_url,
-        webhook_host, due_at)
+      (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, webhook_url, webhook_host)
     SELECT account_id, $2::uuid, mode, 'pending', $3::bigint, $4, $5, $6, $7::text,
-      substring($7::text FROM '//([^:/]+)'), now() FROM debited
-    RETURNING created_at
+      substring($7::text FROM '//([^:/]+)') FROM debited
+    RETURNING account_id, id, mode, connection_id, amount, dict_key, created_at
+  ), ordered AS (
+    INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, state, due_at)
+    SELECT account_id, id, 'withdrawal', 'payout', mode, connection_id, amount, dict_key, 'waiting', now() FROM made
   )
   SELECT ${utc('made.created_at')} FROM caller LEFT JOIN made ON true`,
 }

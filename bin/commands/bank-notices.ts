@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import { restrictNotices, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
 import { type KeyNotices, registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
 

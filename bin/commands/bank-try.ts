@@ -6,10 +6,12 @@ import { formatDecimalAmount } from '#lib/base/money.ts'
 import { formatReason } from '#lib/base/reason.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
+import { createOrderSender } from '#lib/services/orders/send.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
 import { TRY_PROBLEMS } from '#lib/services/tries/problems.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
 import type { Try } from '#lib/services/tries/schema.ts'
+import { tryOrders } from '#lib/services/tries/settle.ts'
 import type { StepCode, StepState, StepView, TryStep } from '#lib/services/tries/states.ts'
 
 const ACTOR = { type: 'command_line' } as const
@@ -76,6 +78,7 @@ export async function tryOut(args: string[]): Promise<void> {
 
 /** Also makes the calls that are due: no worker may be running. */
 async function follow(connectionId: string, begun: Try): Promise<Try> {
+  const orders = createOrderSender({ trial: tryOrders })
   const printed = new Set<string>()
   const print = (text: string) => {
     if (!printed.has(text)) process.stdout.write(text)
@@ -86,6 +89,7 @@ async function follow(connectionId: string, begun: Try): Promise<Try> {
     for (const problem of found.problems) print(`      ${formatReason(TRY_PROBLEMS, problem)}\n`)
     if (found.ended_at) return found
     await tryConnections()
+    await orders.run()
     await sleep(POLL_MS)
   }
 }

@@ -3,7 +3,6 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { unseal } from '#lib/base/keys.ts'
 import { readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -326,7 +325,7 @@ describe('admins see', () => {
     await simulateCharge(merchant.id, chargeId, 'paid')
     const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 100 })
     const reason = spiRefusal('AC07', 'Conta encerrada em 2025')
-    await rejectRefund({ accountId: merchant.id, refundId, reason, chargeColumns })
+    await rejectRefund({ accountId: merchant.id, refundId, reason })
     const refused = { rejection_code: 'account_closed', bank_text: 'Conta encerrada em 2025' }
     expect(await findBankOrder(merchant.id, refundId)).toMatchObject({
       ...{ kind: 'refund', status: 'rejected', amount: 100, end_to_end_id: null, ...refused },

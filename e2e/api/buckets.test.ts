@@ -3,7 +3,6 @@ import { db } from '#lib/base/db/client.ts'
 import { bucketOf, HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
@@ -41,7 +40,7 @@ async function post(path: string, body: object, key?: string, caller = token) {
 }
 
 const PAYOUT = { amount: 1_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
-const settlement = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
+const settlement = (refundId: string) => ({ accountId: merchant.id, refundId })
 
 /** Brings charges, refunds and withdrawals to every final state. */
 async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> {

@@ -4,7 +4,6 @@ import { newId } from '#lib/base/ids.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -46,7 +45,6 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
   await completeRefund({
     accountId: merchant.id,
     refundId: refund.id,
-    chargeColumns,
     returnId: 'D00000000202611210136f0e1d2c3b4a',
   })
   const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)

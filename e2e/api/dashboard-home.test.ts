@@ -143,7 +143,7 @@ test('withdrawals that the bank keeps waiting are counted; those of a second mem
   }
   const approvalDueAt = new Date(Date.now() + 60_000)
   const approval = { approvalReason: 'new_key', approvalDueAt, approvalBarred: [] }
-  await db().withdrawal.update({ where: second, data: { ...approval, dueAt: null } })
+  await db().withdrawal.update({ where: second, data: approval })
   await db().withdrawal.update({ where: third, data: { approvalAt: new Date() } })
   expect((await readHome()).balance.waiting).toEqual({ count: 1, amount: 1_000 })
   await expectBalancedLedger(merchant.id)

@@ -27,6 +27,7 @@ import {
   signInAdmin,
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
+import { letWait } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -227,10 +228,8 @@ const EXECUTIONS: Record<string, Execution> = {
     const key = { pixKeyType: 'email', pixKey: 'hold@example.com', dictKey: 'hold@example.com' }
     const order = { amount: 1_000, ...key } as WithdrawalOrder
     const { id } = await createWithdrawal(accountId(), 'test', order)
-    await db().$executeRaw`
-      UPDATE withdrawals SET due_at = NULL, lease = NULL, approval_reason = 'new_key',
-        approval_barred = '{}', approval_due_at = now() + interval '1 hour'
-      WHERE id = ${id}::uuid AND approval_due_at IS NULL`
+    const { approvalDueAt } = await db().withdrawal.findFirstOrThrow({ where: { id } })
+    if (!approvalDueAt) await letWait(id)
     return (await send(`/dashboard/withdrawals/${id}/approve`)).status === 200
   },
   async 'POST /transactions/[id]/refunds'(send) {

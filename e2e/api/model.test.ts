@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
@@ -173,7 +172,7 @@ async function settleRefund(
 ): Promise<void> {
   const resource = pick(merchant.refunds, nth)
   if (!resource) return
-  const settlement = { accountId: merchant.accountId, refundId: resource.id, chargeColumns }
+  const settlement = { accountId: merchant.accountId, refundId: resource.id }
   const row =
     outcome === 'completed'
       ? await completeRefund({

@@ -13,7 +13,7 @@ import {
   makeToken,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 const HOOK = 'https://shop.example/hook'
@@ -65,8 +65,7 @@ async function race(table: string, id: string, path: string, bodies: object[]) {
 async function settleRefunds(): Promise<void> {
   await sendDueRefunds()
   await db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
-  await db().$executeRaw`
-    UPDATE refunds SET due_at = now() WHERE account_id = ${accountId}::uuid AND status = 'pending'`
+  await makeOrdersDue()
   await sendDueRefunds()
 }
 

@@ -24,7 +24,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { findMailedLink } from '#lib/testing/mailbox.ts'
 import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
-import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
 
@@ -136,7 +136,7 @@ describe('a withdrawal to a new key', () => {
       where: { id: removeHyphens(id) },
       data: { settlesAt: new Date(0) },
     })
-    await db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid`
+    await makeOrdersDue({ id })
     await sendDueWithdrawals()
     expect((await stored(id)).status).toBe('approved')
     await expectMoney(FUNDS - 2_000, 0)
@@ -183,15 +183,15 @@ describe('a withdrawal to a new key', () => {
       'approval_pending',
     ])
     await expect(
-      db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid`,
-    ).rejects.toThrow('withdrawals_waiting_is_not_due')
+      db().$executeRaw`UPDATE bank_orders SET due_at = now() WHERE id = ${id}::uuid`,
+    ).rejects.toThrow('bank_orders_due')
     await expectMoney(FUNDS - 2_000, 2_000)
   })
 
   test('waits although the key was requested before, or paid in the other mode', async () => {
     const body = order()
     const id = await request(owner.headers, body)
-    const paid = { status: 'approved', dueAt: null, approvedAt: new Date() }
+    const paid = { status: 'approved', approvedAt: new Date() }
     const { accountId, amount, pixKeyType, pixKey, dictKey } = await stored(id)
     const key = { pixKeyType, pixKey, dictKey, endToEndId: `E${newId().slice(0, 31)}` }
     const place = { accountId, mode: 'live', connectionId: await addConnection(new StubBank()) }

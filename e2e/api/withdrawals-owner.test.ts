@@ -16,7 +16,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
-import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 
 // A database of its own: every due withdrawal is sent.
@@ -65,7 +65,7 @@ async function createNaming(owner_doc: string, extra: object = {}): Promise<stri
 async function endOf(id: string) {
   await sendDueWithdrawals()
   await db().simulatorOrder.updateMany({ data: { settlesAt: new Date(0) } })
-  await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+  await makeOrdersDue({ id })
   await sendDueWithdrawals()
   return (await read(id)).body.data
 }

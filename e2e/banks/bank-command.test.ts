@@ -6,7 +6,7 @@ import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {

@@ -16,7 +16,12 @@ import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import { assignConnection, endPause, endPlaces, openLiveCharge } from '#lib/testing/connection.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueReturns, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import {
+  makeOrdersDue,
+  sendDueRefunds,
+  sendDueReturns,
+  sendDueWithdrawals,
+} from '#lib/testing/orders.ts'
 import { readItem } from '#lib/views/admin/inbox/evidence.ts'
 
 const HOUR_MS = 3_600_000
@@ -94,10 +99,7 @@ export class BankDays {
     for (let count = 0; count < 2; count++) {
       await sendDueRefunds()
       await this.account.settle()
-      await db().refund.updateMany({
-        where: { status: 'pending' },
-        data: { dueAt: new Date() },
-      })
+      await makeOrdersDue({ places: true })
     }
     await sendDueRefunds()
   }
@@ -113,10 +115,7 @@ export class BankDays {
       await this.account.settle()
       await endPause(this.account.id)
       await endPlaces(this.account.id)
-      await db().withdrawal.updateMany({
-        where: { id, status: 'pending' },
-        data: { dueAt: new Date() },
-      })
+      await makeOrdersDue({ places: true })
     }
     return db().withdrawal.findFirstOrThrow({ where: { id } })
   }
@@ -201,10 +200,7 @@ export class BankDays {
     for (let count = 0; count < 2; count++) {
       await sendDueReturns()
       await this.account.settle()
-      await db().receiptReturn.updateMany({
-        where: { itemId, status: 'pending' },
-        data: { dueAt: new Date() },
-      })
+      await makeOrdersDue({ places: true })
     }
     await sendDueReturns()
   }

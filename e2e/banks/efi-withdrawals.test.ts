@@ -11,7 +11,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { dropOrders, makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await account.bank.run('clearFaults')
   await account.setPayee({})
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  await dropOrders()
   await expectBalancedLedger(merchant.id)
   await expectBalancedLedger(HOUSE_ACCOUNT_ID)
 })
@@ -53,8 +53,7 @@ async function work(id: string, at = account): Promise<string> {
   await at.settle()
   await endPause(at.id)
   await endPlaces(at.id)
-  await db().$executeRaw`
-    UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+  await makeOrdersDue({ id })
   await sendDueWithdrawals()
   return (await find(id)).status
 }

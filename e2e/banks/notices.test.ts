@@ -16,6 +16,7 @@ import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts
 import { call } from '#lib/testing/call.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
+import { changeOrder, orderOf } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -175,9 +176,9 @@ describe('a notice', () => {
     await expect.poll(() => statusOf(id)).toBe('paid')
     const refund = await createRefund(stage.merchant.id, 'live', id, { amount: 500 })
     const read = () => db().refund.findFirstOrThrow({ where: { id: refund.id } })
-    await expect.poll(async () => (await read()).attempts).toBe(1)
-    await expect.poll(async () => (await read()).lease).toBe(null)
-    await db().$executeRaw`UPDATE refunds SET due_at = now() + interval '50 minutes'`
+    await expect.poll(async () => (await orderOf(refund.id)).attempts).toBe(1)
+    await expect.poll(async () => (await orderOf(refund.id)).lease).toBe(null)
+    await changeOrder(refund.id, { dueAt: new Date(Date.now() + 50 * 60_000) })
     await stage.bank.run('settle')
     await expect.poll(async () => (await read()).status).toBe('completed')
     await stage.bank.run('change', { settleMs: 20 })

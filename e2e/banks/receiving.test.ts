@@ -19,7 +19,7 @@ import {
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { expireDueCharges, sendDueRefunds } from '#lib/testing/orders.ts'
+import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 
 // The worker serves the connections of all accounts.
 inOwnDatabase()
@@ -220,8 +220,7 @@ test.each([
   expect((await refund()).status).toBe('pending')
   await expect
     .poll(async () => {
-      await db().$executeRaw`UPDATE refunds SET due_at = now() WHERE id = ${refundId}::uuid
-        AND status = 'pending'`
+      await makeOrdersDue({ id: refundId, places: true })
       await sendDueRefunds()
       return (await refund()).status
     })

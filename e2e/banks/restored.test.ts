@@ -16,7 +16,7 @@ import {
   openLiveCharge,
 } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { copyNow, readRestored, restore } from '#lib/testing/restore.ts'
 
 inOwnDatabase()
@@ -50,8 +50,7 @@ async function withdraw(): Promise<string> {
 async function send(): Promise<void> {
   await endPause(account.id)
   await endPlaces(account.id)
-  await db().$executeRaw`UPDATE withdrawals SET due_at = now() WHERE due_at IS NOT NULL`
-  await db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
+  await makeOrdersDue()
   await sendDueWithdrawals()
   await sendDueRefunds()
 }

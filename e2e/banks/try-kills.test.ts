@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ALL_DONE, hasCode, readOwn, stateOf, TryStage } from '#e2e/banks/try-stage.ts'
-import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { endPlaces } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
@@ -23,10 +23,6 @@ async function startWorker(): Promise<void> {
 }
 
 const LONG = { timeout: 60_000 }
-
-/** As if the place at the bank, which lasts 30 s, had ended. */
-const endPlace = () =>
-  db().$executeRaw`UPDATE bank_tries SET place_until = now() WHERE place_until > now()`
 
 /** `npm test` runs only the first, `npm run torture` all. */
 const KILLS = [
@@ -63,7 +59,8 @@ test.each(KILLS.slice(0, pickSize(1, KILLS.length)))(
     // The bank acts before it hangs.
     if ('hasActed' in fault) await expect.poll(() => stage.bank.run('countOpen')).toBe(0)
     await worker?.kill()
-    await endPlace()
+    // As if the places at the bank, which last 30 s, had ended.
+    await endPlaces(stage.connectionId)
     await startWorker()
     await expect.poll(async () => (await goOn()).ended_at, LONG).not.toBeNull()
     await worker?.kill()

@@ -13,6 +13,7 @@ import { beginTry } from '#lib/services/tries/begin.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
 import type { Try } from '#lib/services/tries/schema.ts'
 import { houseBalances } from '#lib/testing/inbox.ts'
+import { makeOrdersDue, sendDueTrials } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'command_line' } as const
 export const KEY = 'ana@example.com'
@@ -71,6 +72,8 @@ export class TryStage {
     await db().$executeRaw`
       UPDATE bank_tries SET due_at = now() WHERE due_at IS NOT NULL AND lease IS NULL`
     await tryConnections()
+    await makeOrdersDue()
+    await sendDueTrials()
   }
 
   /** Works until the condition holds; the bank ends its orders between. */

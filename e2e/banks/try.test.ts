@@ -19,15 +19,15 @@ import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
-import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { findReachable } from '#lib/services/gateway/choose.ts'
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
-import { assignConnection } from '#lib/testing/connection.ts'
+import { assignConnection, endPlaces } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { houseBalances } from '#lib/testing/inbox.ts'
+import { dropOrders, makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import { countOpenWork } from '#lib/views/admin/open-work.ts'
 
 inOwnDatabase()
@@ -182,7 +182,7 @@ describe('a try', () => {
     await stage.workUntil(({ status }) => status !== 'open')
     for (let count = 0; count < 3; count++) await stage.work()
     // A payout that may still arrive keeps its place for 30 s.
-    await db().$executeRaw`UPDATE bank_tries SET place_until = now() WHERE place_until IS NOT NULL`
+    await endPlaces(stage.connectionId)
     const ended = await stage.workUntil(isEnded)
     expect(await stage.bank.run('countFaults')).toBe(0)
     expect(stateOf(ended)).toEqual(ALL_DONE)
@@ -287,27 +287,28 @@ describe('a repeated try', () => {
 test('the payout of a try waits for a place at the bank, and keeps it from withdrawals', async () => {
   const { connectionId } = stage
   const { id: accountId } = await makeMerchant()
-  const insert = (due: string, placeUntil: string | null) =>
+  const insert = (state: string, due: string, placeUntil: string | null) =>
     db().$executeRaw`
-      INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at, place_until,
-        pix_key_type, pix_key, dict_key)
-      VALUES (${accountId}::uuid, gen_random_uuid(), 'live', ${connectionId}::uuid, 'pending', 1000,
-        now() + ${due}::interval, now() + ${placeUntil}::interval, 'email', 'a@b.co', 'a@b.co')`
-  await insert('1 hour', '1 hour')
+      INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, state, due_at,
+        place_until)
+      VALUES (${accountId}::uuid, gen_random_uuid(), 'withdrawal', 'payout', 'live', ${connectionId}::uuid, 1000,
+        'a@b.co', ${state}, now() + ${due}::interval, now() + ${placeUntil}::interval)`
+  await insert('placed', '1 hour', '1 hour')
   const key = newId()
   await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
   for (let count = 0; count < 4; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toEqual([])
   expect((await stage.read()).problems).toEqual([{ code: 'no_place', params: {} }])
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE account_id = ${accountId}::uuid`
+  await db().bankOrder.updateMany({ where: { accountId }, data: { state: 'done', dueAt: null } })
   for (let count = 0; count < 2; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
-  await insert('0', null)
+  await insert('waiting', '0', null)
   const served = (await findReachable(connectionId)) ?? expect.unreachable()
-  expect(await claimPayouts(served, 8)).toEqual([])
+  const queue = newQueue(connectionId, 'payout', ['withdrawal'])
+  expect(await claimPlaces(queue, served, 8)).toEqual([])
   expect((await stage.workUntil(isEnded)).status).toBe('passed')
-  expect(await claimPayouts(served, 8)).toHaveLength(1)
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE account_id = ${accountId}::uuid`
+  expect(await claimPlaces(queue, served, 8)).toHaveLength(1)
+  await dropOrders()
 })
 
 test('in homologation, two cents come and go in the books of test mode', async () => {
@@ -326,11 +327,9 @@ test('in homologation, what is paid with another amount can be given back from t
   await stage.workUntil(isEnded)
   const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
   await giveBack({ itemId, reason: 'A try', actor: { type: 'command_line' } })
-  const sender = createReturnSender()
   for (let count = 0; count < 2; count++) {
-    await db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE status = 'pending'`
-    await sender.run()
-    await sender.idle()
+    await makeOrdersDue()
+    await sendDueReturns()
     await stage.bank.run('settle')
   }
   expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 5, status: 'DEVOLVIDO' }])

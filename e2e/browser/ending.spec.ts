@@ -1,7 +1,9 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openAdmin } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
-import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
+import { noteContradiction } from '#lib/services/orders/ended.ts'
+import type { Order } from '#lib/services/orders/order.ts'
+import { orderOf } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
@@ -36,7 +38,7 @@ test('two admins end a withdrawal that the bank never answers', async ({ page })
   const row = await db().withdrawal.findFirstOrThrow({ where: { id } })
   expect(row).toMatchObject({ status: 'rejected', rejectionCode: 'ended_unsent' })
 
-  await noteContradiction(merchant.id, id, 'done')
+  await noteContradiction((await orderOf(id)) as unknown as Order, 'done')
   await second.reload()
   await expect(seen.getByText('The bank now reports that it sent this withdrawal')).toBeVisible()
   await second.goto('/admin/health')

@@ -4,6 +4,7 @@ import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop, signInAs, signOut } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
+import { changeOrder } from '#lib/testing/orders.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'pt-BR' })
@@ -114,7 +115,7 @@ test('stuck work is listed on the health page, run again and audited', async ({
   const { id } = (await send('/withdrawals', { amount: 1_000, ...key })).data
   const [createdAt, dueAt] = [new Date('2026-01-01'), new Date('2999-01-01')]
   const stuckFields = { attempts: 6, createdAt, dueAt, lease: null }
-  await db().withdrawal.updateMany({ where: { id }, data: stuckFields })
+  await changeOrder(id, stuckFields)
   await signInAsStaff(context)
   await page.goto('/admin/health')
   await expect(page.getByTestId('health-verdict')).toBeVisible()

@@ -67,7 +67,7 @@ export class Time {
 function findLeastMs(open: string[]): number {
   if (open.some(kind => /held/.test(kind))) return 10 * SECOND_MS
   if (open.some(kind => /notices|opening/.test(kind))) return 60 * SECOND_MS
-  if (open.some(kind => /^(withdrawals|refunds)/.test(kind))) return 120 * SECOND_MS
+  if (open.some(kind => /^(bank_orders|withdrawals|refunds)/.test(kind))) return 120 * SECOND_MS
   return open.includes('charges pending') ? HOUR_MS : DAY_MS
 }
 
@@ -84,16 +84,15 @@ const ROW = 'account_id, id'
 const IS_FREE = 'due_at IS NOT NULL AND lease IS NULL'
 const PASSING = [
   moveBack('charges', ROW, ['due_at', 'created_at', 'updated_at', 'expires_at'], IS_FREE),
-  moveBack('withdrawals', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
-  moveBack('refunds', ROW, ['due_at', 'created_at', 'sent_at'], IS_FREE),
+  moveBack('bank_orders', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
+  moveBack('withdrawals', ROW, ['created_at'], `status = 'pending'`),
+  moveBack('refunds', ROW, ['created_at'], `status = 'pending'`),
   moveBack('receipt_readings', 'connection_id, pace', ['due_at', 'paused_until'], 'lease IS NULL'),
   moveBack('bank_notices', 'connection_id, kind, id', ['due_at', 'asked_at', 'created_at'], 'true'),
   moveBack('connection_states', 'connection_id', ['opened_at', 'probe_until'], 'true'),
   // After several failed probes a rest takes a minute, in which merchants would only repeat requests.
   'UPDATE connection_states SET retry_at = now() - make_interval(secs => $1::float8) WHERE retry_at > now()',
-  moveBack('payout_queues', 'connection_id', ['paused_until'], 'true'),
-  `UPDATE payout_queues SET buckets = (SELECT COALESCE(jsonb_object_agg(key,
-    value::text::float8 - $1::float8 * 1000), '{}') FROM jsonb_each(buckets))`,
+  moveBack('order_queues', 'connection_id, operation', ['paused_until'], 'true'),
   moveBack(
     'idempotency_keys',
     'account_id, mode, path, key',
@@ -105,16 +104,16 @@ const PASSING = [
 ]
 
 /** Jobs that need not wait until they poll. */
-const WAKEFUL = ['charges', 'withdrawals', 'refunds', 'notices'] as const
-const DUE_TABLES = ['charges', 'withdrawals', 'refunds'] as const
+const WAKEFUL = ['charges', 'orders', 'notices'] as const
+const DUE_TABLES = ['charges', 'bank_orders'] as const
 const NEXT_DUE = `SELECT extract(epoch FROM min(due_at) - now())::float8 * 1000 AS ms FROM (
   ${DUE_TABLES.map(table => `SELECT due_at FROM ${table} WHERE ${IS_FREE}`).join(' UNION ALL ')}
   UNION ALL SELECT due_at FROM bank_notices) due`
-/** A due withdrawal may have to wait for a place at the bank. */
+/** A due payout may have to wait for a place at the bank. */
 const IS_BUSY = `SELECT EXISTS (SELECT FROM (
   ${DUE_TABLES.map(table => `SELECT lease, due_at, '${table}' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
   UNION ALL SELECT NULL, due_at, 'notices' FROM bank_notices) open
-  WHERE lease IS NOT NULL OR due_at <= now() AND kind <> 'withdrawals') AS is_busy`
+  WHERE lease IS NOT NULL OR due_at <= now() AND kind <> 'bank_orders') AS is_busy`
 const OPEN = `SELECT kind, count(*)::int AS count FROM (
   ${DUE_TABLES.map(table => `SELECT '${table} due' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
   UNION ALL ${DUE_TABLES.map(table => `SELECT '${table} held' FROM ${table} WHERE lease IS NOT NULL`).join(' UNION ALL ')}

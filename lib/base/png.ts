@@ -2,20 +2,17 @@ import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** Packs a row of black and white pixels, one bit each, after a byte that says that the row has no filter. */
-export function packRow(size: number, isDark: (x: number) => boolean): Buffer {
-  const row = Buffer.alloc(1 + Math.ceil(size / 8))
-  for (let x = 0; x < size; x++) {
-    if (isDark(x)) continue
-    const index = 1 + (x >> 3)
-    row[index] = (row[index] ?? 0) | (0x80 >> (x & 7))
+/** Draws a square of black and white pixels, one bit each. `isDark` is called for each pixel. */
+export function drawPng(size: number, isDark: (x: number, y: number) => boolean): Buffer {
+  const rowBytes = 1 + Math.ceil(size / 8)
+  const pixels = Buffer.alloc(rowBytes * size)
+  for (let y = 0; y < size; y++) {
+    for (let x = 0; x < size; x++) {
+      if (isDark(x, y)) continue
+      const index = y * rowBytes + 1 + (x >> 3)
+      pixels[index] = (pixels[index] ?? 0) | (0x80 >> (x & 7))
+    }
   }
-  return row
-}
-
-/** Draws a square from its packed rows. */
-export function drawPng(size: number, rowAt: (y: number) => Buffer): Buffer {
-  const pixels = Buffer.concat(Array.from({ length: size }, (_, y) => rowAt(y)))
   const header = Buffer.alloc(13)
   header.writeUInt32BE(size, 0)
   header.writeUInt32BE(size, 4)

@@ -11,7 +11,6 @@ import type {
   Receipt,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
-import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
 import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
 import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
@@ -78,7 +77,6 @@ export class StubBank implements Gateway {
   failuresMax = Number.POSITIVE_INFINITY
   /** By default more payouts than a test sends may be in flight. */
   payoutsInFlight = 100
-  keyBuckets?: readonly KeyBucket[]
   queryAgesMs?: readonly number[]
   /** Maximum charges that one query reaches. */
   answersMax = Number.POSITIVE_INFINITY

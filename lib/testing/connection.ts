@@ -90,16 +90,15 @@ export async function endRest(connectionId: string): Promise<void> {
     WHERE connection_id = ${connectionId}::uuid AND opened_at IS NOT NULL`
 }
 
-/** From now on payouts may be sent although the bank asked for a pause. */
+/** From now on orders may be sent although the bank asked for a pause. */
 export async function endPause(connectionId: string): Promise<void> {
-  const data = { pausedUntil: null, buckets: {} }
-  await db().payoutQueue.updateMany({ where: { connectionId }, data })
+  await db().orderQueue.updateMany({ where: { connectionId }, data: { pausedUntil: null } })
 }
 
-/** Ends the places of all payouts in flight, as if the time had passed. */
+/** Ends the places of all orders at the bank, as if the time had passed. */
 export async function endPlaces(connectionId: string): Promise<void> {
   await db().$executeRaw`
-    UPDATE withdrawals SET place_until = now() - interval '1 second'
+    UPDATE bank_orders SET place_until = now() - interval '1 second'
     WHERE connection_id = ${connectionId}::uuid AND place_until > now()`
 }
 

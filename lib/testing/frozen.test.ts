@@ -368,7 +368,7 @@ describe('newly written data', () => {
     await sendDueRefunds()
     // The simulator settles an order a second after it accepts it.
     await database.query(`UPDATE simulator_orders SET settles_at = now()`)
-    await database.query(`UPDATE refunds SET due_at = now() WHERE status = 'pending'`)
+    await database.query(`UPDATE bank_orders SET due_at = now() WHERE due_at IS NOT NULL`)
     await sendDueRefunds()
     await deliverDue()
     unregisterAdapters()

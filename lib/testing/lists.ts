@@ -1,4 +1,4 @@
-import { db } from '#lib/base/db/client.ts'
+import { db, type Prisma } from '#lib/base/db/client.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -49,7 +49,17 @@ async function insertWithdrawal(accountId: string, row: Fields) {
   const key = { pixKeyType: 'email', pixKey: WITHDRAWAL.pix_key, dictKey: WITHDRAWAL.pix_key }
   const state = { mode: 'test', status: 'pending', amount: WITHDRAWAL.amount }
   const place = { accountId, id: newRoutableId(accountId), ...(await connectionOf(row)) }
-  return db().withdrawal.create({ data: { ...place, ...key, ...state, ...row } })
+  const { dueAt, placeUntil = null, sentAt, attempts = 0, ...columns } = row
+  const made = await db().withdrawal.create({
+    data: { ...place, ...key, ...state, ...columns } as Prisma.WithdrawalUncheckedCreateInput,
+  })
+  if (!dueAt) return made
+  const { id, mode, connectionId, amount, dictKey: target, createdAt } = made
+  const terms = { accountId, id, kind: 'withdrawal', operation: 'payout', mode, connectionId }
+  const progress = { state: placeUntil ? 'placed' : 'waiting', dueAt, placeUntil, attempts }
+  const data = { ...terms, amount, target, createdAt, ...progress, sentAt }
+  await db().bankOrder.create({ data: data as Prisma.BankOrderUncheckedCreateInput })
+  return made
 }
 
 /** The columns' default is the simulator, which serves test mode only. */

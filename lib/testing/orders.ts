@@ -1,10 +1,11 @@
+import { db, type Prisma } from '#lib/base/db/client.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
 import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
-import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
-import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
-import type { OrderSender } from '#lib/services/gateway/order-sender.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import type { OrderKind } from '#lib/services/orders/order.ts'
+import { claimDue, newQueue } from '#lib/services/orders/queue.ts'
+import { createOrderSender, type OrderSender } from '#lib/services/orders/send.ts'
 
 /** Expires due charges and awaits the banks. Returns how many were due. */
 export async function expireDueCharges(rest?: () => Promise<void>): Promise<number> {
@@ -13,18 +14,61 @@ export async function expireDueCharges(rest?: () => Promise<void>): Promise<numb
   return ended + (await verifier.idle())
 }
 
+/** A sender of orders of these kinds; without any, of all. */
+export function createSender(...kinds: OrderKind[]): OrderSender {
+  const rules = Object.entries(ORDER_RULES).filter(
+    ([kind]) => kinds.length === 0 || kinds.includes(kind as OrderKind),
+  )
+  return createOrderSender(Object.fromEntries(rules))
+}
+
 /** Sends what is due, as far as there are places, and awaits it. Returns how many were due. */
-export function sendDueWithdrawals(): Promise<number> {
-  return runToEnd(createWithdrawalSender())
+export const sendDueWithdrawals = () => runToEnd(createSender('withdrawal'))
+export const sendDueRefunds = () => runToEnd(createSender('refund'))
+export const sendDueTrials = () => runToEnd(createSender('trial'))
+export const sendDueReturns = () => runToEnd(createSender('return'))
+
+/** Makes open orders due now, also those of workers that died. With `places`, their places are over. */
+export async function makeOrdersDue({
+  id,
+  places = false,
+}: {
+  id?: string
+  places?: boolean
+} = {}) {
+  await db().$executeRaw`
+    UPDATE bank_orders SET due_at = now() - interval '3 seconds',
+      place_until = CASE WHEN ${places} THEN LEAST(place_until, now() - interval '1 second') ELSE place_until END
+    WHERE due_at IS NOT NULL AND (${id ?? null}::uuid IS NULL OR id = ${id ?? null}::uuid)`
 }
 
-export function sendDueRefunds(): Promise<number> {
-  return runToEnd(createRefundSender(chargeColumns))
+/** Ends all open orders without what they send, so that no sender claims them. */
+export const dropOrders = () => db().$executeRaw`
+  UPDATE bank_orders SET state = 'refused', due_at = NULL, lease = NULL WHERE due_at IS NOT NULL`
+
+/** Claims as a worker that then dies: orders of a connection that wait, or that were sent. */
+export const claimOrders = (
+  state: 'waiting' | 'placed',
+  limit: number,
+  connectionId = SIMULATOR_CONNECTION_ID,
+  kind: OrderKind = 'withdrawal',
+) => {
+  const operation = kind === 'withdrawal' ? 'payout' : 'refund'
+  return claimDue(newQueue(connectionId, operation, [kind]), state, limit)
 }
 
-export function sendDueReturns(): Promise<number> {
-  return runToEnd(createReturnSender())
+/** Has a pending withdrawal wait for the approval of a member. */
+export async function letWait(id: string, rest = '1 hour'): Promise<void> {
+  await db().$executeRaw`
+    UPDATE withdrawals SET approval_reason = 'new_key', approval_barred = '{}',
+      approval_due_at = now() + ${rest}::interval WHERE id = ${id}::uuid`
+  await db().$executeRaw`
+    UPDATE bank_orders SET state = 'held', due_at = NULL, lease = NULL, place_until = NULL WHERE id = ${id}::uuid`
 }
+
+export const orderOf = (id: string) => db().bankOrder.findFirstOrThrow({ where: { id } })
+export const changeOrder = (id: string, data: Prisma.BankOrderUpdateManyMutationInput) =>
+  db().bankOrder.updateMany({ where: { id }, data })
 
 let claiming: Promise<unknown> = Promise.resolve()
 

@@ -1,8 +1,8 @@
 /** Sends due withdrawals to a bank that never responds, and reports the first. Ends with its parent. */
 
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import { StubBank } from '#lib/testing/bank.ts'
+import { createSender } from '#lib/testing/orders.ts'
 
 const bank = Object.assign(new StubBank(), { payoutsInFlight: 1 })
 bank.sendPayout = ({ id }) => {
@@ -11,4 +11,4 @@ bank.sendPayout = ({ id }) => {
 }
 registerAdapter('efi', () => bank)
 process.on('disconnect', () => process.exit(0))
-await createWithdrawalSender().run()
+await createSender('withdrawal').run()

@@ -6,6 +6,7 @@ import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
+import { changeOrder } from '#lib/testing/orders.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'ana@example.com', dictKey: 'ana@example.com' } as const
 
@@ -29,10 +30,8 @@ export async function withdrawInSilence(
   const createdAt = new Date(Date.now() - 2 * 3_600_000)
   // Due later: no worker of this test run sends it again.
   const dueAt = new Date(Date.now() + 3_600_000)
-  await db().withdrawal.updateMany({
-    where: { accountId, id: row.id },
-    data: { createdAt, dueAt, attempts: 1 },
-  })
+  await db().withdrawal.updateMany({ where: { accountId, id: row.id }, data: { createdAt } })
+  await changeOrder(row.id, { createdAt, dueAt, attempts: 1 })
   await db().gatewayCall.create({
     data: {
       ...{ accountId, id: newId(), mode: 'live', gateway: 'stub bank', operation: 'sendPayout' },

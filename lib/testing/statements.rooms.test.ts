@@ -9,11 +9,9 @@ import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import type { NewCharge } from '#lib/rooms/charges/insert.ts'
 import { openAtBank } from '#lib/rooms/charges/open.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
 import { totalCharges } from '#lib/rooms/charges/total.ts'
 import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
@@ -23,12 +21,11 @@ import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
-import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import { addConnection, assignConnection } from '#lib/testing/connection.ts'
 import {
   CHARGE,
   fundMerchant,
@@ -38,16 +35,14 @@ import {
   makeToken,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { suspendStray } from '#lib/testing/inbox.ts'
 import { signIn } from '#lib/testing/member.ts'
-import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { expireDueCharges, letWait } from '#lib/testing/orders.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
 
 inOwnDatabase()
 
 const ACTOR = { type: 'system' } as const
 const bank = Object.assign(new StubBank(), { queryAgesMs: [60_000] })
-const earlyBank = Object.assign(new StubBank(), { isIdKnownEarly: true })
 const silentBank = Object.assign(new StubBank(), {
   getCharges: async () => ({ outcome: 'unknown', reason: 'down' }) as const,
 })
@@ -90,22 +85,6 @@ async function makeChargeDue(): Promise<void> {
   await db().charge.updateMany({ where: { id }, data: { dueAt: past, expiresAt: past } })
 }
 
-async function makeWithdrawalDue(): Promise<void> {
-  replaceBank(connectionId, bank)
-  await fundLive(merchant, 1_000)
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
-  const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
-  await insertWithdrawal(merchant.id, 'live', { amount: 1_000, ...key, connectionId })
-}
-
-const setStatus = (status: string) =>
-  db().account.update({ where: { id: merchant.id }, data: { status } })
-
-async function makeRefundDue(): Promise<void> {
-  replaceBank(connectionId, bank)
-  await createRefund(merchant.id, 'live', await fundLive(merchant, 1_000), { amount: 100 })
-}
-
 async function makeTokenWithId(): Promise<void> {
   tokenId = (await issueToken({ ...scope(), name: 'a', permissions: [] }, ACTOR)).id
 }
@@ -116,9 +95,7 @@ async function makeWaitingWithdrawal(): Promise<void> {
   await fundMerchant(merchant, 1_000)
   const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
   const { id } = await insertWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
-  await db().$executeRaw`
-    UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
-      approval_due_at = now() + interval '1 hour' WHERE id = ${id}::uuid`
+  await letWait(id)
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: merchant.id } })
   waiting = { id, by: userId }
 }
@@ -134,26 +111,6 @@ async function requireApproval(): Promise<void> {
   member = { type: 'user', id: userId }
   await setApprovalRule(merchant.id, { new_keys: true, ...NO_AMOUNTS }, member)
 }
-
-async function makeEndable(): Promise<void> {
-  await makeWithdrawalDue()
-  const where = { accountId: merchant.id }
-  const { id } = await db().withdrawal.findFirstOrThrow({ where })
-  const { userId } = await db().membership.findFirstOrThrow({ where })
-  waiting = { id, by: userId }
-  const longAgo = new Date(Date.now() - 100 * 86_400_000)
-  const data = { createdAt: longAgo, attempts: 1 }
-  await db().withdrawal.updateMany({ where, data })
-}
-
-let itemId: string
-
-async function suspendOne(): Promise<void> {
-  const stray = await suspendStray(CHARGE.amount)
-  itemId = stray.itemId
-}
-
-const decision = () => ({ itemId, reason: 'Agreed', actor: ACTOR })
 
 const ALL_FILTERS = {
   status: 'paid',
@@ -171,9 +128,6 @@ const VERBS: Record<string, Calls> = {
       () => setApprovalRule(merchant.id, { new_keys: false, ...NO_AMOUNTS }, member),
     ],
   },
-  'inbox/give-back': {
-    'an order to give money in suspense back': [suspendOne, () => giveBack(decision())],
-  },
   'withdrawals/approve': {
     'a withdrawal that waits for approval': [
       makeWaitingWithdrawal,
@@ -182,16 +136,6 @@ const VERBS: Record<string, Calls> = {
   },
   'withdrawals/mail-approvers': {
     'a withdrawal that nobody was mailed about': [makeWaitingWithdrawal, () => mailApprovers()],
-  },
-  'withdrawals/propose-end': {
-    'a withdrawal that the bank never answered': [
-      makeEndable,
-      () =>
-        proposeEnd(
-          { accountId: merchant.id, id: waiting.id, outcome: 'not_sent', reason: 'Agreed' },
-          waiting.by,
-        ),
-    ],
   },
   'charges/open': {
     'a charge at a bank': () => openAtBank(bank, newCharge()),
@@ -241,20 +185,6 @@ const VERBS: Record<string, Calls> = {
   },
   'charges/summarize': {
     'charges since a time': () => summarizeCharges(merchant.id, 'test', new Date(0)),
-  },
-  'charges/refunds/send': {
-    'a due refund': [makeRefundDue, () => sendDueRefunds()],
-  },
-  'withdrawals/send': {
-    'a due withdrawal': [makeWithdrawalDue, () => sendDueWithdrawals()],
-    'a due withdrawal whose end-to-end id the bank names at once': [
-      () => makeWithdrawalDue().then(() => replaceBank(connectionId, earlyBank)),
-      () => sendDueWithdrawals(),
-    ],
-    'a due withdrawal of a suspended account': [
-      () => makeWithdrawalDue().then(() => setStatus('suspended')),
-      () => sendDueWithdrawals(),
-    ],
   },
   'tokens/verify': {
     'a token whose last use was over a minute ago': [

@@ -3,7 +3,6 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeCancelled, closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
@@ -29,7 +28,7 @@ let member: { id: string; lockMember: ReturnType<typeof memberLock> }
 let token: string
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
-let refund: { accountId: string; refundId: string; chargeColumns: Prisma.Sql }
+let refund: { accountId: string; refundId: string }
 beforeAll(async () => {
   merchant = await makeMerchant()
   const accountId = merchant.id
@@ -40,7 +39,7 @@ beforeAll(async () => {
   paidId = (await openCharge(merchant, 10_000)).id
   await simulateCharge(merchant.id, paidId, 'paid')
   withdrawal = { accountId: merchant.id, withdrawalId: newId() }
-  refund = { accountId: merchant.id, refundId: newId(), chargeColumns }
+  refund = { accountId: merchant.id, refundId: newId() }
 })
 
 const once = () => makeIdempotentRequest(merchant.id)

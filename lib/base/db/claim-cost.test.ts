@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { beforeAll, expect, vi } from 'vitest'
-import { claim, claimInTurn } from '#lib/base/db/claim.ts'
+import { claim } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { claimPayouts, isPlaced } from '#lib/rooms/withdrawals/places.ts'
+import { claimDue, claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, endPlaces } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
@@ -15,7 +15,6 @@ inOwnDatabase()
 /** Due rows of a bank that has not responded for hours. */
 const WAITING = 20_000
 const LIMIT = 5
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 let merchant: Account
 let id: string
@@ -38,21 +37,15 @@ async function seed(connectionId: string, count: number, age: string): Promise<v
     SELECT r.*, 'x', id::text, id::text, 'Ana', 'ana@x.example', '1', now() FROM r`)
   // Half of them were sent, the others wait for a place.
   await insert(`
-    WITH r AS (${row} FROM generate_series(1, $3::int))
-    INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at,
-      pix_key_type, pix_key, dict_key, place_until)
-    SELECT r.*, 'email', 'a@x.example', 'a@x.example',
-      CASE WHEN row_number() OVER () % 2 = 0 THEN now() - $4::interval END FROM r`)
-  await insert(`
-    WITH r AS (${row} FROM generate_series(1, $3::int))
-    INSERT INTO refunds (account_id, id, mode, connection_id, status, amount, due_at, charge_id)
-    SELECT r.*, (SELECT c.id FROM charges c WHERE c.connection_id = $2 LIMIT 1) FROM r`)
+    INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, due_at, state, place_until)
+    SELECT $1::uuid, gen_random_uuid(), k.kind, k.operation, 'live', $2::uuid, 1000, 'a@x.example', now() - $4::interval,
+      CASE n % 2 WHEN 0 THEN 'placed' ELSE 'waiting' END, CASE n % 2 WHEN 0 THEN now() - $4::interval END
+    FROM generate_series(1, $3::int) n, (VALUES ('withdrawal', 'payout'), ('refund', 'refund')) k (kind, operation)`)
 }
 
 /** Returns the buffers that the statements of a claim about its table use with current statistics. */
 async function measure(table: string, work: () => Promise<unknown[]>): Promise<number> {
-  for (const name of ['charges', 'withdrawals', 'refunds'])
-    await runAsOwner(`VACUUM ANALYZE ${name}`)
+  for (const name of ['charges', 'bank_orders']) await runAsOwner(`VACUUM ANALYZE ${name}`)
   await endPlaces(id)
   const query = vi.spyOn(Client.prototype, 'query')
   const claimed = await work()
@@ -82,21 +75,18 @@ interface Sent {
 }
 
 testInTorture('a claim of a connection reads none of the due rows of another', async () => {
-  const gateway = new StubBank()
+  const payouts = newQueue(id, 'payout', ['withdrawal'])
+  const refunds = newQueue(id, 'refund', ['refund'])
   const condition = Prisma.sql`connection_id = ${id}::uuid`
   const claims: [string, string, () => Promise<unknown[]>][] = [
     ['charges', 'charges', () => claim('charges', LIMIT, { condition })],
     [
-      'withdrawals that wait',
-      'withdrawals',
-      () => claimPayouts({ id, name: id, gateway, payoutsInFlight: LIMIT }, LIMIT),
+      'payouts that wait',
+      'bank_orders',
+      () => claimPlaces(payouts, { payoutsInFlight: LIMIT }, LIMIT),
     ],
-    [
-      'withdrawals that were sent',
-      'withdrawals',
-      () => claimInTurn('withdrawals', id, LIMIT, { after: FIRST, condition: isPlaced }),
-    ],
-    ['refunds', 'refunds', () => claimInTurn('refunds', id, LIMIT, { after: FIRST })],
+    ['payouts that were sent', 'bank_orders', () => claimDue(payouts, 'placed', LIMIT)],
+    ['refunds that wait', 'bank_orders', () => claimDue(refunds, 'waiting', LIMIT)],
   ]
   await seed(id, 1_000, '1 minute')
   const alone: number[] = []

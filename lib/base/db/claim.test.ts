@@ -1,20 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  type Claim,
-  claim,
-  claimInTurn,
-  postpone,
-  releaseLeases,
-  withLease,
-} from '#lib/base/db/claim.ts'
+import { type Claim, claim, postpone, releaseLeases, withLease } from '#lib/base/db/claim.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
-import { LISTS } from '#lib/testing/lists.ts'
 
 // `claim` takes the due rows of all accounts, so these tests need a database of their own.
 let merchant: Account
@@ -186,88 +177,5 @@ test('a process that stops releases its unfinished rows at once', async () => {
     await releaseLeases()
     const remaining = ids.filter(id => id !== first?.id)
     expect(idsOf(await claim('charges', 10)).sort()).toEqual(remaining.sort())
-  })
-})
-
-describe('claiming in turn', () => {
-  const FIRST = '00000000-0000-0000-0000-000000000000'
-  beforeEach(async () => {
-    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
-  })
-
-  /** Makes accounts in the order of their ids, each with withdrawals in the order of their due times. */
-  async function makeDueWithdrawals(accountCount: number, perAccount: number) {
-    const accounts: string[] = []
-    for (let count = 0; count < accountCount; count++) accounts.push((await makeMerchant()).id)
-    const made = accounts.toSorted().map(async accountId => {
-      const ids: string[] = []
-      for (let count = 0; count < perAccount; count++) {
-        const dueAt = new Date(Date.now() - 60_000 + count)
-        ids.push((await LISTS[1]?.insert(accountId, { dueAt }))?.id ?? '')
-      }
-      return { accountId, ids }
-    })
-    return Promise.all(made)
-  }
-
-  test('takes the oldest row of each account, from the account after the last one on', async () => {
-    const [a, b, c] = (await makeDueWithdrawals(3, 3)) as [Made, Made, Made]
-    const claimTwo = async (after: string) =>
-      idsOf(await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 2, { after })).sort()
-    expect(await claimTwo(FIRST)).toEqual([a.ids[0], b.ids[0]].sort())
-    expect(await claimTwo(a.accountId)).toEqual([b.ids[1], c.ids[0]].sort())
-    expect(await claimTwo(b.accountId)).toEqual([c.ids[1], c.ids[2]].sort())
-    expect(await claimTwo(c.accountId)).toEqual([])
-    expect(await claimInTurn('withdrawals', newId(), 10, { after: FIRST })).toEqual([])
-    expect(
-      await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 10, { after: FIRST }),
-    ).toHaveLength(3)
-  })
-  type Made = { accountId: string; ids: string[] }
-
-  test('claims each row once, however many claims run at the same time', async () => {
-    const made = await makeDueWithdrawals(4, 50)
-    const claimed: string[] = []
-    const claimAll = async () => {
-      for (let empty = 0; empty < 5; ) {
-        const ids = idsOf(
-          await claimInTurn('withdrawals', SIMULATOR_CONNECTION_ID, 8, { after: FIRST }),
-        )
-        claimed.push(...ids)
-        if (ids.length === 0) empty++
-      }
-    }
-    await Promise.all(Array.from({ length: 8 }, claimAll))
-    expect(claimed.toSorted()).toEqual(made.flatMap(({ ids }) => ids).toSorted())
-  })
-})
-
-describe('every queue table can be claimed and released', () => {
-  beforeEach(async () => {
-    await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
-  })
-
-  const insert = {
-    withdrawals: (id: string) => db().$executeRaw`
-      INSERT INTO withdrawals
-        (account_id, id, mode, status, amount, pix_key_type, pix_key, dict_key, due_at)
-      VALUES (${merchant.id}::uuid, ${id}::uuid, 'test', 'pending', 1000, 'email', 'a@b.c', 'a@b.c',
-        now())`,
-    refunds: async (id: string) => {
-      const charge = await openCharge(merchant)
-      return db().$executeRaw`
-        INSERT INTO refunds (account_id, id, charge_id, mode, status, amount, due_at)
-        VALUES (${merchant.id}::uuid, ${id}::uuid, ${charge.id}::uuid, 'test', 'pending', 1, now())`
-    },
-  }
-
-  test.each(['withdrawals', 'refunds'] as const)('%s', async table => {
-    const id = newId()
-    await insert[table](id)
-    const [claimed] = await claim(table, 10)
-    expect(claimed).toMatchObject({ accountId: merchant.id, id, mode: 'test', attempts: 1 })
-    expect(await claim(table, 10)).toEqual([])
-    expect(await postpone(table, claimed!, 0)).toBe(true)
-    expect(idsOf(await claim(table, 10))).toEqual([id])
   })
 })

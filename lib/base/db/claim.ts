@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { env } from '#lib/base/env.ts'
 import { log } from '#lib/base/log.ts'
@@ -9,27 +9,26 @@ const ACCOUNT_ROW = ['account_id', 'id']
 
 /** Tables whose rows are jobs, each with `due_at` and `lease`: the columns of their keys. */
 const KEYS = {
-  ...{ charges: ACCOUNT_ROW, withdrawals: ACCOUNT_ROW, refunds: ACCOUNT_ROW },
-  ...{ receipt_returns: ACCOUNT_ROW, bank_tries: ACCOUNT_ROW, deliveries: ACCOUNT_ROW },
+  ...{ charges: ACCOUNT_ROW, bank_orders: ACCOUNT_ROW },
+  ...{ bank_tries: ACCOUNT_ROW, deliveries: ACCOUNT_ROW },
   mails: ['id'],
   receipt_readings: ['connection_id', 'pace'],
   reconciled_days: ['connection_id', 'day'],
   restore_closures: ['connection_id', 'restore_id'],
 }
 export type JobTable = keyof typeof KEYS
-type OrderTable = 'withdrawals' | 'refunds' | 'receipt_returns'
 
 export interface Claim {
   accountId: string
   id: string
   mode: Mode
-  /** Connection to the bank that has the row's charge or order. */
+  /** Connection to the bank that has the row's charge. */
   connectionId: string
   status: string
   /** Fencing token: an update of the row must match it. */
   lease: string
   attempts: number
-  /** The request that caused a withdrawal or a refund: see `currentCause` in lib/base/trace.ts. */
+  /** The request that caused it: see `currentCause` in lib/base/trace.ts. */
   trace?: string | null
 }
 
@@ -39,7 +38,7 @@ export function leaseMs(): number {
 }
 
 /** Columns of a Claim, from a row `r`. */
-export const claimedColumns = Prisma.sql`
+const claimedColumns = Prisma.sql`
   r.account_id AS "accountId", r.id, r.mode, r.connection_id AS "connectionId", r.status, r.lease,
   r.attempts`
 
@@ -86,8 +85,11 @@ export function claim<Row extends { lease: string } = Claim>(
 
 const keysOf = (table: JobTable) => Prisma.raw(KEYS[table].map(key => `r.${key}`).join(', '))
 
-/** Gives a lease to the rows whose keys the WITH clause `picked` has selected and locked. */
-function claimPicked<Row>(
+/**
+ * Gives a lease to the rows whose keys the WITH clause `picked` has selected and locked. `tx`: a transaction of
+ * several claims, of which the caller gives the lease.
+ */
+export function claimPicked<Row>(
   table: JobTable,
   picked: Prisma.Sql,
   {
@@ -95,68 +97,17 @@ function claimPicked<Row>(
     durationMs = leaseMs(),
     set = Prisma.sql`attempts = attempts + 1`,
     returning = claimedColumns,
-  }: ClaimedAs = {},
+    lease = randomUUID(),
+    tx,
+  }: ClaimedAs & { lease?: string | undefined; tx?: Tx | undefined } = {},
 ): Promise<Row[]> {
   const isPicked = KEYS[table].map(key => `r.${key} = p.${key}`).join(' AND ')
-  const lease = randomUUID()
-  return retryOnConflict(
-    () => db().$queryRaw<Row[]>`
-      ${picked}
-      UPDATE ${Prisma.raw(table)} r SET due_at = ${plusMs(at, durationMs)}, lease = ${lease}::uuid${set ? Prisma.sql`, ${set}` : Prisma.empty}
-      FROM picked p WHERE ${Prisma.raw(isPicked)}
-      RETURNING ${returning}`,
-  )
-}
-
-/** `after`: the account that was served last. `condition`: of a row `r`. */
-export interface Turn {
-  after: string
-  condition?: Prisma.Sql
-}
-
-/**
- * Claims due rows of a connection, the oldest of each account, from the account after `after` on. With few
- * accounts, several of each. Its cost depends on the limit, not on the number of due rows: the limit
- * of `picked`, never reached, tells the planner how few rows are updated.
- */
-export function claimInTurn(
-  table: OrderTable,
-  connectionId: string,
-  limit: number,
-  { after, condition }: Turn,
-): Promise<Claim[]> {
-  const rows = Prisma.raw(table)
-  const isDue = Prisma.sql`r.connection_id = ${connectionId}::uuid AND r.due_at <= now()
-    ${condition ? Prisma.sql`AND ${condition}` : Prisma.empty}`
-  const nextAccount = (previous: Prisma.Sql) => Prisma.sql`(
-    SELECT r.account_id FROM ${rows} r WHERE ${isDue} AND r.account_id > ${previous}
-    ORDER BY r.account_id LIMIT 1)`
-  const returning = Prisma.sql`
-    ${claimedColumns}${table === 'receipt_returns' ? Prisma.empty : Prisma.sql`, r.trace`}`
-  const picked = Prisma.sql`
-      WITH RECURSIVE turns AS (
-        SELECT ${nextAccount(Prisma.sql`${after}::uuid`)} AS account_id, 1 AS nth
-        UNION ALL
-        SELECT ${nextAccount(Prisma.sql`t.account_id`)}, t.nth + 1 FROM turns t
-        WHERE t.account_id IS NOT NULL AND t.nth < ${limit}::int
-      ), picked AS MATERIALIZED (
-        SELECT d.* FROM turns t CROSS JOIN LATERAL (
-          SELECT r.account_id, r.id FROM ${rows} r WHERE ${isDue} AND r.account_id = t.account_id
-          ORDER BY r.due_at, r.id
-          LIMIT ${limit}::int / (SELECT GREATEST(count(account_id), 1) FROM turns)
-          FOR UPDATE SKIP LOCKED) d
-        LIMIT ${limit}::int
-      )`
-  return claimPicked(table, picked, { returning })
-}
-
-/** Renews the lease of a row. Returns false if another worker has claimed it, or it has ended. */
-export async function holdLease(table: JobTable, claimed: Claim): Promise<boolean> {
-  const held = await db().$executeRaw`
-    UPDATE ${Prisma.raw(table)} SET due_at = ${nowPlusMs(leaseMs())}
-    WHERE account_id = ${claimed.accountId}::uuid AND id = ${claimed.id}::uuid
-      AND lease = ${claimed.lease}::uuid`
-  return held === 1
+  const run = (client: Tx) => client.$queryRaw<Row[]>`
+    ${picked}
+    UPDATE ${Prisma.raw(table)} r SET due_at = ${plusMs(at, durationMs)}, lease = ${lease}::uuid${set ? Prisma.sql`, ${set}` : Prisma.empty}
+    FROM picked p WHERE ${Prisma.raw(isPicked)}
+    RETURNING ${returning}`
+  return tx ? run(tx) : retryOnConflict(() => run(db()))
 }
 
 export function nowPlusMs(ms: number): Prisma.Sql {

@@ -16,7 +16,7 @@ export function utcText(column: string): Prisma.Sql {
 }
 
 /** Whether an account `a` can have made a routable id: few accounts are looked into for it. */
-export function isInBucket(id: string): Prisma.Sql {
+export function isInBucket(id: string | Prisma.Sql): Prisma.Sql {
   const digits = Prisma.raw(String(BUCKET_DIGITS))
   return Prisma.sql`right(a.id::text, ${digits}) = right(${id}::text, ${digits})`
 }

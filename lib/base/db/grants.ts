@@ -11,6 +11,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
   bank_fees: ['INSERT', 'SELECT'],
+  bank_orders: ['INSERT', 'SELECT', 'UPDATE'],
   bank_tries: ['INSERT', 'SELECT', 'UPDATE'],
   booked_payments: ['INSERT', 'SELECT'],
   disputes: ['INSERT', 'SELECT', 'UPDATE'],

@@ -6,7 +6,7 @@ import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 
 /** Tables whose new work wakes the jobs. */
-export const TOPICS = ['charges', 'withdrawals', 'refunds', 'deliveries', 'notices'] as const
+export const TOPICS = ['charges', 'orders', 'deliveries', 'notices'] as const
 export type Topic = (typeof TOPICS)[number]
 /** Topic, within the process only, that ends open event streams on shutdown. */
 const SHUTDOWN_TOPIC = 'leaving'

@@ -124,3 +124,9 @@ function readRandom(text: string): PixKeyReading {
   const key = parts?.slice(1).join('-') ?? ''
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
+
+/** Masks a key in the form of the directory, whose type is not known. */
+export function maskDictKey(dictKey: string): string {
+  const kind = inferPixKeyType(dictKey, 'form')
+  return kind.ok ? maskPixKey(kind.type, dictKey) : '***'
+}

@@ -1,6 +1,5 @@
-import { bringForward } from '#lib/base/db/bring-forward.ts'
 import { wake } from '#lib/base/db/wake.ts'
-import { hastenReading } from '#lib/rooms/charges/hasten-reading.ts'
+import { hastenCharges, hastenReading } from '#lib/rooms/charges/hasten.ts'
 import {
   claimNotices,
   endNotices,
@@ -8,9 +7,8 @@ import {
   QUESTIONS_MAX,
 } from '#lib/services/gateway/notices.ts'
 import { findClaimed } from '#lib/services/house/receipts.ts'
+import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'
-
-const TABLES = { charge: 'charges', payout: 'withdrawals', refund: 'refunds' } as const
 
 /**
  * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
@@ -41,8 +39,9 @@ async function askAbout(
 ): Promise<Set<string>> {
   await noteTryNotices(connectionId, kind, ids)
   if (kind !== 'receipt') {
-    const open = await bringForward(TABLES[kind], connectionId, ids)
-    if (open.size > 0) wake(TABLES[kind])
+    const isCharge = kind === 'charge'
+    const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)
+    if (open.size > 0) wake(isCharge ? 'charges' : 'orders')
     return open
   }
   const booked = await findClaimed(connectionId, ids)

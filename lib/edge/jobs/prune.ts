@@ -1,4 +1,4 @@
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 
 /** Rows per statement: small, so that other statements do not wait long for the locks. */
@@ -117,17 +117,15 @@ export function pruneEvents(): Promise<number> {
   })
 }
 
-/** Keeps the calls of an open withdrawal, refund or try: they prove that its bank has taken it. */
+/** Keeps the calls of an open order or try: they prove that its bank has taken it. */
 export function pruneGatewayCalls(): Promise<number> {
-  const isOpen = (table: string) => Prisma.sql`EXISTS (SELECT FROM ${Prisma.raw(table)} r
-    WHERE r.account_id = g.account_id AND r.id = g.subject_id AND r.due_at IS NOT NULL)`
   return db().$executeRaw`
     DELETE FROM gateway_calls WHERE id IN (
       SELECT id FROM gateway_calls g
       WHERE created_at < now() - ${RECORD_RETENTION}::interval
-        AND NOT ${isOpen('withdrawals')} AND NOT ${isOpen('refunds')}
-        AND NOT ${isOpen('receipt_returns')}
-        AND NOT EXISTS (SELECT FROM bank_tries y WHERE y.account_id = g.account_id
-          AND g.subject_id IN (y.id, y.refund_id, y.payout_id) AND y.due_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM bank_orders o
+          WHERE o.account_id = g.account_id AND o.id = g.subject_id AND o.due_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM bank_tries y
+          WHERE y.account_id = g.account_id AND y.id = g.subject_id AND y.due_at IS NOT NULL)
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

@@ -1,6 +1,5 @@
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { adoptRefund } from '#lib/rooms/charges/refunds/adopt.ts'
 import { createRestoreReader, type RestoreReader } from '#lib/rooms/restore/read-bank.ts'
 import { adoptPayout } from '#lib/rooms/withdrawals/adopt.ts'
@@ -11,7 +10,7 @@ export function createRestoredReader(): RestoreReader {
   return createRestoreReader({
     bookReceipts: bookPage,
     noteUnread,
-    bookRefund: (reading, order) => adoptRefund(reading, order, chargeColumns),
+    bookRefund: adoptRefund,
     bookPayout: adoptPayout,
     holdUnread: ({ connectionId, list }, unread) =>
       holdUnread(list === 'refunds' ? 'refund_unbooked' : 'payout_unbooked', connectionId, unread),

@@ -1,34 +1,34 @@
 import { type Claim, withLease } from '#lib/base/db/claim.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
-import {
-  describeFailure,
-  GIVE_UP_MS,
-  pauseAt,
-  sendTryOrders,
-  type Wait,
-} from '#lib/edge/jobs/send-try-orders.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { breaker } from '#lib/services/gateway/breaker.ts'
+import { TIMED_OUT } from '#lib/services/gateway/call.ts'
 import { findReachable, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { ChargeState, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { readPages } from '#lib/services/gateway/list-reader.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
-import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
+import { RESTS_REASON, redactText } from '#lib/services/gateway/record-call.ts'
 import type { TryProblem } from '#lib/services/tries/problems.ts'
-import { type ClaimedTry, findClaimedTry } from '#lib/services/tries/queries.ts'
+import { type ClaimedTry, findClaimedTry, findOpenOrders } from '#lib/services/tries/queries.ts'
 import { receiveTryPayments } from '#lib/services/tries/receive.ts'
 import {
   endTry,
   failTry,
   noteListed,
+  orderTryPayout,
   postponeTry,
   storeTryCode,
 } from '#lib/services/tries/settle.ts'
 
 const CONCURRENCY_MAX = 8
 const MINUTE_MS = 60_000
+/** Time after which a step is given up that the bank does not take. */
+const GIVE_UP_MS = 60 * MINUTE_MS
 /** Time to pay the code. */
 const PAYABLE_S = 3_600
 /** Time for the notice and the list: banks send a notice again after five minutes. */
@@ -36,6 +36,31 @@ const SIGHT_MAX_MS = 10 * MINUTE_MS
 /** Pages of a list that are read for one payment at once. */
 const PAGES_MAX = 20
 const UNSERVED: TryProblem = { code: 'unserved', params: {} }
+
+/** What waits: for how long, and why its calls did not succeed. Null: nothing. */
+type Wait = { pauseMs: number; problems?: TryProblem[] } | null
+
+/** Pause before a question is repeated: a person waits at first. */
+function pauseAt(ageMs: number): number {
+  return Math.min(5 * MINUTE_MS, Math.max(2_000, ageMs / 30))
+}
+
+function describeFailure(result: GatewayResult<unknown> | null): TryProblem[] {
+  if (result === null || result.outcome === 'ok') return []
+  const reason = result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
+  if (reason === RESTS_REASON) return [{ code: 'resting', params: {} }]
+  if (result.outcome === 'blocked' && result.code === 'balance')
+    return [{ code: 'no_balance', params: {} }]
+  if (reason === TIMED_OUT.reason) return [{ code: 'timed_out', params: {} }]
+  return [{ code: PROBLEM_CODES[result.outcome], params: { text: redactText(reason, {}) } }]
+}
+
+const PROBLEM_CODES = {
+  rejected: 'bank_says',
+  blocked: 'bank_says',
+  retryable: 'no_answer',
+  unknown: 'no_answer',
+} as const
 
 /**
  * Makes the next call of each due try of a connection, for homologation and production. After a crash at
@@ -133,19 +158,41 @@ async function receive(claim: Claim, payments: Receipt[]): Promise<Wait> {
   return { pauseMs: 0 }
 }
 
-/** Steps after the payment. The try ends when nothing is left to wait for. */
+/** Steps after the payment. The try ends when nothing is left to wait for. Its orders are sent like any other. */
 async function finish(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
   const { isNoticed, paidMs } = found
+  if (mustPayOut(found)) {
+    await orderTryPayout(claim)
+    wake('orders')
+  }
   const list = found.isListed ? null : await lookInList(claim, found, served)
   const sight = isNoticed ? list : (list ?? { pauseMs: pauseAt(paidMs) })
-  const orders = await sendTryOrders(claim, found, served)
-  const waits = [paidMs > SIGHT_MAX_MS ? null : sight, ...orders].filter(wait => wait !== null)
-  if (waits.length > 0) {
-    const pauseMs = Math.min(...waits.map(wait => wait.pauseMs))
-    return { pauseMs, problems: waits.flatMap(({ problems }) => problems ?? []) }
+  const waits = [paidMs > SIGHT_MAX_MS ? null : sight, await waitForOrders(claim, found)]
+  const left = waits.filter(wait => wait !== null)
+  if (left.length > 0) {
+    const pauseMs = Math.min(...left.map(wait => wait.pauseMs))
+    return { pauseMs, problems: left.flatMap(({ problems }) => problems ?? []) }
   }
   await endTry(claim)
   return null
+}
+
+function mustPayOut({ pixKey, payoutStatus, isPaidBefore }: ClaimedTry): boolean {
+  return pixKey !== null && payoutStatus === null && !isPaidBefore
+}
+
+async function waitForOrders({ connectionId }: Claim, found: ClaimedTry): Promise<Wait> {
+  const { refundId, payoutId, refundStatus, payoutStatus, paidMs } = found
+  const isOpen = mustPayOut(found) || refundStatus === 'pending' || payoutStatus === 'pending'
+  if (!isOpen) return null
+  const isResting = (await breaker.restMs(connectionId)) > 0
+  const problems = (await findOpenOrders([refundId, payoutId])).flatMap(
+    ({ isOverdue, lastCall }) => {
+      if (isOverdue) return [{ code: isResting ? 'resting' : 'no_place', params: {} } as const]
+      return describeFailure(lastCall)
+    },
+  )
+  return { pauseMs: pauseAt(paidMs), problems }
 }
 
 /** Looks for the payment in the bank's list, as the books would find it without a notice. */

@@ -62,7 +62,7 @@ const eventsOf = (id: string) =>
 describe('a worker', () => {
   test('runs every job that exists', () => {
     expect(startTestWorker().jobs.sort()).toEqual([
-      'ask about ended withdrawals',
+      'ask about ended orders',
       'ask about notices',
       'check audit log',
       'check ledgers',
@@ -91,8 +91,7 @@ describe('a worker', () => {
       'resume endpoints',
       'rotate request log',
       'send mails',
-      'send refunds',
-      'send withdrawals',
+      'send orders',
       'try connections',
       'warn of certificates',
     ])

@@ -10,6 +10,7 @@ import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { increment } from '#lib/base/metrics.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,
@@ -30,19 +31,17 @@ import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
-import { chargeColumns, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
+import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
-import { createRefundSender } from '#lib/rooms/charges/refunds/send.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
-import { createReturnSender } from '#lib/rooms/inbox/send-returns.ts'
-import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
 import { createReturnsReader } from '#lib/rooms/withdrawals/read-returns.ts'
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
+import { askAboutEnded } from '#lib/services/orders/ended.ts'
+import { createOrderSender } from '#lib/services/orders/send.ts'
 import { createDeliverer } from '#lib/services/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/services/webhooks/endpoints.ts'
 import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
@@ -89,9 +88,7 @@ export function startWorker(): Worker {
   const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
   const verifier = createVerifier(() => wakeLocal('charges'))
-  const withdrawals = createWithdrawalSender(() => wakeLocal('withdrawals'))
-  const refunds = createRefundSender(chargeColumns, () => wakeLocal('refunds'))
-  const returns = createReturnSender(() => wakeLocal('refunds'))
+  const orders = createOrderSender(ORDER_RULES, () => wakeLocal('orders'))
   const receipts = createReceiptReader()
   const lists = [createDisputeReader(), createReturnsReader()]
   const days = createDayReconciler()
@@ -100,8 +97,7 @@ export function startWorker(): Worker {
   const jobs = listJobs({
     expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
-    withdraw: () => withdrawals.run().then(() => 0),
-    refund: () => Promise.all([refunds.run(), returns.run()]).then(() => 0),
+    send: () => orders.run().then(() => 0),
     receive: () => receipts.run(signal).then(() => 0),
     list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
     reconcile: () => days.run(signal).then(() => 0),
@@ -113,8 +109,7 @@ export function startWorker(): Worker {
     jobs: [...running.keys()],
     async stop() {
       stopping.abort()
-      const senders = [withdrawals, refunds, returns]
-      const callers = [deliverer, verifier, ...senders, receipts, ...lists, days, restored]
+      const callers = [deliverer, verifier, orders, receipts, ...lists, days, restored]
       const finished = Promise.all(running.values()).then(() =>
         Promise.all(callers.map(({ idle }) => idle())),
       )
@@ -131,11 +126,11 @@ export function startWorker(): Worker {
 
 /** Jobs that call other servers, and do not await the responses. */
 type Callers = Record<
-  'expire' | 'deliver' | 'withdraw' | 'refund' | 'receive' | 'list' | 'reconcile' | 'restore',
+  'expire' | 'deliver' | 'send' | 'receive' | 'list' | 'reconcile' | 'restore',
   Job['run']
 >
 
-function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Callers): Job[] {
+function listJobs({ expire, deliver, send, receive, ...banks }: Callers): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
@@ -151,15 +146,14 @@ function listJobs({ expire, deliver, withdraw, refund, receive, ...banks }: Call
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'read receipts', run: receive, ...polled },
-    { name: 'send withdrawals', run: withdraw, wakesOn: 'withdrawals', ...polled },
+    { name: 'send orders', run: send, wakesOn: 'orders', ...polled },
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
-    { name: 'ask about ended withdrawals', run: askAboutEnded, idleMs: MINUTE_MS },
+    { name: 'ask about ended orders', run: () => askAboutEnded(ORDER_RULES), idleMs: MINUTE_MS },
     { name: 'mail approvers', run: mail, idleMs: MAIL_APPROVERS_MS },
     { name: 'warn of certificates', run: warn, idleMs: HOUR_MS },
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'read banks after a restore', run: banks.restore, idleMs: RECONCILE_MS },
-    { name: 'send refunds', run: refund, wakesOn: 'refunds', ...polled },
     { name: 'try connections', run: tryConnections, ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },

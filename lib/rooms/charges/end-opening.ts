@@ -8,7 +8,7 @@ import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { type PaidState, removeAtBank } from '#lib/rooms/charges/remove.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { mayArrive } from '#lib/services/gateway/journal.ts'
-import { doublingPauseMs } from '#lib/services/gateway/order.ts'
+import { doublingPauseMs } from '#lib/services/gateway/pauses.ts'
 
 const PAUSE_MAX_MS = 10 * 60_000
 

@@ -22,7 +22,7 @@ import { breaker } from '#lib/services/gateway/breaker.ts'
 import { CALLS_MAX_MS, callTimeoutMs } from '#lib/services/gateway/call.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/services/gateway/gateway.ts'
 import { hasCall, withJournal } from '#lib/services/gateway/journal.ts'
-import { requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 
 /** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]

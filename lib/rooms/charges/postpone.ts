@@ -1,8 +1,7 @@
 import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { DAY_MS, nextAskAt } from '#lib/services/gateway/ask-again.ts'
-import { requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { DAY_MS, nextAskAt, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 
 /** Releases claimed charges and sets their next due time. Skips charges whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {

@@ -8,7 +8,7 @@ import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { readPages } from '#lib/services/gateway/list-reader.ts'
-import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 
 /** Work on lists of receipts, which is not awaited. */
 export interface ReceiptReader {

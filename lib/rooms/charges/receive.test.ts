@@ -21,7 +21,7 @@ import {
   openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { expireDueCharges, sendDueRefunds } from '#lib/testing/orders.ts'
+import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
@@ -161,7 +161,7 @@ describe('at a bank', () => {
     await sendDueRefunds()
     expect(bank.sentOrders).toMatchObject([{ endToEndId: right.endToEndId, amount: AMOUNT }])
     bank.settle()
-    await db().refund.updateMany({ where: { chargeId: id }, data: { dueAt: new Date() } })
+    await makeOrdersDue()
     await sendDueRefunds()
     expect(await readBalances(shop.id, 'live')).toEqual({ available: 0, outbound: 0 })
   })

@@ -6,7 +6,7 @@ import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { callTimeoutMs } from '#lib/services/gateway/call.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
-import { requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import type { Subject } from '#lib/services/gateway/record-call.ts'
 import { insertItemsSql } from '#lib/services/house/inbox.ts'
 

@@ -13,7 +13,7 @@ import {
 import { removeExpired } from '#lib/rooms/charges/remove.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
-import { requestedPauseMs } from '#lib/services/gateway/order.ts'
+import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 
 /** Maximum charges of a batch removed concurrently. */
 const CONCURRENCY_MAX = 8

@@ -10,7 +10,7 @@ import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { houseBalances, suspendStray } from '#lib/testing/inbox.ts'
-import { sendDueReturns } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -27,8 +27,7 @@ beforeAll(async () => {
 const decide = (itemId: string) => ({ itemId, reason: 'Paid by mistake', actor: ACTOR })
 const findItem = (id: string) => db().inboxItem.findUniqueOrThrow({ where: { id } })
 const findReturn = (id: string) => db().receiptReturn.findFirstOrThrow({ where: { id } })
-const makeDue = () =>
-  db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE due_at IS NOT NULL`
+const makeDue = () => makeOrdersDue({ places: true })
 
 /** Orders a return of a payment in suspense, for which the bank follows the script. */
 async function order(script: OrderScript = {}) {

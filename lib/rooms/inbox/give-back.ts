@@ -1,10 +1,12 @@
 import { personOf, recordAudit } from '#lib/base/audit/record.ts'
+import { Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
 import { type Decision, lockReceipt } from '#lib/services/house/settle.ts'
+import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /**
  * Orders the bank to give the money of an item back to its payer. The order is stored before the bank is
@@ -16,16 +18,19 @@ export async function giveBack(decision: Decision): Promise<{ id: string }> {
   const { itemId, reason, actor } = decision
   await transaction(async tx => {
     const receipt = await lockReceipt(tx, itemId, 'give_back')
-    const { id: receiptId, mode, connectionId, amount, paidAt } = receipt
+    const { id: receiptId, mode, connectionId, amount, paidAt, endToEndId } = receipt
     if (isPastRefund(paidAt)) throw refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS })
     await tx.$executeRaw`
-      INSERT INTO receipt_returns (account_id, id, receipt_id, item_id, mode, connection_id, status,
-        amount, requested_by, reason, due_at)
-      VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${id}::uuid, ${receiptId}::uuid, ${itemId}::uuid, ${mode},
-        ${connectionId}::uuid, 'pending', ${amount}::bigint, ${personOf(actor)}::uuid, ${reason}, now())`
+      WITH made AS (
+        INSERT INTO receipt_returns (account_id, id, receipt_id, item_id, mode, connection_id, status,
+          amount, requested_by, reason)
+        VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${id}::uuid, ${receiptId}::uuid, ${itemId}::uuid, ${mode},
+          ${connectionId}::uuid, 'pending', ${amount}::bigint, ${personOf(actor)}::uuid, ${reason})
+        RETURNING *)
+      ${insertOrderSql(['return', 'refund'], Prisma.sql`made s`, { target: Prisma.sql`${endToEndId}` })}`
     const after = { mode, amount }
     await recordAudit(tx, { actor, action: 'inbox.return_ordered', target: itemId, reason, after })
   })
-  wake('refunds')
+  wake('orders')
   return { id }
 }

@@ -7,11 +7,16 @@ import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
-import { addConnection, assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
+import {
+  addConnection,
+  assignConnection,
+  endPause,
+  openLiveCharge,
+} from '#lib/testing/connection.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { houseBalances, suspendStray } from '#lib/testing/inbox.ts'
-import { sendDueReturns } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 5)
@@ -52,7 +57,8 @@ const step = fc.oneof(
 )
 
 async function send(): Promise<void> {
-  await db().$executeRaw`UPDATE receipt_returns SET due_at = now() WHERE due_at IS NOT NULL`
+  await endPause(connectionId)
+  await makeOrdersDue({ places: true })
   await sendDueReturns()
 }
 

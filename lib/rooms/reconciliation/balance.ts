@@ -1,7 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { readBooks, readOpening } from '#lib/rooms/reconciliation/books.ts'
-import { sumTryOrders } from '#lib/rooms/reconciliation/try-sources.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 
@@ -51,17 +50,11 @@ export async function readConnectionBalance(
 }
 
 function onTheWaySql(connectionId: string): Prisma.Sql {
-  const sumOf = (table: 'withdrawals' | 'refunds') => Prisma.sql`(
-    SELECT -COALESCE(sum(s.amount), 0) FROM ${Prisma.raw(table)} s
-    WHERE s.connection_id = ${connectionId}::uuid AND s.due_at IS NOT NULL
-      AND s.status = 'pending' AND s.sent_at IS NOT NULL)`
-  // Money in suspense that goes back to its payer, with orders that the bank may have.
-  const returns = Prisma.sql`(
-    SELECT -COALESCE(sum(b.amount), 0) FROM receipt_returns b
-    WHERE b.connection_id = ${connectionId}::uuid AND b.status = 'pending' AND b.attempts > 0)`
   return Prisma.sql`
-    SELECT json_build_object('payouts', ${sumOf('withdrawals')} + ${sumTryOrders(connectionId, 'payout')},
-      'refunds', ${sumOf('refunds')} + ${returns} + ${sumTryOrders(connectionId, 'refund')})::text AS json`
+    SELECT json_build_object('payouts', -COALESCE(sum(o.amount) FILTER (WHERE o.operation = 'payout'), 0),
+      'refunds', -COALESCE(sum(o.amount) FILTER (WHERE o.operation = 'refund'), 0))::text AS json
+    FROM bank_orders o
+    WHERE o.connection_id = ${connectionId}::uuid AND o.due_at IS NOT NULL AND o.sent_at IS NOT NULL`
 }
 
 /** What the bank has more than the books by the open items; an order that is pending here is on its way. */

@@ -34,16 +34,3 @@ export const TRY_SOURCES: OwnSource[] = [
       'end_to_end_id', s.payout_end_to_end_id`,
   },
 ]
-
-/** SQL of what leaves with orders of tries. The journal has an order once the bank may have it. */
-export function sumTryOrders(connectionId: string, order: 'payout' | 'refund'): Prisma.Sql {
-  const [amount, status, id] = [
-    Prisma.raw(order === 'payout' ? 'y.payout_amount' : 'y.amount'),
-    ...[Prisma.raw(`y.${order}_status`), Prisma.raw(`y.${order}_id`)],
-  ]
-  return Prisma.sql`(
-    SELECT -COALESCE(sum(${amount}), 0) FROM bank_tries y
-    WHERE y.connection_id = ${connectionId}::uuid AND y.ended_at IS NULL AND ${status} = 'pending'
-      AND EXISTS (SELECT FROM gateway_calls g
-        WHERE g.account_id = y.account_id AND g.subject_id = ${id}))`
-}

@@ -9,7 +9,7 @@ import {
   keepClosurePlace,
   postponeClosure,
 } from '#lib/services/gateway/closures.ts'
-import { listPauseMs } from '#lib/services/gateway/order.ts'
+import { listPauseMs } from '#lib/services/gateway/pauses.ts'
 
 /** Pause before what could not be read is read on, or what has not ended at the bank is read again. */
 const RETRY_PAUSE_MS = 60_000

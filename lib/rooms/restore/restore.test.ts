@@ -10,7 +10,6 @@ import { openAlone, openMoneyOut } from '#lib/rooms/restore/open.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { findSentOrder } from '#lib/rooms/withdrawals/queries.ts'
 import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
 import { readClosures } from '#lib/services/gateway/opening.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -22,7 +21,13 @@ import {
   makeMerchant,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import {
+  changeOrder,
+  letWait,
+  orderOf,
+  sendDueRefunds,
+  sendDueWithdrawals,
+} from '#lib/testing/orders.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
@@ -65,12 +70,11 @@ const listItems = () => db().inboxItem.findMany({ where: { connectionId, resolve
 const countSent = (id: string) =>
   bank.sentOrders.filter(order => order.id === removeHyphens(id)).length
 
-/** Has a withdrawal wait for a second member. */
-const letWait = (id: string, rest = '1 hour') => db().$executeRaw`
-  UPDATE withdrawals SET due_at = NULL, approval_reason = 'new_key', approval_barred = '{}',
-    approval_due_at = now() + ${rest}::interval WHERE id = ${id}::uuid`
-const release = (id: string) => db().$executeRaw`
-  UPDATE withdrawals SET due_at = now(), approval_due_at = NULL WHERE id = ${id}::uuid`
+/** Ends the wait for a second member. */
+async function release(id: string): Promise<void> {
+  await db().$executeRaw`UPDATE withdrawals SET approval_due_at = NULL WHERE id = ${id}::uuid`
+  await changeOrder(id, { state: 'waiting', dueAt: new Date() })
+}
 
 /** Has the bank pay out what is due, and the books follow. */
 async function payOut(): Promise<void> {
@@ -419,10 +423,9 @@ describe('a bank without lists', () => {
   test('is opened at the command line if there are not two admins, and asked before it is sent to', async () => {
     const id = (await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })).id
     // The restore has lost that it was sent.
-    await silent.sendPayout({
-      ...(await findSentOrder({ accountId: merchant.id, id })),
-      ownerDoc: null,
-    })
+    const { amount, target: dictKey } = await orderOf(id)
+    const sent = { id: removeHyphens(id), amount: Number(amount), dictKey, ownerDoc: null }
+    await silent.sendPayout(sent)
     silent.settle()
     await openAlone(connectionId, REASON)
     await sendDueWithdrawals()

@@ -53,7 +53,7 @@ async function settle(
   { accountId, id: withdrawalId }: Pick<KnownWithdrawal, 'accountId' | 'id'>,
   { endToEndId }: TakenOrder,
 ): Promise<boolean> {
-  const assignments = Prisma.sql`approval_due_at = NULL,`
-  const approval = { condition: Prisma.sql`true`, assignments }
-  return (await approveWithdrawal({ accountId, withdrawalId, endToEndId, approval })) !== null
+  const ofWithdrawal = Prisma.sql`approval_due_at = NULL,`
+  const decision = { condition: Prisma.sql`true`, ofWithdrawal }
+  return (await approveWithdrawal({ accountId, withdrawalId, endToEndId, decision })) !== null
 }

@@ -15,6 +15,7 @@ import {
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
 import { signIn } from '#lib/testing/member.ts'
+import { changeOrder, orderOf } from '#lib/testing/orders.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 // A database of its own: tests wait for its locks.
@@ -49,7 +50,9 @@ async function withdraw(
 async function reasonOf(id: string): Promise<string | null> {
   const key = { accountId: merchant.id, id }
   const row = await db().withdrawal.findUniqueOrThrow({ where: { accountId_id: key } })
-  expect(row.dueAt === null).toBe(row.approvalReason !== null)
+  const { state, dueAt } = await orderOf(id)
+  expect(state).toBe(row.approvalReason === null ? 'waiting' : 'held')
+  expect(dueAt === null).toBe(row.approvalReason !== null)
   return row.approvalReason
 }
 
@@ -76,8 +79,9 @@ describe('the sum of a day in the rule of approval', () => {
     expect(await reasonOf(waiting)).toBe('day_amount')
     const counted = await withdraw(1_000, DAY_BEGINS)
     expect(await reasonOf(counted)).toBe('day_amount')
-    const data = { approvalDueAt: null, dueAt: new Date() }
+    const data = { approvalDueAt: null }
     await db().withdrawal.updateMany({ where: { id: waiting }, data })
+    await changeOrder(waiting, { state: 'waiting', dueAt: new Date() })
     const reason = { code: 'unspecified', params: {} } as const
     await rejectWithdrawal({ accountId: merchant.id, withdrawalId: waiting, reason })
     expect(await request(9_000)).toBeNull()
@@ -90,7 +94,7 @@ describe('the sum of a day in the rule of approval', () => {
     const key = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' }
     const place = { accountId: merchant.id, mode: 'live', connectionId, createdAt: DAY_BEGINS }
     await db().withdrawal.create({
-      data: { id, ...place, status: 'pending', amount: 10_000, ...key, dueAt: new Date() },
+      data: { id, ...place, status: 'pending', amount: 10_000, ...key },
     })
     expect(await request(10_000)).toBeNull()
     await db().withdrawal.delete({ where: { accountId_id: { accountId: merchant.id, id } } })

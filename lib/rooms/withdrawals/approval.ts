@@ -83,8 +83,11 @@ export function approvalSql(
       WHERE a.id = ${accountId}::uuid) AS reason OFFSET 0) r`
 }
 
-/** Condition on `w`: no member has to decide about it. */
-export const notWaiting = Prisma.sql`w.approval_due_at IS NULL`
+/** Condition on an order `o`: a member decides about its withdrawal, for which `condition` of `w` holds. */
+export function isWaitingSql(condition: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`o.state = 'held' AND EXISTS (SELECT FROM withdrawals w
+    WHERE w.account_id = o.account_id AND w.id = o.id AND ${condition})`
+}
 
 export async function isWaiting(accountId: string, id: string): Promise<boolean> {
   const where = { accountId, id, approvalDueAt: { not: null } }

@@ -10,6 +10,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { lockDisputes } from '#lib/services/ledger/owed.ts'
+import { lockHeldSql, releaseOrdersSql } from '#lib/services/orders/order.ts'
 import {
   type Approver,
   lockApprover,
@@ -43,7 +44,7 @@ export async function approveRequest(decision: Decision): Promise<WithdrawalRow>
     return released
   })
   if (!row) return explainUnchanged(decision)
-  wake('withdrawals')
+  wake('orders')
   return row
 }
 
@@ -51,14 +52,15 @@ function releaseSql({ accountId, mode, id, by }: Decision, approver: Approver): 
   const noted = recordAction({ action: 'withdrawal.approved', by }, 'released')
   return Prisma.sql`
     WITH ${joinCtes({
+      held: lockHeldSql({ accountId, id }),
       released: Prisma.sql`
         UPDATE withdrawals w SET approval_due_at = NULL, approval_by = ${by}::uuid,
-          approval_at = now(), due_at = now(), updated_at = now()
-        FROM accounts a CROSS JOIN ${vouchedRows([approver])}
-        WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND w.id = ${id}::uuid
-          AND a.id = w.account_id AND w.status = 'pending' AND w.approval_due_at > now()
+          approval_at = now(), updated_at = now()
+        FROM held h JOIN accounts a ON a.id = h.account_id CROSS JOIN ${vouchedRows([approver])}
+        WHERE w.account_id = h.account_id AND w.id = h.id AND w.mode = ${mode} AND w.status = 'pending' AND w.approval_due_at > now()
           AND ${mayApproveSql('w.approval_barred')}
         RETURNING w.*`,
+      queued: releaseOrdersSql('released'),
       noted,
     })}
     SELECT ${withdrawalAsJson}::text AS json FROM released w`

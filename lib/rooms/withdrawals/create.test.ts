@@ -7,6 +7,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
+import { orderOf } from '#lib/testing/orders.ts'
 
 const KEY = {
   pixKeyType: 'cpf',
@@ -58,8 +59,11 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })
   const stored = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(stored).toMatchObject({ id: row.id, dictKey: '52998224725', sentAt: null, lease: null })
-  expect(stored.dueAt).not.toBeNull()
+  expect(stored).toMatchObject({ id: row.id, dictKey: '52998224725' })
+  expect(await orderOf(row.id)).toMatchObject({
+    ...{ kind: 'withdrawal', operation: 'payout', state: 'waiting', dueAt: expect.any(Date) },
+    ...{ amount: 4_000n, target: '52998224725', sentAt: null, lease: null, attempts: 0 },
+  })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
   await expectBalancedLedger(merchant.id)
 })

@@ -23,6 +23,6 @@ export async function createWithdrawal(
   const { outcome } = await gateway.checkPayout(order.dictKey)
   if (outcome !== 'ok') throw refuse('service_unavailable')
   const row = await insertWithdrawal(account, mode, order, once)
-  wake('withdrawals')
+  wake('orders')
   return row
 }

@@ -1,6 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
+import { isWaitingSql } from '#lib/rooms/withdrawals/approval.ts'
 import { approvalEnded, type Decision } from '#lib/rooms/withdrawals/approve.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
@@ -26,10 +27,10 @@ export async function declineRequest({
     accountId,
     withdrawalId: id,
     reason: { code: 'approval_declined', params: {} },
-    approval: {
-      condition: Prisma.sql`w.approval_due_at > now()
-        AND NOT ${isMoneyOutClosedFor(Prisma.sql`w.connection_id`)}`,
-      assignments: Prisma.sql`approval_due_at = NULL, approval_by = ${by}::uuid, approval_at = now(),`,
+    decision: {
+      condition: Prisma.sql`${isWaitingSql(Prisma.sql`w.approval_due_at > now()`)}
+        AND NOT ${isMoneyOutClosedFor(Prisma.sql`o.connection_id`)}`,
+      ofWithdrawal: Prisma.sql`approval_due_at = NULL, approval_by = ${by}::uuid, approval_at = now(),`,
       audit: { action: 'withdrawal.declined', by },
     },
   })

@@ -1,24 +1,22 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db, type Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { Mode } from '#lib/base/mode.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { askAboutEnded } from '#lib/rooms/withdrawals/ask-ended.ts'
-import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
-import { noteContradiction } from '#lib/rooms/withdrawals/contradiction.ts'
-import { endAlone } from '#lib/rooms/withdrawals/end-alone.ts'
-import { holdPlace } from '#lib/rooms/withdrawals/places.ts'
-import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
+import { confirmEnd, endAlone, proposeEnd } from '#lib/rooms/withdrawals/end.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { askAboutEnded as askAbout, noteContradiction } from '#lib/services/orders/ended.ts'
+import type { Order } from '#lib/services/orders/order.ts'
+import { type ClaimedOrder, renewPlace } from '#lib/services/orders/queue.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { readMails } from '#lib/testing/mailbox.ts'
-import { afterClaims, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { afterClaims, changeOrder, orderOf, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
@@ -52,10 +50,16 @@ async function makeAdmin(changes: object = {}): Promise<string> {
   return (await db().user.create({ data: { ...data, ...changes } })).id
 }
 
-const stateOf = (id: string) =>
-  db().withdrawal.findUniqueOrThrow({
-    where: { accountId_id: { accountId: merchant.id, id } },
-  })
+/** The withdrawal with its order. */
+async function stateOf(id: string) {
+  const where = { accountId_id: { accountId: merchant.id, id } }
+  return { ...(await orderOf(id)), ...(await db().withdrawal.findUniqueOrThrow({ where })) }
+}
+const note = async (id: string, reported: 'done' | 'refused') =>
+  noteContradiction((await orderOf(id)) as unknown as Order, reported)
+const askAboutEnded = () => askAbout(ORDER_RULES)
+const changeOthers = (id: string, data: Prisma.BankOrderUpdateManyMutationInput) =>
+  db().bankOrder.updateMany({ where: { id: { not: id }, dueAt: { not: null } }, data })
 const propose = (id: string, outcome: EndOutcome = 'sent', by = first) =>
   proposeEnd({ accountId: merchant.id, id, outcome, reason: REASON }, by)
 async function confirm(id: string, by = second): Promise<void> {
@@ -230,7 +234,7 @@ describe('the second admin', () => {
     await propose(id, 'not_sent')
     const old = { accountId: merchant.id, id, proposalId: endId ?? '', by: second }
     await expect(confirmEnd(old)).rejects.toMatchObject({ code: 'end_refused' })
-    await db().withdrawal.updateMany({ where: { id }, data: { endProposedAt: ago(1.001) } })
+    await changeOrder(id, { endProposedAt: ago(1.001) })
     await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
     expect((await stateOf(id)).status).toBe('pending')
   })
@@ -266,7 +270,7 @@ test('staff sees what can be done, what was proposed and by whom, the end and it
   ] as const)
     expect(await read(adminId)).toMatchObject({ ...open, ...said, proposal: { can_confirm } })
   await confirm(id)
-  await noteContradiction(merchant.id, id, 'done')
+  await note(id, 'done')
   expect(await read(first)).toEqual({
     ...{ can_propose: false, ended_at: expect.any(String), contradiction: 'done' },
     ...{ ...said, confirmed_by: await nameOf(second), proposal: null },
@@ -299,18 +303,14 @@ describe('only a withdrawal without an answer can be ended', () => {
   test('one that a worker holds cannot, until it lets go or its lease has expired', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     const soon = new Date(Date.now() + 30_000)
-    const held = { lease: newId(), dueAt: soon, placeUntil: soon }
-    await db().withdrawal.updateMany({ where: { id }, data: held })
+    const held = { state: 'placed', lease: newId(), dueAt: soon, placeUntil: soon }
+    await changeOrder(id, held)
     await expectRefused(id)
-    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date() } })
+    await changeOrder(id, { dueAt: new Date() })
     await propose(id)
-    const { connectionId, mode, status, attempts } = await stateOf(id)
-    const claim = { connectionId, mode: mode as Mode, status, attempts, lease: held.lease }
-    await db().payoutQueue.upsert({
-      ...{ where: { connectionId }, create: { connectionId }, update: {} },
-    })
     // The worker that has lost it must not send it now.
-    expect(await holdPlace({ ...claim, accountId: merchant.id, id })).toBe(false)
+    const claim = { ...(await orderOf(id)), lease: held.lease } as unknown as ClaimedOrder
+    expect(await renewPlace(claim)).toBe(false)
   })
 
   test('one that has ended cannot, nor an unknown one', async () => {
@@ -324,22 +324,20 @@ describe('only a withdrawal without an answer can be ended', () => {
   test('the database refuses an end by one person, or with another outcome than proposed', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     await propose(id)
-    const ended = { status: 'approved', approvedAt: new Date(), endedAt: new Date() }
+    const ended = { state: 'done', dueAt: null, endedAt: new Date() }
     for (const wrong of [
       { ...ended, endConfirmedBy: first },
       { ...ended, endConfirmedBy: null },
       { ...ended, endConfirmedBy: second, endOutcome: 'not_sent' },
     ])
-      await expect(db().withdrawal.updateMany({ where: { id }, data: wrong })).rejects.toThrow()
+      await expect(changeOrder(id, wrong)).rejects.toThrow()
   })
 })
 
 describe('while an end is proposed', () => {
   const runAlone = async (id: string) => {
-    const others = { id: { not: id }, status: 'pending' }
-    const dueAt = new Date(Date.now() + DAY_MS)
-    await db().withdrawal.updateMany({ where: others, data: { dueAt } })
-    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+    await changeOthers(id, { dueAt: new Date(Date.now() + DAY_MS) })
+    await changeOrder(id, { dueAt: new Date(0) })
     await sendDueWithdrawals()
   }
 
@@ -357,7 +355,7 @@ describe('while an end is proposed', () => {
       expect(Math.round(((dueAt?.getTime() ?? 0) - Date.now()) / 60_000)).toBe(10)
       expect(attempts).toBe(1)
       const endProposedAt = new Date(Date.now() - 1.001 * DAY_MS)
-      await db().withdrawal.updateMany({ where: { id }, data: { endProposedAt } })
+      await changeOrder(id, { endProposedAt })
       await runAlone(id)
       expect(orders()).toHaveLength(1)
     },
@@ -421,12 +419,12 @@ describe('a later answer of the bank that contradicts the end', () => {
     'ended as %s, then %s: is stored once and moves no money',
     async (outcome, reported, agreed) => {
       const id = await endAs(outcome)
-      expect(await noteContradiction(merchant.id, id, agreed)).toBe(false)
+      expect(await note(id, agreed)).toBe(false)
       expect(await examineEnded()).not.toMatchObject({
         subjects: expect.arrayContaining([{ kind: 'withdrawal', id, name: id }]),
       })
-      expect(await noteContradiction(merchant.id, id, reported)).toBe(true)
-      expect(await noteContradiction(merchant.id, id, reported)).toBe(false)
+      expect(await note(id, reported)).toBe(true)
+      expect(await note(id, reported)).toBe(false)
       expect(await stateOf(id)).toMatchObject({ contradiction: reported, endAskAt: null })
       const where = { target: id, action: 'withdrawal.contradicted' }
       expect(await db().auditRecord.findMany({ where })).toMatchObject([
@@ -464,8 +462,8 @@ describe('a later answer of the bank that contradicts the end', () => {
     await confirm(id)
     const { endedAt, endAskAt } = await stateOf(id)
     expect((endAskAt?.getTime() ?? 0) - (endedAt?.getTime() ?? 0)).toBe(60_000)
-    await db().withdrawal.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
-    await db().withdrawal.updateMany({ where: { id }, data: { endAskAt: new Date(0) } })
+    await db().bankOrder.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
+    await changeOrder(id, { endAskAt: new Date(0) })
     await askAboutEnded()
     expect((await stateOf(id)).contradiction).toBe('done')
     const where = { subjectId: id, operation: 'getPayout' }
@@ -477,7 +475,7 @@ describe('a later answer of the bank that contradicts the end', () => {
     const id = await endAs('not_sent')
     const pauseAt = async (ageMs: number) => {
       const endedAt = new Date(Date.now() - ageMs)
-      await db().withdrawal.updateMany({ where: { id }, data: { endedAt, endAskAt: new Date(0) } })
+      await changeOrder(id, { endedAt, endAskAt: new Date(0) })
       await askAboutEnded()
       const next = (await stateOf(id)).endAskAt
       return next && Math.round((next.getTime() - Date.now()) / 60_000)
@@ -510,12 +508,11 @@ describe('a later answer of the bank that contradicts the end', () => {
     await propose(id, 'not_sent')
     // The call of the others must not meet the stall.
     const later = { dueAt: new Date(Date.now() + DAY_MS), lease: null }
-    const others = { id: { not: id }, status: 'pending' }
-    await db().withdrawal.updateMany({ where: others, data: later })
-    await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+    await changeOthers(id, later)
+    await changeOrder(id, { dueAt: new Date(0) })
     bank.stall('after', () =>
       afterClaims(async () => {
-        await db().withdrawal.updateMany({ where: { id }, data: { dueAt: new Date(0) } })
+        await changeOrder(id, { dueAt: new Date(0) })
         await confirm(id)
       }),
     )
@@ -528,8 +525,8 @@ describe('a later answer of the bank that contradicts the end', () => {
 test('what came back of a payout that people ended as sent is credited when the bank says so', async () => {
   const id = await endAs('sent')
   const ask = async () => {
-    await db().withdrawal.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
-    await db().withdrawal.updateMany({ where: { id }, data: { endAskAt: new Date(0) } })
+    await db().bankOrder.updateMany({ where: { id: { not: id } }, data: { endAskAt: null } })
+    await changeOrder(id, { endAskAt: new Date(0) })
     await askAboutEnded()
   }
   const returned = { id: newEndToEndId(), amount: AMOUNT, returnedAt: new Date() }

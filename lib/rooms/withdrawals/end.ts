@@ -1,33 +1,127 @@
-import type { Actor } from '#lib/base/audit/record.ts'
-import { recordAudit } from '#lib/base/audit/record.ts'
+// Over the line limit: two admins, or the command line, end a withdrawal by one rule and one statement.
+
+import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { refuse, type TrocoError } from '#lib/base/errors.ts'
-import { isUuid } from '#lib/base/ids.ts'
-import { notWaiting } from '#lib/rooms/withdrawals/approval.ts'
-import { mailEnd } from '#lib/rooms/withdrawals/mail-end.ts'
-import { isEndProposed } from '#lib/rooms/withdrawals/queries.ts'
+import { isUuid, newRoutableId } from '#lib/base/ids.ts'
+import { cents, formatReais } from '#lib/base/money.ts'
+import { PROPOSAL_ENDED } from '#lib/base/page-refusals.ts'
 import type { Ending, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import type { EndOutcome } from '#lib/rooms/withdrawals/states.ts'
 import { mayArrive } from '#lib/services/gateway/journal.ts'
+import { queueMailToOwners } from '#lib/services/mail/owners.ts'
+import { queueMail } from '#lib/services/mail/queue.ts'
+import { isEndProposed } from '#lib/services/orders/queue.ts'
+import { areTwoAdmins, listAdmins, lockSecondAdmin } from '#lib/services/people/admins.ts'
 
 /** Time without a final outcome after which people may end a withdrawal that was sent. */
 const SILENT_HOURS = 1
 
 /**
- * Condition that people may end withdrawal `w`: a live one, whose sending began an hour ago and has no
- * outcome, while no worker calls the bank about it. Calls older than the journal count as sent.
+ * Condition that people may end the order `o` of a withdrawal: a live one, whose sending began an hour ago and has
+ * no outcome, while no worker calls the bank about it. Calls older than the journal count as sent.
  */
-export const endableSql = Prisma.sql`w.mode = 'live' AND w.status = 'pending' AND ${notWaiting}
-  AND (w.lease IS NULL OR w.due_at <= now()) AND w.attempts > 0
-  AND (w.created_at < now() - interval '90 days' OR EXISTS (
+export const endableSql = Prisma.sql`o.kind = 'withdrawal' AND o.mode = 'live' AND o.state IN ('waiting', 'placed')
+  AND (o.lease IS NULL OR o.due_at <= now()) AND o.attempts > 0
+  AND (o.created_at < now() - interval '90 days' OR EXISTS (
     SELECT FROM gateway_calls g
-    WHERE g.account_id = w.account_id AND g.subject_id = w.id AND g.operation = 'sendPayout'
+    WHERE g.account_id = o.account_id AND g.subject_id = o.id AND g.operation = 'sendPayout'
       AND COALESCE(g.outcome, 'unknown') IN ('ok', 'unknown')
       AND g.created_at <= now() - ${SILENT_HOURS} * interval '1 hour'))`
 
-/** Condition that the proposal `proposalId` still stands for withdrawal `w`. */
-export function standingSql(proposalId: string): Prisma.Sql {
-  return Prisma.sql`w.end_id = ${proposalId}::uuid AND ${isEndProposed}`
+/** Condition that the proposal `proposalId` still stands for the order `o`. */
+function standingSql(proposalId: string): Prisma.Sql {
+  return Prisma.sql`o.end_id = ${proposalId}::uuid AND ${isEndProposed}`
+}
+
+/**
+ * Proposes how to end a withdrawal, and mails all admins. Moves no money, but takes an expired lease
+ * away: a worker that was stopped before its call then sends nothing. A later proposal replaces
+ * this one, whoever makes it: the other admin then confirms it.
+ */
+export async function proposeEnd(ending: Ending, by: string): Promise<void> {
+  const { accountId, id, outcome, reason } = ending
+  const isProposed =
+    [accountId, id].every(isUuid) &&
+    (await transaction(async tx => {
+      const [row] = await tx.$queryRaw<{ amount: bigint }[]>`
+        UPDATE bank_orders o SET end_id = ${newRoutableId(accountId)}::uuid, end_outcome = ${outcome},
+          end_reason = ${reason}, end_proposed_by = ${by}::uuid, end_proposed_at = now(), lease = NULL
+        WHERE o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid AND ${endableSql}
+        RETURNING o.amount`
+      if (!row) return false
+      const amount = cents(row.amount)
+      const after = { mode: 'live', amount, outcome }
+      const actor = { type: 'user', id: by } as const
+      const action = 'withdrawal.end_proposed'
+      await recordAudit(tx, { actor, action, accountId, target: id, reason, after })
+      await mailEnd(tx, { ...ending, amount }, 'withdrawalEndProposed')
+      return true
+    }))
+  if (!isProposed) throw await explainNotEndable(accountId, id)
+}
+
+interface Confirmation {
+  accountId: string
+  id: string
+  /** The proposal that the second admin has seen. */
+  proposalId: string
+  by: string
+}
+
+/**
+ * Ends a withdrawal as another admin proposed. Both admins stay locked until the commit, so that
+ * neither loses the role meanwhile. Called twice, the second call is refused.
+ */
+export async function confirmEnd({ accountId, id, proposalId, by }: Confirmation): Promise<void> {
+  if (![accountId, id, proposalId].every(isUuid)) throw refuse('withdrawal_not_found')
+  const isEnded = await transaction(async tx => {
+    const proposal = await findProposal(tx, accountId, id, proposalId)
+    if (!(await lockSecondAdmin(tx, proposal.by, by))) throw refuse('end_by_other')
+    const { outcome, reason } = proposal
+    const decision = {
+      actor: { type: 'user', id: by } as const,
+      condition: standingSql(proposalId),
+      assignments: Prisma.sql`end_confirmed_by = ${by}::uuid,`,
+    }
+    return (await endWithdrawal(tx, { accountId, id, outcome, reason }, decision)) !== null
+  })
+  if (!isEnded) throw await explainNotEndable(accountId, id)
+  wake('deliveries')
+}
+
+async function findProposal(tx: Tx, accountId: string, id: string, proposalId: string) {
+  const [proposal] = await tx.$queryRaw<{ outcome: EndOutcome; reason: string; by: string }[]>`
+    SELECT o.end_outcome AS outcome, o.end_reason AS reason, o.end_proposed_by AS by
+    FROM bank_orders o WHERE o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid
+      AND o.ended_at IS NULL AND ${standingSql(proposalId)}`
+  if (proposal) return proposal
+  throw refuse('end_refused', PROPOSAL_ENDED)
+}
+
+/** Ends a withdrawal at the command line, for an installation without two admins who could do it. */
+export async function endAlone(ending: Ending): Promise<void> {
+  const { accountId, id, outcome, reason } = ending
+  const isEnded =
+    isUuid(id) &&
+    (await transaction(async tx => {
+      if (await areTwoAdmins(tx)) {
+        const advice = 'one proposes and another confirms on the page of the account'
+        throw refuse('end_refused', `There are two admins who can end it: ${advice}`)
+      }
+      const decision = {
+        actor: { type: 'command_line' } as const,
+        condition: Prisma.sql`true`,
+        assignments: Prisma.sql`end_id = ${newRoutableId(accountId)}::uuid, end_outcome = ${outcome},
+          end_reason = ${reason}, end_proposed_by = NULL, end_proposed_at = now(),`,
+      }
+      return (await endWithdrawal(tx, ending, decision)) !== null
+    }))
+  if (!isEnded) throw await explainNotEndable(accountId, id)
+  wake('deliveries')
 }
 
 /**
@@ -35,7 +129,7 @@ export function standingSql(proposalId: string): Prisma.Sql {
  * amount leaves; as not sent, it returns. One conditional update: the bank's own answer, another end
  * or this one again moves the money only if none did before. Returns null if it may not be ended.
  */
-export async function endWithdrawal(
+async function endWithdrawal(
   tx: Tx,
   { accountId, id: withdrawalId, outcome, reason }: Ending,
   {
@@ -46,9 +140,9 @@ export async function endWithdrawal(
 ): Promise<WithdrawalRow | null> {
   const settlement = {
     ...{ tx, accountId, withdrawalId },
-    approval: {
+    decision: {
       condition: Prisma.sql`${endableSql} AND ${condition}`,
-      assignments: Prisma.sql`${assignments} ended_at = now(),
+      ofOrder: Prisma.sql`${assignments} ended_at = now(),
         end_ask_at = now() + interval '1 minute',`,
     },
   }
@@ -73,14 +167,35 @@ export async function endWithdrawal(
 }
 
 /** Returns why the withdrawal cannot be ended. */
-export async function explainNotEndable(accountId: string, id: string): Promise<TrocoError> {
-  const where = { accountId, id }
-  const found = [accountId, id].every(isUuid) && (await db().withdrawal.findFirst({ where }))
+async function explainNotEndable(accountId: string, id: string): Promise<TrocoError> {
+  const where = { accountId, id, kind: 'withdrawal' }
+  const found = [accountId, id].every(isUuid) && (await db().bankOrder.findFirst({ where }))
   if (!found) return refuse('withdrawal_not_found')
-  if (found.status !== 'pending') return refuse('end_refused', 'This withdrawal has already ended')
+  if (['done', 'refused'].includes(found.state))
+    return refuse('end_refused', 'This withdrawal has already ended')
   if (found.lease) return refuse('end_refused', 'The bank is being asked right now: try again soon')
   return refuse(
     'end_refused',
     'Only a live withdrawal that was sent an hour ago, and has no outcome, can be ended',
   )
+}
+
+/** Mails all admins; once it has ended, also the owners of the account. */
+async function mailEnd(
+  tx: Tx,
+  { accountId, id, outcome, reason, amount }: Ending & { amount: number },
+  kind: 'withdrawalEndProposed' | 'withdrawalEnded',
+): Promise<void> {
+  const { name: account } = await tx.account.findUniqueOrThrow({ where: { id: accountId } })
+  const messageTo = (path: string, locale: string | null) => ({
+    ...{ kind, account, reason, path, decided: outcome },
+    amount: `R$ ${formatReais(amount, locale ?? 'pt-BR')}`,
+  })
+  const staffPath = `/admin/accounts/${accountId}?charge=${id}`
+  for (const admin of await listAdmins(tx))
+    await queueMail(tx, admin, messageTo(staffPath, admin.locale))
+  if (kind === 'withdrawalEnded')
+    await queueMailToOwners(tx, accountId, (_name, { locale }) =>
+      messageTo(`/live/withdrawals/${id}`, locale),
+    )
 }

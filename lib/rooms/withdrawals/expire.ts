@@ -1,5 +1,6 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
+import { isWaitingSql } from '#lib/rooms/withdrawals/approval.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { isMoneyOutClosedFor } from '#lib/services/gateway/closures.ts'
 
@@ -29,9 +30,9 @@ export async function expireWaitingWithdrawals(): Promise<number> {
 function expireOne(accountId: string, withdrawalId: string) {
   return rejectWithdrawal({
     ...{ accountId, withdrawalId, reason: { code: 'approval_expired', params: {} } },
-    approval: {
-      condition: Prisma.sql`w.approval_due_at <= now()`,
-      assignments: Prisma.sql`approval_due_at = NULL, approval_at = now(),`,
+    decision: {
+      condition: isWaitingSql(Prisma.sql`w.approval_due_at <= now()`),
+      ofWithdrawal: Prisma.sql`approval_due_at = NULL, approval_at = now(),`,
       audit: { action: 'withdrawal.approval_expired', by: null, orSystem: true },
     },
   })

@@ -49,11 +49,12 @@ export async function findRepeated(
   { amount, dictKey }: TakenOrder,
 ): Promise<Pick<KnownWithdrawal, 'accountId' | 'id'> | null> {
   const rows = await db().$queryRaw<Pick<KnownWithdrawal, 'accountId' | 'id'>[]>`
-    SELECT DISTINCT ON (w.account_id) w.account_id AS "accountId", w.id FROM withdrawals w
+    SELECT DISTINCT ON (w.account_id) w.account_id AS "accountId", w.id
+    FROM withdrawals w JOIN bank_orders o USING (account_id, id)
     WHERE w.account_id = ANY (${owners}::uuid[]) AND w.connection_id = ${connectionId}::uuid
       AND w.mode = 'live' AND w.id >= ${idLowerBoundAt(begunAt.getTime())}::uuid
       AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
-      AND w.amount = ${amount}::bigint AND lower(w.dict_key) = lower(${dictKey}) AND w.attempts = 0
+      AND w.amount = ${amount}::bigint AND lower(w.dict_key) = lower(${dictKey}) AND o.attempts = 0
       AND w.end_to_end_id IS NULL
     ORDER BY w.account_id, w.id`
   const [row] = rows

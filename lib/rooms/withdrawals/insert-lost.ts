@@ -3,6 +3,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { inferPixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { KnownWithdrawal } from '#lib/rooms/withdrawals/find-lost.ts'
+import { withdrawalOrderSql } from '#lib/rooms/withdrawals/insert.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
@@ -19,11 +20,11 @@ export async function insertLost(
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type, pix_key,
-          dict_key, sent_at, attempts, created_at)
+          dict_key, created_at)
         VALUES (${accountId}::uuid, ${id}::uuid, 'live', ${connectionId}::uuid, 'pending', ${amount}::bigint,
-          ${key.ok ? key.type : 'random'}, ${dictKey}, ${dictKey}, ${orderedAt}::timestamptz, 1,
-          ${orderedAt}::timestamptz)
+          ${key.ok ? key.type : 'random'}, ${dictKey}, ${dictKey}, ${orderedAt}::timestamptz)
         RETURNING *`,
+      ordered: withdrawalOrderSql(Prisma.sql`made s`, orderedAt),
     },
     source: {
       from: Prisma.sql`made w`,

@@ -9,10 +9,9 @@ WHERE m.account_id = $1::uuid AND m.role IN ('owner', 'finance') AND u.disabled_
 WITH made AS (
   INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
       pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
-      approval_reason, approval_due_at, approval_barred, due_at, created_at)
+      approval_reason, approval_due_at, approval_barred, created_at)
   SELECT $1::uuid, $2::uuid, $3, $4::uuid, 'pending', $5::bigint, $6, $7, $8, $9, $10, $11, $12,
-      $13::uuid, $14, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
-      COALESCE($15::timestamptz, now())
+      $13::uuid, $14, n.*, COALESCE($15::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $16 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT array_agg(DISTINCT v.id)
@@ -40,6 +39,13 @@ WITH made AS (
       WHEN a.approval_day_above IS NOT NULL THEN 'day_amount'
       END AS reason OFFSET 0) c WHERE a.id = $27::uuid) AS reason OFFSET 0) r) n
   RETURNING *
+), ordered AS (
+  INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target,
+      owner_doc, trace, state, due_at, sent_at, attempts, created_at)
+  SELECT s.account_id, s.id, 'withdrawal', 'payout', s.mode, s.connection_id, s.amount, s.dict_key,
+      s.owner_doc, s.trace, CASE WHEN s.approval_reason IS NOT NULL THEN 'held' ELSE 'waiting' END,
+      CASE WHEN NOT s.approval_reason IS NOT NULL THEN now() END, NULL, 0, now()
+  FROM made s
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
@@ -59,8 +65,11 @@ WITH made AS (
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
     w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.rejection_code,
     CASE WHEN w.status <> 'pending' THEN NULL
-    WHEN w.approval_due_at IS NOT NULL THEN 'approval' WHEN w.place_until IS NULL
-    AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id,
+    WHEN w.approval_due_at IS NOT NULL THEN 'approval'
+    ELSE COALESCE((SELECT CASE WHEN o.state = 'waiting'
+    AND o.attempts = 0 THEN 'balance_window' ELSE 'bank' END
+    FROM bank_orders o WHERE o.account_id = w.account_id AND o.id = w.id), 'balance_window')
+    END AS awaiting, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',
@@ -88,10 +97,9 @@ WITH kept AS (
 ), made AS (
   INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
       pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
-      approval_reason, approval_due_at, approval_barred, due_at, created_at)
+      approval_reason, approval_due_at, approval_barred, created_at)
   SELECT $8::uuid, $9::uuid, $10, $11::uuid, 'pending', $12::bigint, $13, $14, $15, $16, $17, $18,
-      $19, $20::uuid, $21, n.*, CASE WHEN n.approval_reason IS NULL THEN now() END,
-      COALESCE($22::timestamptz, now())
+      $19, $20::uuid, $21, n.*, COALESCE($22::timestamptz, now())
   FROM (SELECT r.reason AS approval_reason, CASE
       WHEN r.reason IS NOT NULL THEN now() + $23 * interval '1 hour' END AS approval_due_at,
       CASE WHEN r.reason IS NOT NULL THEN (SELECT COALESCE((SELECT array_agg(DISTINCT v.id)
@@ -119,6 +127,13 @@ WITH kept AS (
       WHEN a.approval_day_above IS NOT NULL THEN 'day_amount'
       END AS reason OFFSET 0) c WHERE a.id = $34::uuid) AS reason OFFSET 0) r) n
   RETURNING *
+), ordered AS (
+  INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target,
+      owner_doc, trace, state, due_at, sent_at, attempts, created_at)
+  SELECT s.account_id, s.id, 'withdrawal', 'payout', s.mode, s.connection_id, s.amount, s.dict_key,
+      s.owner_doc, s.trace, CASE WHEN s.approval_reason IS NOT NULL THEN 'held' ELSE 'waiting' END,
+      CASE WHEN NOT s.approval_reason IS NOT NULL THEN now() END, NULL, 0, now()
+  FROM made s
 ), waiting_noted AS (
   INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip,
       request_id)
@@ -144,8 +159,11 @@ WITH kept AS (
 SELECT (SELECT row_to_json(r) FROM (SELECT w.id, w.external_id, w.mode, w.status, w.amount,
     w.pix_key_type, w.pix_key, w.owner_doc, w.webhook_url, w.rejection_reason, w.rejection_code,
     CASE WHEN w.status <> 'pending' THEN NULL
-    WHEN w.approval_due_at IS NOT NULL THEN 'approval' WHEN w.place_until IS NULL
-    AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id,
+    WHEN w.approval_due_at IS NOT NULL THEN 'approval'
+    ELSE COALESCE((SELECT CASE WHEN o.state = 'waiting'
+    AND o.attempts = 0 THEN 'balance_window' ELSE 'bank' END
+    FROM bank_orders o WHERE o.account_id = w.account_id AND o.id = w.id), 'balance_window')
+    END AS awaiting, w.end_to_end_id,
     to_char(w.approved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS approved_at,
     to_char(w.rejected_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS rejected_at,
     w.returned_amount, to_char(w.created_at AT TIME ZONE 'UTC',

@@ -22,6 +22,7 @@ import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/sche
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { connectionIn } from '#lib/services/gateway/choose.ts'
 import { refuseWithdrawal } from '#lib/services/ledger/owed.ts'
+import { insertOrderSql } from '#lib/services/orders/order.ts'
 import { hostOf } from '#lib/services/webhooks/target.ts'
 
 /**
@@ -71,15 +72,16 @@ function insertSql(
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
           pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
-          ${approvalColumns}, due_at, created_at)
+          ${approvalColumns}, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
           ${connectionIn(mode, order.connectionId)}::uuid, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.ownerDoc ?? null},
           ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           ${currentCause()},
-          n.*, CASE WHEN n.approval_reason IS NULL THEN now() END, COALESCE(${bookedAt}, now())
+          n.*, COALESCE(${bookedAt}, now())
         FROM (${approvalSql(accountIdOf(account), mode, order, deciders)}) n
         RETURNING *`,
+      ordered: withdrawalOrderSql(Prisma.sql`made s`),
       waiting_noted: recordAction(
         { action: 'withdrawal.approval_requested', by: order.by, orSystem: true },
         'made',
@@ -93,6 +95,17 @@ function insertSql(
     movement: 'withdrawal_held',
     audit: { action: 'withdrawal.requested', by: order.by },
     returning: withdrawalAsJson,
+  })
+}
+
+/** Stores the order of a withdrawal `s`. It is held while a member decides. `sentAt`: the bank has taken it before. */
+export function withdrawalOrderSql(from: Prisma.Sql, sentAt?: Date): Prisma.Sql {
+  return insertOrderSql(['withdrawal', 'payout'], from, {
+    target: Prisma.sql`s.dict_key`,
+    ownerDoc: Prisma.sql`s.owner_doc`,
+    trace: Prisma.sql`s.trace`,
+    isHeld: Prisma.sql`s.approval_reason IS NOT NULL`,
+    sentAt,
   })
 }
 

@@ -4,12 +4,10 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { claimPayouts, holdPlace } from '#lib/rooms/withdrawals/places.ts'
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { listServed } from '#lib/services/gateway/choose.ts'
+import { claimPlaces, newQueue, renewPlace } from '#lib/services/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,
@@ -25,6 +23,7 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
+import { createSender, dropOrders, orderOf } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -38,8 +37,8 @@ beforeAll(async () => {
   connectionId = await addConnection(new StubBank())
 })
 beforeEach(async () => {
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL WHERE due_at IS NOT NULL`
-  await db().payoutQueue.deleteMany()
+  await dropOrders()
+  await db().orderQueue.deleteMany()
   bank = Object.assign(new StubBank(), { payoutsInFlight: 1 })
   replaceBank(connectionId, bank)
   merchant = await makeMerchant()
@@ -57,13 +56,12 @@ async function withdraw(account: Account, count = 1, key: object = KEY): Promise
   return ids
 }
 
-/** Adds withdrawals that wait, and are only sent: their amounts are not held. */
+/** Adds orders that wait, and are only sent: they have no withdrawals. */
 function fill({ id }: Account, count: number) {
   return db().$executeRaw`
-    INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, due_at,
-      pix_key_type, pix_key, dict_key)
-    SELECT ${id}::uuid, gen_random_uuid(), 'live', ${connectionId}::uuid, 'pending', 1000, now(),
-      'email', 'a@b.co', 'a@b.co' FROM generate_series(1, ${count}::int)`
+    INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, state, due_at)
+    SELECT ${id}::uuid, gen_random_uuid(), 'withdrawal', 'payout', 'live', ${connectionId}::uuid, 1000, 'a@b.co',
+      'waiting', now() FROM generate_series(1, ${count}::int)`
 }
 
 const hyphenated = (id: string) => id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -71,12 +69,12 @@ const sentIds = () => bank.sentOrders.map(({ id }) => id)
 const statusOf = async (id = '') =>
   (await db().withdrawal.findFirstOrThrow({ where: { id: hyphenated(id) } })).status
 const makePlacedDue = () => db().$executeRaw`
-  UPDATE withdrawals SET due_at = now() WHERE connection_id = ${connectionId}::uuid
-    AND due_at IS NOT NULL AND place_until IS NOT NULL`
+  UPDATE bank_orders SET due_at = now()
+  WHERE connection_id = ${connectionId}::uuid AND state = 'placed'`
 
 /** Workers that run at the same moment, as in several processes. */
 function startWorkers(count: number) {
-  const workers = Array.from({ length: count }, () => createWithdrawalSender())
+  const workers = Array.from({ length: count }, () => createSender('withdrawal'))
   return async () => {
     await Promise.all(workers.map(({ run }) => run()))
     await Promise.all(workers.map(({ idle }) => idle()))
@@ -103,7 +101,7 @@ describe('payouts in flight', () => {
   test('of one account are sent in the order in which they were created', async () => {
     const ids = await withdraw(merchant, 4)
     await db().$executeRaw`
-      UPDATE withdrawals SET due_at = now() - random() * interval '1 hour'
+      UPDATE bank_orders SET due_at = now() - random() * interval '1 hour'
       WHERE account_id = ${merchant.id}::uuid`
     const runAll = startWorkers(2)
     for (let turn = 0; turn < 4; turn++) {
@@ -169,7 +167,8 @@ describe('payouts in flight', () => {
 describe('a place', () => {
   const serve = async () => (await listServed()).find(({ id }) => id === connectionId)
   const claimOne = async () => {
-    const claims = await claimPayouts((await serve()) ?? expect.unreachable(), 8)
+    const queue = newQueue(connectionId, 'payout', ['withdrawal'])
+    const claims = await claimPlaces(queue, (await serve()) ?? expect.unreachable(), 8)
     return claims[0] ?? expect.unreachable()
   }
 
@@ -191,7 +190,7 @@ describe('a place', () => {
     const runAll = startWorkers(2)
     await runAll()
     const [row] = await db().$queryRaw<{ leftS: number }[]>`
-      SELECT extract(epoch FROM place_until - now())::float8 AS "leftS" FROM withdrawals
+      SELECT extract(epoch FROM place_until - now())::float8 AS "leftS" FROM bank_orders
       WHERE id = ${hyphenated(ids[0] ?? '')}::uuid`
     expect(row?.leftS).toBeGreaterThan(20)
     expect(row?.leftS).toBeLessThanOrEqual(30)
@@ -199,7 +198,7 @@ describe('a place', () => {
     await runAll()
     expect(sentIds()).toEqual(ids)
     await db().$executeRaw`
-      UPDATE withdrawals SET place_until = now() - interval '30 days', created_at = created_at - interval '30 days',
+      UPDATE bank_orders SET place_until = now() - interval '30 days', created_at = created_at - interval '30 days',
         sent_at = now() - interval '30 days' WHERE account_id = ${merchant.id}::uuid`
     for (let count = 0; count < 3; count++) {
       await makePlacedDue()
@@ -224,7 +223,7 @@ describe('a place', () => {
     const runAll = startWorkers(1)
     await runAll()
     await db().$executeRaw`
-      UPDATE withdrawals SET place_until = now() + (30 - ${ageS}::float8) * interval '1 second'
+      UPDATE bank_orders SET place_until = now() + (30 - ${ageS}::float8) * interval '1 second'
       WHERE id = ${hyphenated(id)}::uuid`
     await makePlacedDue()
     await runAll()
@@ -232,7 +231,7 @@ describe('a place', () => {
     const [row] = await db().$queryRaw<{ dueInS: number; tookS: number }[]>`
       SELECT extract(epoch FROM due_at - place_until)::float8 + 30 - ${ageS}::float8 AS "dueInS",
         extract(epoch FROM clock_timestamp() - place_until)::float8 + 30 - ${ageS}::float8 AS "tookS"
-      FROM withdrawals WHERE id = ${hyphenated(id)}::uuid`
+      FROM bank_orders WHERE id = ${hyphenated(id)}::uuid`
     expect(row?.dueInS).toBeGreaterThanOrEqual(pauseS - 0.01)
     // Since the place was set, the statements took time, by which the payout is older, too.
     expect(row?.dueInS).toBeLessThanOrEqual(pauseS + 2 * (row?.tookS ?? 0) + 0.01)
@@ -245,9 +244,7 @@ describe('a place', () => {
     await runAll()
     await runAll()
     expect(sentIds()).toEqual(ids)
-    const first = await db().withdrawal.findFirstOrThrow({
-      where: { id: hyphenated(ids[0] ?? '') },
-    })
+    const first = await orderOf(hyphenated(ids[0] ?? ''))
     expect(first).toMatchObject({ placeUntil: null, sentAt: null, attempts: 1 })
   })
 
@@ -257,8 +254,8 @@ describe('a place', () => {
     await endPlaces(connectionId)
     const second = await claimOne()
     expect(second.id).not.toBe(first.id)
-    expect(await holdPlace(first)).toBe(false)
-    expect(await holdPlace(second)).toBe(true)
+    expect(await renewPlace(first)).toBe(false)
+    expect(await renewPlace(second)).toBe(true)
   })
 
   test('is not renewed while a claim may be giving it to another withdrawal', async () => {
@@ -266,14 +263,14 @@ describe('a place', () => {
     const claim = await claimOne()
     await withClient(async client => {
       await client.query('BEGIN')
-      const lock = 'SELECT FROM payout_queues WHERE connection_id = $1 FOR UPDATE'
+      const lock = 'SELECT FROM order_queues WHERE connection_id = $1 FOR UPDATE'
       await client.query(lock, [connectionId])
-      const held = holdPlace(claim)
+      const held = renewPlace(claim)
       const waiting = `SELECT FROM pg_stat_activity
         WHERE wait_event_type = 'Lock' AND datname = current_database()`
       await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1)
       await withClient(other =>
-        other.query(`UPDATE withdrawals SET place_until = now() WHERE connection_id = $1`, [
+        other.query(`UPDATE bank_orders SET place_until = now() WHERE connection_id = $1`, [
           connectionId,
         ]),
       )
@@ -290,7 +287,7 @@ describe('a place', () => {
     const [other] = await withdraw(await makeMerchant())
     const passTime = async (seconds: number) => {
       await db().$executeRaw`
-        UPDATE withdrawals SET place_until = place_until - ${seconds}::float8 * interval '1 second',
+        UPDATE bank_orders SET place_until = place_until - ${seconds}::float8 * interval '1 second',
           due_at = now() WHERE connection_id = ${connectionId}::uuid AND due_at IS NOT NULL`
       await runAll()
     }
@@ -299,8 +296,8 @@ describe('a place', () => {
     expect(bank.queriedIds).toEqual([lost, lost, lost])
     await passTime(20)
     expect(sentIds()).toEqual([lost, other])
-    const row = await db().withdrawal.findFirstOrThrow({ where: { id: hyphenated(lost) } })
-    expect(row).toMatchObject({ status: 'pending', sentAt: expect.any(Date) })
+    expect(await statusOf(lost)).toBe('pending')
+    expect((await orderOf(hyphenated(lost))).sentAt).toEqual(expect.any(Date))
   })
 
   test('of a worker that was killed during the call ends by itself, and its payout is asked about', async () => {
@@ -324,7 +321,7 @@ describe('a place', () => {
     for (let count = 0; count < 3; count++) {
       await endPlaces(connectionId)
       await db().$executeRaw`
-        UPDATE withdrawals SET due_at = now() WHERE id = ${hyphenated(ids[0] ?? '')}::uuid`
+        UPDATE bank_orders SET due_at = now() WHERE id = ${hyphenated(ids[0] ?? '')}::uuid`
       await runAll()
     }
     expect(bank.queriedIds).toContain(ids[0])
@@ -333,38 +330,8 @@ describe('a place', () => {
 })
 
 describe('the pace', () => {
-  const bucket = (name: string, keyTypes: ('cpf' | 'email')[], capacity: number) => ({
-    ...{ name, keyTypes, capacity, refillMs: 3_600_000 },
-  })
-  const CPF = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' }
-
   beforeEach(() => {
     bank.payoutsInFlight = 100
-  })
-
-  test("follows the bank's buckets of key look-ups, in all processes together", async () => {
-    bank.keyBuckets = [bucket('A', ['cpf'], 2), bucket('B', ['email'], 1)]
-    const [emails, cpfs] = [await withdraw(merchant, 3), await withdraw(merchant, 3, CPF)]
-    await startWorkers(3)()
-    expect(sentIds().toSorted()).toEqual([...emails.slice(0, 1), ...cpfs.slice(0, 2)].toSorted())
-    await startWorkers(3)()
-    expect(sentIds()).toHaveLength(3)
-    await db().$executeRaw`
-      UPDATE payout_queues SET buckets = jsonb_set(buckets, '{B}',
-        to_jsonb((buckets->>'B')::float8 - 3600000)) WHERE connection_id = ${connectionId}::uuid`
-    await startWorkers(3)()
-    expect(sentIds().slice(3)).toEqual(emails.slice(1, 2))
-  })
-
-  test('is not taken by payouts that are not sent, because their account is suspended', async () => {
-    bank.keyBuckets = [bucket('B', ['email'], 1)]
-    await withdraw(merchant, 3)
-    await suspendAccount(merchant.id, 'test', { type: 'system' })
-    const runAll = startWorkers(1)
-    await runAll()
-    const [other] = await withdraw(await makeMerchant(), 2)
-    await runAll()
-    expect(sentIds()).toEqual([other])
   })
 
   test('rests for all payouts after a limit of the rate, as long as the bank says', async () => {
@@ -377,22 +344,9 @@ describe('the pace', () => {
     await runAll()
     expect(sentIds()).toHaveLength(tried)
     const [row] = await db().$queryRaw<{ pauseS: number }[]>`
-      SELECT extract(epoch FROM paused_until - now())::float8 AS "pauseS" FROM payout_queues
+      SELECT extract(epoch FROM paused_until - now())::float8 AS "pauseS" FROM order_queues
       WHERE connection_id = ${connectionId}::uuid`
     expect(row?.pauseS).toBeGreaterThan(45)
     expect(row?.pauseS).toBeLessThanOrEqual(90)
-  })
-
-  test('of a bucket that the bank reports as empty leaves the others as they are', async () => {
-    bank.keyBuckets = [bucket('A', ['cpf'], 50), bucket('B', ['email'], 50)]
-    const [email = ''] = await withdraw(merchant)
-    bank.setScript(email, { sends: ['busy'] })
-    const runAll = startWorkers(1)
-    await runAll()
-    const [waiting] = await withdraw(merchant)
-    const [cpf] = await withdraw(merchant, 1, CPF)
-    await runAll()
-    expect(sentIds()).toEqual([email, cpf])
-    expect(sentIds()).not.toContain(waiting)
   })
 })

@@ -1,28 +1,26 @@
-import type { Claim } from '#lib/base/db/claim.ts'
-import { db, Prisma } from '#lib/base/db/client.ts'
+import { Prisma } from '#lib/base/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/base/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/base/db/page.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { withoutTaxIds } from '#lib/base/db/tax-ids.ts'
 import type { ListQuery } from '#lib/base/fields.ts'
-import { isUuid, removeHyphens } from '#lib/base/ids.ts'
+import { isUuid } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { cents, parseSearchedReais } from '#lib/base/money.ts'
+import { parseSearchedReais } from '#lib/base/money.ts'
 import { reverseTail } from '#lib/base/pix/end-to-end-id.ts'
-import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/rooms/withdrawals/wire.ts'
-import type { PayoutOrder, SentOrder } from '#lib/services/gateway/gateway.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
-/** Columns of a WithdrawalRow, from a table or CTE named `w`. */
+/** Columns of a WithdrawalRow, from a table or CTE named `w`. A statement that makes one does not see its order. */
 export const withdrawalColumns = Prisma.sql`
   w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc,
   w.webhook_url, w.rejection_reason, w.rejection_code,
   CASE WHEN w.status <> 'pending' THEN NULL WHEN w.approval_due_at IS NOT NULL THEN 'approval'
-    WHEN w.place_until IS NULL AND w.attempts = 0 THEN 'balance_window' ELSE 'bank' END AS awaiting, w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+    ELSE COALESCE((SELECT CASE WHEN o.state = 'waiting' AND o.attempts = 0 THEN 'balance_window' ELSE 'bank' END
+      FROM bank_orders o WHERE o.account_id = w.account_id AND o.id = w.id), 'balance_window') END AS awaiting,
+  w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
   w.returned_amount,
   ${utc('w.created_at')}, ${utc('w.updated_at')}`
 
@@ -48,82 +46,6 @@ export async function findWithdrawal(
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
     WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${condition}`)
   return row ?? null
-}
-
-/** Time in which a second admin may confirm what the first proposed. */
-export const PROPOSAL_HOURS = 24
-
-/** Condition that a proposal of how to end withdrawal `w` stands, or was carried out within its time. */
-export const isEndProposed = Prisma.sql`
-  COALESCE(w.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour', false)`
-
-interface PayoutRow {
-  amount: bigint
-  dictKey: string
-  ownerDoc: string | null
-  isActive: boolean
-  isEndProposed: boolean
-}
-
-/** A payout, and what keeps it from being sent. */
-type FoundPayout = { order: PayoutOrder } & Pick<PayoutRow, 'isActive' | 'isEndProposed'>
-
-/** Null if the lease was lost or the withdrawal ended. */
-export async function findPayoutOrder({
-  accountId,
-  id,
-  lease,
-}: Claim): Promise<FoundPayout | null> {
-  const [row] = await db().$queryRaw<PayoutRow[]>`
-    SELECT w.amount, w.dict_key AS "dictKey", w.owner_doc AS "ownerDoc",
-      a.status = 'active' AS "isActive", ${isEndProposed} AS "isEndProposed"
-    FROM withdrawals w JOIN accounts a ON a.id = w.account_id
-    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
-      AND w.status = 'pending' AND w.lease = ${lease}::uuid`
-  if (!row) return null
-  const { amount, dictKey, ownerDoc, isActive } = row
-  const order = {
-    ...{ id: removeHyphens(id), amount: cents(amount), dictKey },
-    ownerDoc: ownerDoc === null ? null : normalizeTaxId(ownerDoc),
-  }
-  return { order, isActive, isEndProposed: row.isEndProposed }
-}
-
-/** Returns what the bank is asked about a withdrawal, whatever its status. */
-export async function findSentOrder({
-  accountId,
-  id,
-}: Pick<Claim, 'accountId' | 'id'>): Promise<SentOrder> {
-  const [row] = await db().$queryRaw<Pick<PayoutRow, 'amount' | 'dictKey'>[]>`
-    SELECT amount, dict_key AS "dictKey" FROM withdrawals
-    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
-  if (!row) throw new Invariant(`withdrawal ${id} was claimed but is missing`)
-  return { id: removeHyphens(id), amount: cents(row.amount), dictKey: row.dictKey }
-}
-
-type Hidden = Pick<PayoutRow, 'dictKey' | 'ownerDoc'> & { payeeName: string | null }
-
-/** Returns what a bank's text about the withdrawal may repeat, each with its replacement. */
-export async function findHidden({
-  accountId,
-  id,
-}: Pick<Claim, 'accountId' | 'id'>): Promise<Record<string, string>> {
-  const [row] = await db().$queryRaw<Hidden[]>`
-    SELECT dict_key AS "dictKey", owner_doc AS "ownerDoc", payee_name AS "payeeName" FROM withdrawals
-    WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid`
-  if (!row) return {}
-  const { dictKey, ownerDoc, payeeName } = row
-  return {
-    ...(ownerDoc && { [normalizeTaxId(ownerDoc)]: maskTaxId(ownerDoc) }),
-    ...{ [dictKey]: maskDictKey(dictKey), ...(payeeName && { [payeeName]: '***' }) },
-  }
-}
-
-export async function hasPayment({ accountId, id }: Claim): Promise<boolean> {
-  const rows = await db().$queryRaw<unknown[]>`
-    SELECT FROM withdrawals WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
-      AND end_to_end_id IS NOT NULL`
-  return rows.length > 0
 }
 
 /** Receivers of events never get the full document that a withdrawal was created with. */

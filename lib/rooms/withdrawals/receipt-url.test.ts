@@ -2,8 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
-import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
+import { confirmEnd, proposeEnd } from '#lib/rooms/withdrawals/end.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
@@ -54,7 +53,7 @@ test('a withdrawal that admins ended as sent has none, even if the bank once nam
   await db().withdrawal.update({ where, data: { endToEndId: newEndToEndId() } })
   const proposal = { accountId: merchant.id, id, outcome: 'sent' as const, reason: 'by phone' }
   await proposeEnd(proposal, await makeAdmin())
-  const { endId } = await db().withdrawal.findUniqueOrThrow({ where })
+  const { endId } = await db().bankOrder.findUniqueOrThrow({ where })
   const by = await makeAdmin()
   await confirmEnd({ accountId: merchant.id, id, proposalId: endId ?? '', by })
   const { status, endToEndId } = await db().withdrawal.findUniqueOrThrow({ where })

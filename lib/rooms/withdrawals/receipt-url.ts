@@ -18,9 +18,10 @@ export async function createWithdrawalReceiptUrl(
 ): Promise<string | null> {
   const { id, mode, status, amount, approved_at: at, end_to_end_id: endToEndId } = withdrawal
   if (status !== 'approved' || at === null || !isEndToEndId(endToEndId)) return null
-  const where = { accountId_id: { accountId, id } }
-  const select = { endedAt: true, otherEndToEndId: true } as const
-  const { endedAt, otherEndToEndId } = await db().withdrawal.findUniqueOrThrow({ where, select })
-  if (endedAt !== null || otherEndToEndId !== null) return null
+  const doubts = await db().$queryRaw<unknown[]>`
+    SELECT FROM withdrawals w JOIN bank_orders o USING (account_id, id)
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
+      AND (o.ended_at IS NOT NULL OR w.other_end_to_end_id IS NOT NULL)`
+  if (doubts.length > 0) return null
   return createReceiptUrl({ kind: 'withdrawal', id, mode, amount, at, endToEndId })
 }

@@ -8,9 +8,12 @@ import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
-import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import {
+  approveWithdrawal,
+  rejectWithdrawal,
+  settleAsReported,
+} from '#lib/rooms/withdrawals/settle.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'

@@ -4,13 +4,14 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
-import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
 import { withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
+import { lockOrder } from '#lib/services/orders/order.ts'
 
 /**
  * Credits what came back of an approved withdrawal, once per id of the return. A return above the amount
@@ -32,6 +33,15 @@ export async function returnPayout(
   const row = await transaction(work)
   if (row) wake('deliveries')
   return row
+}
+
+/** Locks the order of a withdrawal, then the books of its account, before a transaction moves its money. */
+export async function lockWithdrawal(
+  tx: Tx,
+  { accountId, withdrawalId: id }: { accountId: string; withdrawalId: string },
+): Promise<void> {
+  const mode = await lockOrder(tx, { accountId, id })
+  if (mode) await lockBooks(tx, accountId, mode)
 }
 
 function creditSql(

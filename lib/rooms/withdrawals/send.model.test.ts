@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest'
-import { claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
@@ -9,8 +8,8 @@ import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
-import { claimPayouts } from '#lib/rooms/withdrawals/places.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import {
   type OrderScript,
   QUERY_BEHAVIORS,
@@ -29,7 +28,7 @@ import {
   replaceBank,
 } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import { claimOrders, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
@@ -59,8 +58,13 @@ async function passTime(): Promise<void> {
 }
 
 async function expectPlacesKept(): Promise<void> {
-  const live = { connectionId, dueAt: { not: null }, placeUntil: { gt: new Date() } }
-  expect(await db().withdrawal.count({ where: live })).toBeLessThanOrEqual(IN_FLIGHT_MAX)
+  const live = {
+    connectionId,
+    operation: 'payout',
+    state: 'placed',
+    placeUntil: { gt: new Date() },
+  }
+  expect(await db().bankOrder.count({ where: live })).toBeLessThanOrEqual(IN_FLIGHT_MAX)
 }
 
 interface ModelState {
@@ -205,14 +209,11 @@ test.each(['withdrawals', 'refunds'] as const)(
     const rows = Prisma.raw(table)
     const room = ROOMS[table]
     const seenStatuses = new Set<string>()
-    const openCondition =
-      table === 'withdrawals'
-        ? Prisma.sql`status = 'pending' AND approval_due_at IS NULL`
-        : Prisma.sql`status = 'pending'`
+    const kind = table === 'withdrawals' ? 'withdrawal' : 'refund'
     const makeUnclaimedDue = () => db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${openCondition} AND lease IS NULL`
+      UPDATE bank_orders SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL AND lease IS NULL`
     const makeAllDue = () => db().$executeRaw`
-      UPDATE ${rows} SET due_at = now() - interval '1 second' WHERE ${openCondition}`
+      UPDATE bank_orders SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL`
     const statusOf = async (id: string) => {
       const [row] = await db().$queryRaw<{ status: string }[]>`
         SELECT status FROM ${rows} WHERE id = ${id}::uuid`
@@ -236,8 +237,10 @@ test.each(['withdrawals', 'refunds'] as const)(
         case 'lease lapses':
           return makeAllDue()
         case 'worker dies':
-          if (table === 'withdrawals') await claimPayouts(await findServed(), IN_FLIGHT_MAX)
-          return claim(table, 10)
+          if (kind === 'withdrawal')
+            await claimPlaces(newQueue(connectionId, 'payout', [kind]), await findServed(), 10)
+          else await claimOrders('waiting', 10, connectionId, kind)
+          return claimOrders('placed', 10, connectionId, kind)
         case 'bank settles':
           return bank.settle()
         case 'suspend':
@@ -254,7 +257,7 @@ test.each(['withdrawals', 'refunds'] as const)(
           const id = ids[step.which % Math.max(1, ids.length)]
           if (!id) return
           await db().$executeRaw`
-            UPDATE ${rows} SET due_at = now() WHERE id = ${id}::uuid AND ${openCondition}`
+            UPDATE bank_orders SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
           return Promise.all(Array.from({ length: step.times }, () => room.run()))
         }
         case 'stall':

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { claim, releaseLeases } from '#lib/base/db/claim.ts'
+import { releaseLeases } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -7,7 +7,6 @@ import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { createWithdrawalSender } from '#lib/rooms/withdrawals/send.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
@@ -32,7 +31,15 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
-import { afterClaims, sendDueWithdrawals } from '#lib/testing/orders.ts'
+import {
+  afterClaims,
+  changeOrder,
+  claimOrders,
+  createSender,
+  dropOrders,
+  orderOf,
+  sendDueWithdrawals,
+} from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -44,7 +51,7 @@ beforeAll(async () => {
   connectionId = await addConnection(new StubBank())
 })
 beforeEach(async () => {
-  await db().$executeRaw`UPDATE withdrawals SET due_at = NULL`
+  await dropOrders()
   merchant = await openMerchant(10_000)
 })
 
@@ -73,8 +80,8 @@ const sendAndReadStatus = async (id: string) => {
   return (await readWithdrawal(id))?.status
 }
 const makeDue = (id: string) =>
-  db()
-    .$executeRaw`UPDATE withdrawals SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
+  db().$executeRaw`
+    UPDATE bank_orders SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
 
 test('a withdrawal is sent once and approved when the bank has settled it', async () => {
   const id = await withdraw('ana@example.com')
@@ -130,22 +137,22 @@ test('a suspended account is checked every 15 s without increasing the pause', a
 
 const readPauseS = async (id: string) => {
   const [row] = await db().$queryRaw<{ seconds: number }[]>`
-    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM withdrawals
+    SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM bank_orders
     WHERE id = ${id}::uuid AND lease IS NULL`
   return row?.seconds ?? Number.NaN
 }
 
-test('an unsettled withdrawal is queried after growing pauses of at most five minutes', async () => {
+test('an unsettled withdrawal is queried after growing pauses of at most ten minutes', async () => {
   const id = await withdraw('hold@example.com')
-  for (const [attempts, pauseS] of [
-    [0, 1],
-    [1, 2],
-    [4, 16],
-    [8, 256],
-    [9, 300],
-    [5_000, 300],
+  await sendAndReadStatus(id)
+  for (const [ageS, pauseS] of [
+    [0, 2],
+    [30, 6],
+    [600, 101],
+    [3_600, 600],
+    [90_000, 600],
   ] as const) {
-    await db().withdrawal.updateMany({ where: { id }, data: { attempts } })
+    await changeOrder(id, { placeUntil: new Date(Date.now() + 30_000 - ageS * 1_000) })
     await sendAndReadStatus(id)
     const seconds = await readPauseS(id)
     expect(seconds).toBeGreaterThan(pauseS / 2 - 0.5)
@@ -210,12 +217,12 @@ describe('a worker that lost its lease', () => {
     const bank = new StubBank()
     stall(bank, 'after', async () => {
       await makeDue(id)
-      expect(await claim('withdrawals', 1)).toMatchObject([{ id, attempts: 2 }])
+      expect(await claimOrders('placed', 1, connectionId)).toMatchObject([{ id, attempts: 2 }])
       return REJECTED
     })
     await sendDue(bank)
     expect((await readWithdrawal(id))?.status).toBe('pending')
-    const stored = await db().withdrawal.findFirstOrThrow({ where: { id } })
+    const stored = await orderOf(id)
     expect(stored.lease).not.toBeNull()
     await expectApprovedOnce(id, bank)
   })
@@ -227,7 +234,7 @@ describe('a worker that lost its lease', () => {
     await makeDueAndSend(id, bank)
     stall(bank, 'after', async () => {
       await makeDue(id)
-      await claim('withdrawals', 1)
+      await claimOrders('placed', 1, connectionId)
     })
     expect(await makeDueAndSend(id, bank)).toBe('pending')
     await expectApprovedOnce(id, bank)
@@ -265,7 +272,7 @@ test('the lease is renewed before each send, so that no other worker can send me
     // As after failed renewals, but before another worker has claimed the withdrawal.
     await makeDue(id)
     stall(bank, 'before', async () => {
-      expect(await claim('withdrawals', 1)).toEqual([])
+      expect(await claimOrders('placed', 1, connectionId)).toEqual([])
     })
   })
   await makeDueAndSend(id, bank)
@@ -284,7 +291,8 @@ test('a worker that loses its lease while it writes to the journal sends nothing
   await withClient(async client => {
     await client.query('SELECT pg_advisory_lock(20261122)')
     const sending = sendDue(bank)
-    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'`
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
     await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1)
     await releaseLeases()
     await client.query('SELECT pg_advisory_unlock(20261122)')
@@ -310,7 +318,8 @@ describe('what a bank says about a payout that it has taken', () => {
     const { id, bank, first } = await sendEarly()
     expect(first).toMatch(/^E\w{31}$/)
     const { name: payeeName, maskedDoc: payeeDoc, bank: payeeBank } = PAYEE
-    expect(await storedOf(id)).toMatchObject({ payeeName, payeeDoc, payeeBank, lease: null })
+    expect(await storedOf(id)).toMatchObject({ payeeName, payeeDoc, payeeBank })
+    expect((await orderOf(id)).lease).toBeNull()
     expect(await readWithdrawal(id)).toMatchObject({ status: 'pending', end_to_end_id: first })
     const before = (await readWithdrawal(id))?.updated_at
     await makeDueAndSend(id, bank)
@@ -352,7 +361,8 @@ describe('what a bank says about a payout that it has taken', () => {
     await db().withdrawal.updateMany({ where: { id }, data: { endToEndId: null } })
     bank.replaceEndToEndId(removeHyphens(id), first ?? '')
     expect(await makeDueAndSend(id, bank)).toBe('pending')
-    expect(await storedOf(id)).toMatchObject({ endToEndId: null, lease: null })
+    expect((await storedOf(id)).endToEndId).toBeNull()
+    expect((await orderOf(id)).lease).toBeNull()
     bank.replaceEndToEndId(removeHyphens(id), own ?? '')
     bank.settle()
     expect(await makeDueAndSend(id, bank)).toBe('approved')
@@ -413,14 +423,14 @@ test('while the connection rests, its withdrawals wait unclaimed, and those of o
   replaceBank(restingId, bank)
   expect(await sendDueWithdrawals()).toBe(2)
   const attemptsOf = async (ids: string[]) => {
-    const rows = await db().withdrawal.findMany({ where: { id: { in: ids } } })
+    const rows = await db().bankOrder.findMany({ where: { id: { in: ids } } })
     return rows.map(({ attempts }) => attempts)
   }
   expect(await attemptsOf([otherId, testId])).toEqual([1, 1])
   expect(await attemptsOf(waiting)).toEqual([0, 0, 0])
   // A slow machine would ask about the others before the process learns of the end.
-  const others = { id: { in: [otherId, testId] } }
-  await db().withdrawal.updateMany({ where: others, data: { dueAt: null } })
+  const later = { dueAt: new Date(Date.now() + 86_400_000) }
+  for (const id of [otherId, testId]) await changeOrder(id, later)
   await endRest(restingId)
   const sent = () => bank.sentOrders.length
   await expect.poll(() => sendDueWithdrawals(), { timeout: 20_000 }).toBeGreaterThan(0)
@@ -554,7 +564,7 @@ test('a bank call that hangs does not delay the others', async () => {
   let release = () => {}
   bank.stall('before', () => new Promise<void>(resolve => (release = resolve)))
   replaceBank(connectionId, bank)
-  const { run, idle } = createWithdrawalSender()
+  const { run, idle } = createSender('withdrawal')
   const sendOthers = async () => {
     await run()
     return bank.sentOrders.length
@@ -575,13 +585,12 @@ test('a bank that hangs delays no withdrawals of other connections, nor of test 
   for (let count = 0; count < 20; count++) await LISTS[1]?.insert(merchant.id, row)
   const bank = new StubBank()
   replaceBank(connectionId, bank)
-  const { run } = createWithdrawalSender()
+  const { run } = createSender('withdrawal')
   await run()
   const [id, testId] = [await withdrawLive(), await withdraw('ana@example.com')]
   await run()
   await expect.poll(() => bank.sentOrders).toMatchObject([{ id: removeHyphens(id) }])
   await expect.poll(() => ordersOf(testId)).toHaveLength(1)
-  await db().withdrawal.deleteMany({ where: { connectionId: hangingId } })
 })
 
 test('an account with one withdrawal is served before the rest of an account with many', async () => {
@@ -591,7 +600,7 @@ test('an account with one withdrawal is served before the rest of an account wit
   }
   const bank = new StubBank()
   replaceBank(connectionId, bank)
-  const { run, idle } = createWithdrawalSender()
+  const { run, idle } = createSender('withdrawal')
   expect(await run()).toBe(8)
   await idle()
   merchant = await openMerchant(4_000)

@@ -44,8 +44,8 @@ test('an approved withdrawal debits the held amount, and the event contains the 
   expect(others).toEqual([])
   expect(event).toMatchObject({ type: 'withdrawal.approved', sequence: 2n })
   expect(event?.resource).toEqual({ ...row, amount: 3_000 })
-  const stored = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(stored).toMatchObject({ dueAt: null, lease: null })
+  const order = await db().bankOrder.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(order).toMatchObject({ state: 'done', dueAt: null, lease: null })
   await expectBalancedLedger(merchant.id)
 })
 
@@ -172,7 +172,7 @@ test('creating a withdrawal wakes its worker; settling it wakes the delivery wor
   const open = async () => {
     opened = await openWithdrawal()
   }
-  expect(await countWakes('withdrawals', open)).toBe(1)
+  expect(await countWakes('orders', open)).toBe(1)
   const reject = () => rejectWithdrawal({ ...opened!.settlement, reason: REFUSAL })
   expect(await countWakes('deliveries', reject)).toBe(1)
   expect(await countWakes('deliveries', reject)).toBe(0)
@@ -182,7 +182,7 @@ test('a stale lease settles nothing', async () => {
   const { merchant, settlement } = await openWithdrawal()
   const lease = newId()
   const stale = { ...settlement, lease: newId() }
-  await db().withdrawal.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  await db().bankOrder.updateMany({ where: { accountId: merchant.id }, data: { lease } })
   expect(await rejectWithdrawal({ ...stale, reason: REFUSAL })).toBeNull()
   expect(await approveWithdrawal({ ...stale, endToEndId: endToEndId() })).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 3_000 })

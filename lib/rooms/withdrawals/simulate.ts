@@ -4,11 +4,10 @@ import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
-import { lockWithdrawal } from '#lib/rooms/withdrawals/lock.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/report.ts'
-import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
+import { lockWithdrawal, returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout, newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /**

@@ -195,6 +195,5 @@ export async function endClosure(
 
 /** What waited can be sent. */
 export function wakeSenders(): void {
-  wake('withdrawals')
-  wake('refunds')
+  wake('orders')
 }

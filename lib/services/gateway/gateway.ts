@@ -1,6 +1,5 @@
 import type { Prisma } from '#lib/base/db/client.ts'
 import type { BankFinding } from '#lib/services/gateway/findings.ts'
-import type { KeyBucket } from '#lib/services/gateway/key-bucket.ts'
 import type {
   AnswerEnd,
   DisputeAnswer,
@@ -34,8 +33,6 @@ export interface Gateway {
   readonly queryAgesMs?: readonly number[]
   /** Maximum payouts that were sent and have not ended, of all processes. Default: 1. */
   readonly payoutsInFlight?: number
-  /** The bank's buckets of key look-ups: a payout takes a token of the bucket of its key. */
-  readonly keyBuckets?: readonly KeyBucket[]
   /** Consecutive failed calls after which the connection rests. Default: 5. */
   readonly failuresMax?: number
   /** When the client certificate of the connection ends; null or unset: it has none. */

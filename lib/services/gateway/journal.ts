@@ -1,6 +1,6 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { inferPixKeyType, maskPixKey } from '#lib/base/pix/pix-key.ts'
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId } from '#lib/base/pix/tax-id.ts'
 import { refuseMoneyOut } from '#lib/services/gateway/closures.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
@@ -151,9 +151,4 @@ async function isJournaled(
     SELECT FROM gateway_calls
     WHERE account_id = ${accountId}::uuid AND subject_id = ${id}::uuid AND ${condition} LIMIT 1`
   return calls.length > 0
-}
-
-export function maskDictKey(dictKey: string): string {
-  const kind = inferPixKeyType(dictKey, 'form')
-  return kind.ok ? maskPixKey(kind.type, dictKey) : '***'
 }

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
-import { bringForward } from '#lib/base/db/bring-forward.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { hastenCharges } from '#lib/rooms/charges/hasten.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { GatewayNotification } from '#lib/services/gateway/notice.ts'
 import { claimNotices, endNotices, storeNotices } from '#lib/services/gateway/notices.ts'
+import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { fundMerchant, inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { changeOrder, orderOf } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -78,7 +80,7 @@ test('a question is brought forward only for an open row of the connection that 
   const txid = removeHyphens(id)
   const read = () => db().charge.findFirstOrThrow({ where: { id } })
   const bring = (connectionId = SIMULATOR_CONNECTION_ID) =>
-    bringForward('charges', connectionId, [txid, removeHyphens(newId()), 'static', 'x'.repeat(32)])
+    hastenCharges(connectionId, [txid, removeHyphens(newId()), 'static', 'x'.repeat(32)])
   const later = new Date(Date.now() + 3_600_000)
   const set = (data: object) => db().charge.updateMany({ where: { id }, data })
   await set({ dueAt: later })
@@ -99,13 +101,13 @@ test('an order that was never sent stays as it is, one that was sent is asked ab
   const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
   const withdrawal = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
   const dueAt = new Date(Date.now() + 3_600_000)
-  await db().withdrawal.updateMany({ where: { id: withdrawal.id }, data: { dueAt } })
+  await changeOrder(withdrawal.id, { dueAt })
   const id = removeHyphens(withdrawal.id)
-  const bring = () => bringForward('withdrawals', SIMULATOR_CONNECTION_ID, [id])
-  const read = () => db().withdrawal.findFirstOrThrow({ where: { id: withdrawal.id } })
+  const bring = () => hastenOrders(SIMULATOR_CONNECTION_ID, [id])
+  const read = () => orderOf(withdrawal.id)
   expect(await bring()).toEqual(new Set([id]))
   expect((await read()).dueAt).toEqual(dueAt)
-  await db().withdrawal.updateMany({ where: { id: withdrawal.id }, data: { placeUntil: dueAt } })
+  await changeOrder(withdrawal.id, { state: 'placed', placeUntil: dueAt })
   await bring()
   expect((await read()).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
 })

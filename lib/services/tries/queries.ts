@@ -5,6 +5,7 @@ import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { HOUSE_ACCOUNT_ID, isUuid } from '#lib/base/ids.ts'
 import { maskPixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
+import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Try, TryState } from '#lib/services/tries/schema.ts'
 import { stepsOf, type TryFacts } from '#lib/services/tries/states.ts'
 
@@ -74,8 +75,6 @@ export interface ClaimedTry {
   payoutStatus: string | null
   payoutAmount: number
   isPaidBefore: boolean
-  /** The payout may still arrive at the bank from the call before. */
-  isPlaced: boolean
 }
 
 /** Returns null if the lease was lost. */
@@ -89,9 +88,28 @@ export async function findClaimedTry({ id, lease }: Claim): Promise<ClaimedTry |
       t.noticed_at IS NOT NULL AS "isNoticed", t.listed_at IS NOT NULL AS "isListed",
       t.refund_id AS "refundId", t.refund_status AS "refundStatus", t.pix_key AS "pixKey",
       t.pix_key_type AS "pixKeyType", t.payout_id AS "payoutId", t.payout_status AS "payoutStatus",
-      t.payout_amount::int AS "payoutAmount", t.payout_of IS NOT NULL AS "isPaidBefore",
-      COALESCE(t.place_until > clock_timestamp(), false) AS "isPlaced"
+      t.payout_amount::int AS "payoutAmount", t.payout_of IS NOT NULL AS "isPaidBefore"
     FROM bank_tries t
     WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
   return row ?? null
+}
+
+interface OpenOrder {
+  /** It waits for longer than a sender takes. */
+  isOverdue: boolean
+  /** The last call about it that has ended, as it is journaled. */
+  lastCall: GatewayResult<unknown> | null
+}
+
+/** Returns which of the orders have not ended, and what the bank answered last. */
+export function findOpenOrders(ids: string[]): Promise<OpenOrder[]> {
+  return db().$queryRaw<OpenOrder[]>`
+    SELECT o.state = 'waiting' AND o.due_at < now() - interval '2 seconds' AS "isOverdue", g.call AS "lastCall"
+    FROM bank_orders o LEFT JOIN LATERAL (
+      SELECT jsonb_build_object('outcome', c.outcome)
+        || CASE json_typeof(c.response) WHEN 'object' THEN c.response::jsonb ELSE '{}' END AS call
+      FROM gateway_calls c WHERE c.account_id = o.account_id AND c.subject_id = o.id AND c.outcome IS NOT NULL
+      ORDER BY c.created_at DESC, c.id DESC LIMIT 1) g ON true
+    WHERE o.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND o.id = ANY (${ids}::uuid[])
+      AND o.state IN ('waiting', 'placed')`
 }

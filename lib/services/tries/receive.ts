@@ -5,6 +5,7 @@ import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /** A payment as a bank names it. */
 export interface TryPayment {
@@ -78,6 +79,11 @@ async function receiveTryPayment(
         FROM claimed k WHERE t.account_id = k.account_id AND t.id = k.id
           AND t.status IN ('opening', 'open')
         RETURNING t.*`,
+      ordered: insertOrderSql(
+        ['trial', 'refund'],
+        Prisma.sql`(SELECT account_id, refund_id AS id, mode, connection_id, amount, end_to_end_id FROM paid) s`,
+        { target: Prisma.sql`s.end_to_end_id` },
+      ),
     },
     source: {
       from: Prisma.sql`paid t`,

@@ -1,10 +1,17 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
-import { type Claim, leaseMs, nowPlusMs } from '#lib/base/db/claim.ts'
+import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
+import {
+  endOrderSql,
+  insertOrderSql,
+  type Order,
+  type OrderRules,
+} from '#lib/services/orders/order.ts'
 import type { TryProblem } from '#lib/services/tries/problems.ts'
 import type { StepCode } from '#lib/services/tries/states.ts'
 
@@ -98,46 +105,52 @@ export async function noteListed(claim: Claim): Promise<void> {
  */
 export async function orderTryPayout(claim: Claim): Promise<void> {
   await db().$executeRaw`
-    UPDATE bank_tries t SET payout_of = e.id,
-      payout_status = CASE WHEN e.id IS NULL THEN 'pending' END
-    FROM (SELECT (SELECT o.id FROM bank_tries y JOIN bank_tries o ON o.connection_id = y.connection_id
-        AND o.pix_key = y.pix_key AND o.id <> y.id AND o.payout_status <> 'rejected'
-      WHERE y.account_id = ${claim.accountId}::uuid AND y.id = ${claim.id}::uuid LIMIT 1) AS id) e
-    WHERE ${isHeld(claim)} AND t.status = 'paid' AND t.pix_key IS NOT NULL
-      AND num_nonnulls(t.payout_status, t.payout_of) = 0`
+    WITH made AS (
+      UPDATE bank_tries t SET payout_of = e.id,
+        payout_status = CASE WHEN e.id IS NULL THEN 'pending' END
+      FROM (SELECT (SELECT o.id FROM bank_tries y JOIN bank_tries o ON o.connection_id = y.connection_id
+          AND o.pix_key = y.pix_key AND o.id <> y.id AND o.payout_status <> 'rejected'
+        WHERE y.account_id = ${claim.accountId}::uuid AND y.id = ${claim.id}::uuid LIMIT 1) AS id) e
+      WHERE ${isHeld(claim)} AND t.status = 'paid' AND t.pix_key IS NOT NULL
+        AND num_nonnulls(t.payout_status, t.payout_of) = 0
+      RETURNING t.account_id, t.payout_id AS id, t.mode, t.connection_id, t.payout_amount AS amount, t.pix_key,
+        t.payout_status)
+    ${insertOrderSql(['trial', 'payout'], Prisma.sql`made s WHERE s.payout_status IS NOT NULL`, {
+      target: Prisma.sql`s.pix_key`,
+    })}`
 }
 
-/** Takes the place of the payout, within the transaction that has counted the others. */
-export async function holdTryPlace(tx: Tx, claim: Claim, placeMs: number): Promise<boolean> {
-  const held = await tx.$executeRaw`
-    UPDATE bank_tries t SET due_at = ${nowPlusMs(leaseMs())},
-      place_until = clock_timestamp() + ${placeMs}::float8 * interval '1 millisecond'
-    WHERE ${isHeld(claim)} AND t.payout_status = 'pending'
-      AND (t.place_until IS NULL OR t.place_until <= clock_timestamp())`
-  return held === 1
+/** What tries contribute to sending orders: lib/services/orders. */
+export const tryOrders: OrderRules = {
+  giveUpMs: 60 * 60_000,
+  end: (order, reported, lease) =>
+    reported.state === 'done'
+      ? completeTryOrder(order, reported.endToEndId, lease)
+      : rejectTryOrder(order, reported.bankText ?? reported.code, lease),
+  async hide({ operation, target }) {
+    return operation === 'payout' ? { [target]: maskDictKey(target) } : {}
+  },
 }
 
-export async function releaseTryPlace(claim: Claim): Promise<void> {
-  await db().$executeRaw`UPDATE bank_tries t SET place_until = NULL WHERE ${isHeld(claim)}`
-}
+const nextStep = Prisma.sql`due_at = CASE WHEN t.lease IS NULL THEN now() ELSE t.due_at END`
 
 /** Books what the bank has given back, or paid out, once: the row changes in the same statement. */
-export async function completeTryOrder(
-  claim: Claim,
-  order: 'refund' | 'payout',
+async function completeTryOrder(
+  order: Order,
   bankId: string,
-): Promise<void> {
-  const isRefund = order === 'refund'
+  lease: string | null,
+): Promise<boolean> {
+  const isRefund = order.operation === 'refund'
   const statement = bookMovement({
     ctes: {
+      ended: endOrderSql(order, 'done', { bankId, lease }),
       done: isRefund
         ? Prisma.sql`
-            UPDATE bank_tries t SET refund_status = 'completed', return_id = ${bankId}
-            WHERE ${isHeld(claim)} AND t.refund_status = 'pending' RETURNING t.*`
+            UPDATE bank_tries t SET refund_status = 'completed', return_id = ${bankId}, ${nextStep}
+            FROM ended e WHERE t.account_id = e.account_id AND t.refund_id = e.id RETURNING t.*`
         : Prisma.sql`
-            UPDATE bank_tries t SET payout_status = 'completed', payout_end_to_end_id = ${bankId},
-              place_until = NULL
-            WHERE ${isHeld(claim)} AND t.payout_status = 'pending' RETURNING t.*`,
+            UPDATE bank_tries t SET payout_status = 'completed', payout_end_to_end_id = ${bankId}, ${nextStep}
+            FROM ended e WHERE t.account_id = e.account_id AND t.payout_id = e.id RETURNING t.*`,
     },
     source: {
       from: Prisma.sql`done t`,
@@ -149,18 +162,21 @@ export async function completeTryOrder(
     movement: isRefund ? 'try_returned' : 'try_sent',
     returning: Prisma.sql`json_build_object('id', t.id)`,
   })
-  await retryOnConflict(() => queryRows(statement))
+  return (await retryOnConflict(() => queryRows(statement))).length > 0
 }
 
 /** Ends an order that moves nothing. Cents that are not given back stay with the house. */
-export async function rejectTryOrder(
-  claim: Claim,
-  order: 'refund' | 'payout',
+async function rejectTryOrder(
+  order: Order,
   rejection: string,
-): Promise<void> {
-  const status = Prisma.raw(`${order}_status`)
-  const column = Prisma.raw(`${order}_rejection`)
-  await db().$executeRaw`
-    UPDATE bank_tries t SET ${status} = 'rejected', ${column} = ${shorten(rejection)}, place_until = NULL
-    WHERE ${isHeld(claim)} AND t.${status} = 'pending'`
+  lease: string | null,
+): Promise<boolean> {
+  const name = order.operation
+  const [id, status] = [Prisma.raw(`t.${name}_id`), Prisma.raw(`${name}_status`)]
+  const ended = await db().$executeRaw`
+    WITH ended AS (${endOrderSql(order, 'refused', { lease })})
+    UPDATE bank_tries t SET ${status} = 'rejected', ${Prisma.raw(`${name}_rejection`)} = ${shorten(rejection)},
+      ${nextStep}
+    FROM ended e WHERE t.account_id = e.account_id AND ${id} = e.id`
+  return ended === 1
 }

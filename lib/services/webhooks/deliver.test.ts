@@ -30,7 +30,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 
 inOwnDatabase()
@@ -64,7 +64,7 @@ async function refund(chargeId: string): Promise<void> {
   await expect
     .poll(
       async () => {
-        await db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
+        await makeOrdersDue()
         await sendDueRefunds()
         return events()
       },

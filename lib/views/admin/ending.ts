@@ -4,7 +4,8 @@ import { utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { endableSql } from '#lib/rooms/withdrawals/end.ts'
-import { isEndProposed, PROPOSAL_HOURS } from '#lib/rooms/withdrawals/queries.ts'
+import { isOpen } from '#lib/services/orders/order.ts'
+import { isEndProposed, PROPOSAL_HOURS } from '#lib/services/orders/queue.ts'
 import { isSecondAdmin } from '#lib/services/people/admins.ts'
 import type { WithdrawalEnding } from '#lib/views/admin/schema.ts'
 
@@ -18,11 +19,11 @@ interface EndingRow extends Pick<WithdrawalEnding, 'can_propose' | 'ended_at' | 
   is_standing: boolean
 }
 
-const columns = Prisma.sql`${endableSql} AS can_propose, w.end_id AS id, w.end_outcome AS outcome,
-  w.end_reason AS reason, w.end_proposed_by AS proposed_by, w.end_confirmed_by AS confirmed_by,
-  ${utcText(`(w.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
-  ${utcText('w.ended_at')} AS ended_at, w.contradiction,
-  (w.ended_at IS NULL AND w.status = 'pending' AND ${isEndProposed}) AS is_standing`
+const columns = Prisma.sql`${endableSql} AS can_propose, o.end_id AS id, o.end_outcome AS outcome,
+  o.end_reason AS reason, o.end_proposed_by AS proposed_by, o.end_confirmed_by AS confirmed_by,
+  ${utcText(`(o.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
+  ${utcText('o.ended_at')} AS ended_at, o.contradiction,
+  (o.ended_at IS NULL AND ${isOpen} AND ${isEndProposed}) AS is_standing`
 
 /** Reads how a live withdrawal can be ended, or was; null for any other. */
 export async function readEnding(
@@ -32,8 +33,8 @@ export async function readEnding(
 ): Promise<WithdrawalEnding | null> {
   if (![accountId, id].every(isUuid)) return null
   const [row] = await queryRows<EndingRow>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
-    WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid AND w.mode = 'live'`)
+    SELECT ${asJson(columns)}::text AS json FROM bank_orders o
+    WHERE o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid AND o.kind = 'withdrawal' AND o.mode = 'live'`)
   if (!row) return null
   const { proposed_by: first, confirmed_by: second, ...ending } = row
   const findPerson = await readPeople([first, second].map(person => [null, person]))

@@ -59,13 +59,13 @@ function minuteText(time: string | null): string {
   return time === null ? 'none' : `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Returns which of the connections have a charge, withdrawal or refund that has not ended. */
+/** Returns which of the connections have a charge or an order that has not ended. */
 async function findWithOpenRows(ids: string[]): Promise<Set<string>> {
   const hasOpen = (table: string) => Prisma.sql`EXISTS (
     SELECT FROM ${Prisma.raw(table)} r WHERE r.connection_id = n.id AND r.due_at IS NOT NULL)`
   const rows = await db().$queryRaw<{ id: string }[]>`
     SELECT n.id FROM unnest(${ids}::uuid[]) AS n (id)
-    WHERE ${hasOpen('charges')} OR ${hasOpen('withdrawals')} OR ${hasOpen('refunds')}`
+    WHERE ${hasOpen('charges')} OR ${hasOpen('bank_orders')}`
   return new Set(rows.map(({ id }) => id))
 }
 
@@ -95,9 +95,9 @@ async function examineGateway(connection: ServedConnection): Promise<Finding[]> 
 async function examineLatePayouts({ id, name }: ServedConnection): Promise<Finding[]> {
   const [late] = await queryRows<{ count: number; oldest_s: number | null }>(Prisma.sql`
     SELECT json_build_object('count', count(*),
-      'oldest_s', extract(epoch FROM now() - min(w.sent_at))::int)::text AS json
-    FROM withdrawals w WHERE w.connection_id = ${id}::uuid AND w.due_at IS NOT NULL
-      AND w.sent_at < now() - ${LATE_PAYOUT}::interval`)
+      'oldest_s', extract(epoch FROM now() - min(o.sent_at))::int)::text AS json
+    FROM bank_orders o WHERE o.connection_id = ${id}::uuid AND o.operation = 'payout' AND o.due_at IS NOT NULL
+      AND o.sent_at < now() - ${LATE_PAYOUT}::interval`)
   if (!late?.count) return []
   const figures = { name, count: late.count, oldest_s: late.oldest_s ?? 0 }
   return [{ level: 'warning', state: 'payouts_late', figures }]

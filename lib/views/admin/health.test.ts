@@ -32,6 +32,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
+import { changeOrder, dropOrders } from '#lib/testing/orders.ts'
 import { assessDurability } from '#lib/views/admin/database.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 import { examineEndpoints } from '#lib/views/admin/refused-endpoints.ts'
@@ -264,17 +265,15 @@ test('clocks that differ from the database’s are named, and what they show tog
 })
 
 describe('a stuck queue', () => {
-  const late = (
-    table: 'charges' | 'withdrawals' | 'refunds' | 'deliveries' | 'mails',
-    id: string,
-  ) => {
-    const change = (dueAt: Date | null) =>
-      table === 'mails'
-        ? db().mail.updateMany({ where: { id }, data: { dueAt } })
-        : (db()[table.slice(0, -1) as 'charge'] ?? db().delivery).updateMany({
-            where: { id },
-            data: { dueAt },
-          })
+  const late = (table: 'charges' | 'orders' | 'deliveries' | 'mails', id: string) => {
+    const change = (dueAt: Date | null) => {
+      const update = { where: { id }, data: { dueAt } }
+      if (table === 'mails') return db().mail.updateMany(update)
+      if (table === 'charges') return db().charge.updateMany(update)
+      if (table === 'deliveries') return db().delivery.updateMany(update)
+      // An open order is always due.
+      return changeOrder(id, { dueAt: dueAt ?? new Date(Date.now() + 86_400_000) })
+    }
     return {
       by: (minutes: number) => () => change(new Date(Date.now() - minutes * 60_000)),
       not: () => change(null),
@@ -296,7 +295,7 @@ describe('a stuck queue', () => {
       dictKey: 'hold@x.example',
     } as const
     const { id } = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
-    const { not, by } = late('withdrawals', id)
+    const { not, by } = late('orders', id)
     await not()
     await expectFinding('withdrawals', ['warning', 'queue_waits'], by(2), not)
     await expectFinding('withdrawals', ['problem', 'queue_waits'], by(6), not)
@@ -311,7 +310,7 @@ describe('a stuck queue', () => {
       (await readHealth()).checks.find(({ name }) => name === 'withdrawals')?.stuck
     const before = (await readStuck()) ?? 0
     const createdAt = new Date(Date.now() - 16 * 60_000)
-    await db().withdrawal.updateMany({ where: { id }, data: { createdAt } })
+    await changeOrder(id, { createdAt })
     expect(await readStuck()).toBe(before + 1)
   })
 
@@ -448,6 +447,7 @@ test('payouts that were sent an hour ago and have not ended are reported with th
   const late = await readLate()
   expect(late).toMatchObject({ level: 'warning', figures: { count: 2 } })
   expect(late?.figures.oldest_s).toBeGreaterThanOrEqual(180 * 60)
+  await dropOrders()
   await db().withdrawal.deleteMany({ where: { connectionId: id } })
   registerAdapter('efi', () => null)
 })
@@ -470,6 +470,8 @@ test('a connection that cannot be served is a problem while rows that began ther
   expect(await readState()).toBeUndefined()
   await withdrawals?.insert(merchant.id, due)
   expect(await readState()).toBe('gateway_abandons')
+  await dropOrders()
+  expect(await readState()).toBeUndefined()
   await db().withdrawal.deleteMany({ where })
 })
 

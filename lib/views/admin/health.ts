@@ -188,7 +188,7 @@ function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigu
 /** Looks for withdrawals that people ended one way and the bank, later, another. */
 export async function examineEnded(): Promise<Finding> {
   const contradicted = await db().$queryRaw<{ id: string }[]>`
-    SELECT id FROM withdrawals
+    SELECT id FROM bank_orders
     WHERE contradicted_at > now() - ${CONTRADICTED_SHOWN_DAYS} * interval '1 day'
     ORDER BY contradicted_at DESC`
   if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { letWait } from '#lib/testing/orders.ts'
 import { countOpenWork } from '#lib/views/admin/open-work.ts'
 
 inOwnDatabase()
@@ -23,10 +23,7 @@ test('what has ended is not counted, nor what is open at another connection', as
   const [, waiting, rejected] = [await withdraw(), await withdraw(), await withdraw()]
   const reason = { code: 'unspecified', params: {} } as const
   await rejectWithdrawal({ accountId: id, withdrawalId: rejected.id, reason })
-  await db().$executeRaw`
-    UPDATE withdrawals SET due_at = NULL, approval_due_at = now() + interval '1 hour',
-      approval_reason = 'amount', approval_barred = '{}'
-    WHERE id = ${waiting.id}::uuid`
+  await letWait(waiting.id)
   await connectBank(new StubBank(), merchant)
   await openLiveCharge(merchant)
   expect(await countOpenWork(connectionId)).toEqual({

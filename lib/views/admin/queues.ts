@@ -51,12 +51,20 @@ export async function examineQueue(name: QueueName): Promise<Finding> {
 function dueSql(name: QueueName | 'notices'): Prisma.Sql {
   if (name === 'deliveries') return dueDeliveries
   if (name === 'search') return unindexedCharges()
-  const table = name === 'notices' ? 'bank_notices' : name
-  const rows = name === 'charges' ? dueCharges : Prisma.raw(table)
+  const rows = { ...DUE_ROWS, charges: dueCharges, mails: Prisma.raw('mails') }[name]
   return Prisma.sql`
     SELECT json_build_object('due', count(*),
       'oldestS', extract(epoch FROM now() - min(due_at)))::text AS json
     FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
+}
+
+const dueOrders = (kind: string) => Prisma.sql`(
+  SELECT due_at FROM bank_orders WHERE kind = ${kind}) orders`
+
+const DUE_ROWS = {
+  withdrawals: dueOrders('withdrawal'),
+  refunds: dueOrders('refund'),
+  notices: Prisma.raw('bank_notices'),
 }
 
 /** Per connection, as the index of due charges is. */

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { type Topic, wake } from '#lib/base/db/wake.ts'
+import { wake } from '#lib/base/db/wake.ts'
 import { isTrocoError, refuse, type TrocoError } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { resendDelivery } from '#lib/services/webhooks/resend.ts'
@@ -11,8 +11,6 @@ import { listStuckJobsOfKind } from '#lib/views/admin/stuck.ts'
 
 /** Maximum jobs per request: more would exceed its time limit; the operator can repeat it. */
 const JOBS_MAX = 200
-
-const TABLES = { withdrawal: 'withdrawals', refund: 'refunds', charge: 'charges' } as const
 
 export async function requeueJobs(
   { kind, account_id, id }: RequeueRequest,
@@ -52,18 +50,20 @@ async function requeueOne(
   if (kind === 'mail') return requeueMail(id, actor)
   if (accountId === null) throw notFound()
   if (kind === 'delivery') return requeueDelivery(accountId, id, actor)
-  const table = TABLES[kind]
+  const isCharge = kind === 'charge'
+  const table = Prisma.raw(isCharge ? 'charges' : 'bank_orders')
+  const isOpening = Prisma.raw(isCharge ? "status = 'opening'" : 'false')
   await transaction(async tx => {
     const rowCondition = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid`
     const [job] = await tx.$queryRaw<{ attempts: number; isHeld: boolean }[]>`
-      SELECT attempts, due_at > now() AND (lease IS NOT NULL OR status = 'opening') AS "isHeld"
-      FROM ${Prisma.raw(table)} WHERE ${rowCondition} AND due_at IS NOT NULL FOR UPDATE`
+      SELECT attempts, due_at > now() AND (lease IS NOT NULL OR ${isOpening}) AS "isHeld"
+      FROM ${table} WHERE ${rowCondition} AND due_at IS NOT NULL FOR UPDATE`
     requireUnclaimed(job)
     await tx.$executeRaw`
-      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE ${rowCondition}`
+      UPDATE ${table} SET due_at = now(), lease = NULL WHERE ${rowCondition}`
     await recordRequeue(tx, { kind, accountId, id, attempts: job?.attempts ?? 0 }, actor)
   })
-  wake(table satisfies Topic)
+  wake(isCharge ? 'charges' : 'orders')
 }
 
 async function requeueMail(id: string, actor: Actor): Promise<void> {

@@ -47,12 +47,12 @@ export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<Stuck
 
 const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
-/** Reads rows by due time: only unsettled rows have one, so the index is small. */
-function unsettledSql(table: 'withdrawals' | 'refunds'): Prisma.Sql {
+/** Reads orders by due time: only those that have not ended have one, so the index is small. */
+function unsettledSql(kind: 'withdrawal' | 'refund'): Prisma.Sql {
   return Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
-    FROM (SELECT * FROM ${Prisma.raw(table)} WHERE due_at IS NOT NULL
+    FROM (SELECT * FROM bank_orders WHERE kind = ${kind} AND due_at IS NOT NULL
       ORDER BY due_at LIMIT ${ROWS_READ_MAX}) j
     WHERE j.created_at < now() - ${UNSETTLED_AFTER} OR j.attempts >= ${STUCK_ATTEMPTS_MIN}
       AND (j.lease IS NOT NULL OR j.due_at <= now())
@@ -60,8 +60,8 @@ function unsettledSql(table: 'withdrawals' | 'refunds'): Prisma.Sql {
 }
 
 const stuckSql: Record<JobKind, Prisma.Sql> = {
-  withdrawal: unsettledSql('withdrawals'),
-  refund: unsettledSql('refunds'),
+  withdrawal: unsettledSql('withdrawal'),
+  refund: unsettledSql('refund'),
   charge: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run

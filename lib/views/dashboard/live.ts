@@ -6,7 +6,7 @@ import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
 import type { ChargeStatus } from '#lib/rooms/charges/states.ts'
 
-const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'refunds']
+const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'orders']
 /** Minimum interval between reads of all watched charges, however many notifications arrive. */
 const READ_INTERVAL_MIN_MS = 250
 /** Interval of reads without a notification: some are lost, and minor changes send none. */

@@ -20,6 +20,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
+import { changeOrder } from '#lib/testing/orders.ts'
 import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
 import { WithdrawalTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
@@ -214,10 +215,7 @@ test('no text of a bank reaches the merchant', async () => {
 })
 
 test('with the simulator the number of repeated queries is shown', async () => {
-  await db().withdrawal.update({
-    where: { accountId_id: { accountId: merchant.id, id } },
-    data: { attempts: 4, dueAt: null },
-  })
+  await changeOrder(id, { attempts: 4 })
   const timeline = await readWithdrawalTimeline(merchant.id, 'test', 'payout-1', newId())
   expect(timeline.steps.at(-1)).toEqual({ what: 'asked_again', at: null, times: 3 })
 })

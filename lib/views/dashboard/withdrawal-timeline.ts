@@ -130,7 +130,7 @@ async function readHistory(
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, w.attempts, w.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
+    w.dict_key, o.attempts, o.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
       'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')}
@@ -161,6 +161,7 @@ async function readHistory(
       AS approval`
   const [found] = await queryRows<WithdrawalHistory & { requested_by: string | null }>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+      JOIN bank_orders o ON o.account_id = w.account_id AND o.id = w.id
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid`)
   if (!found) return null
   const { requested_by, approval_by } = found

@@ -56,7 +56,7 @@ function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
 function withdrawalSql({ id, endToEndId }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
     w.id, w.mode, w.amount, ${utc('w.approved_at', 'at')}, w.end_to_end_id,
-    CASE WHEN w.status = 'rejected' OR w.contradiction IS NOT NULL
+    CASE WHEN w.status = 'rejected' OR o.contradiction IS NOT NULL
         OR w.other_end_to_end_id IS NOT NULL THEN 'other'
       WHEN w.status = 'approved' THEN 'done' ELSE 'none' END AS payment, w.returned_amount AS returned`
   return Prisma.sql`
@@ -65,5 +65,6 @@ function withdrawalSql({ id, endToEndId }: ReceiptFacts): Prisma.Sql {
       UNION ALL SELECT 2, w.* FROM accounts a
         JOIN withdrawals w ON w.account_id = a.id AND w.id = ${id}::uuid
       WHERE ${isInBucket(id)}
-      ORDER BY place LIMIT 1) w`
+      ORDER BY place LIMIT 1) w
+    JOIN bank_orders o ON o.account_id = w.account_id AND o.id = w.id`
 }

@@ -627,12 +627,8 @@ CREATE TABLE refunds (
   reason text,
   rejection_reason text,
   return_id text,
-  sent_at timestamptz(6),
   completed_at timestamptz(6),
   rejected_at timestamptz(6),
-  due_at timestamptz(6),
-  lease uuid,
-  attempts integer NOT NULL DEFAULT 0,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   updated_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   rejection_code text,
@@ -658,11 +654,6 @@ CREATE TABLE refunds (
   CONSTRAINT refunds_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
 CREATE INDEX refunds_account_id_charge_id_idx ON refunds (account_id, charge_id);
-CREATE INDEX refunds_connection_turn_idx ON refunds (connection_id, account_id, due_at, id)
-  WHERE due_at IS NOT NULL;
-CREATE INDEX refunds_due_idx ON refunds (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX refunds_lease_idx ON refunds (lease) WHERE lease IS NOT NULL;
-CREATE INDEX refunds_open_idx ON refunds (id) WHERE due_at IS NOT NULL;
 CREATE UNIQUE INDEX refunds_return_id_key ON refunds (return_id) WHERE return_id IS NOT NULL;
 CREATE TRIGGER refunds_charge_fixed
   BEFORE UPDATE OF charge_id ON refunds FOR EACH ROW WHEN ((new.charge_id <> old.charge_id))
@@ -760,12 +751,8 @@ CREATE TABLE withdrawals (
   webhook_url text,
   rejection_reason text,
   end_to_end_id text,
-  sent_at timestamptz(6),
   approved_at timestamptz(6),
   rejected_at timestamptz(6),
-  due_at timestamptz(6),
-  lease uuid,
-  attempts integer NOT NULL DEFAULT 0,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   updated_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   rejection_code text,
@@ -785,18 +772,7 @@ CREATE TABLE withdrawals (
   payee_bank text,
   other_end_to_end_id text,
   returned_amount bigint NOT NULL DEFAULT 0,
-  place_until timestamptz(6),
   owner_doc text,
-  end_id uuid,
-  end_outcome text,
-  end_reason text,
-  end_proposed_by uuid,
-  end_proposed_at timestamptz(6),
-  end_confirmed_by uuid,
-  ended_at timestamptz(6),
-  end_ask_at timestamptz(6),
-  contradiction text,
-  contradicted_at timestamptz(6),
   trace text,
   CONSTRAINT withdrawals_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT withdrawals_account_id_fkey FOREIGN KEY (account_id)
@@ -805,16 +781,6 @@ CREATE TABLE withdrawals (
   CONSTRAINT withdrawals_amount_range CHECK (amount BETWEEN 1000 AND '999999999999'),
   CONSTRAINT withdrawals_approval_reason_known CHECK (approval_reason IN ('amount', 'day_amount', 'new_key')),
   CONSTRAINT withdrawals_approved_has_time CHECK ((status = 'approved') = (approved_at IS NOT NULL)),
-  CONSTRAINT withdrawals_contradiction_complete CHECK (contradiction IS NULL = (contradicted_at IS NULL)),
-  CONSTRAINT withdrawals_contradiction_known CHECK (contradiction IS NULL OR contradiction IN ('done', 'refused')
-    AND ended_at IS NOT NULL),
-  CONSTRAINT withdrawals_end_complete CHECK (num_nulls(end_id, end_outcome, end_reason, end_proposed_at) IN (0, 4)),
-  CONSTRAINT withdrawals_end_outcome_known CHECK (end_outcome IN ('sent', 'not_sent')),
-  CONSTRAINT withdrawals_ended_as_proposed CHECK (ended_at IS NULL
-    OR end_id IS NOT NULL AND mode = 'live' AND status = CASE end_outcome WHEN 'sent' THEN 'approved'
-      ELSE 'rejected' END),
-  CONSTRAINT withdrawals_ended_by_two CHECK (ended_at IS NULL
-    OR (num_nulls(end_proposed_by, end_confirmed_by) = 2 OR COALESCE(end_proposed_by <> end_confirmed_by, false))),
   CONSTRAINT withdrawals_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT withdrawals_owner_doc_length CHECK (length(owner_doc) BETWEEN 11 AND 30),
   CONSTRAINT withdrawals_pix_key_type_known CHECK (pix_key_type IN ('cpf', 'cnpj', 'email', 'phone', 'random')),
@@ -830,9 +796,8 @@ CREATE TABLE withdrawals (
     WHEN 'approved' THEN amount ELSE 0 END),
   CONSTRAINT withdrawals_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')),
   CONSTRAINT withdrawals_status_known CHECK (status IN ('pending', 'approved', 'rejected')),
-  CONSTRAINT withdrawals_waiting_is_not_due CHECK (approval_due_at IS NULL
-    OR status = 'pending' AND due_at IS NULL AND lease IS NULL AND approval_at IS NULL
-      AND approval_reason IS NOT NULL AND approval_barred IS NOT NULL),
+  CONSTRAINT withdrawals_waiting_is_pending CHECK (approval_due_at IS NULL
+    OR status = 'pending' AND approval_at IS NULL AND approval_reason IS NOT NULL AND approval_barred IS NOT NULL),
   CONSTRAINT withdrawals_webhook_has_host CHECK (num_nulls(webhook_url, webhook_host) IN (0, 2))
 );
 CREATE UNIQUE INDEX withdrawals_account_id_mode_external_id_key ON withdrawals (account_id, mode, external_id);
@@ -841,31 +806,86 @@ CREATE INDEX withdrawals_approval_due_idx ON withdrawals (approval_due_at) WHERE
 CREATE INDEX withdrawals_approval_idx ON withdrawals (account_id, mode, id) WHERE approval_due_at IS NOT NULL;
 CREATE INDEX withdrawals_connection_day_idx ON withdrawals (connection_id, created_at) INCLUDE (amount)
   WHERE mode = 'live' AND status <> 'rejected';
-CREATE INDEX withdrawals_connection_turn_idx ON withdrawals (connection_id, account_id, due_at, id)
-  WHERE due_at IS NOT NULL;
-CREATE INDEX withdrawals_contradicted_idx ON withdrawals (contradicted_at) WHERE contradicted_at IS NOT NULL;
-CREATE INDEX withdrawals_due_idx ON withdrawals (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX withdrawals_end_ask_idx ON withdrawals (end_ask_at) WHERE end_ask_at IS NOT NULL;
 CREATE UNIQUE INDEX withdrawals_end_to_end_id_key ON withdrawals (end_to_end_id)
   WHERE end_to_end_id IS NOT NULL;
-CREATE INDEX withdrawals_lease_idx ON withdrawals (lease) WHERE lease IS NOT NULL;
-CREATE INDEX withdrawals_open_idx ON withdrawals (id) WHERE due_at IS NOT NULL;
 CREATE INDEX withdrawals_paid_key_idx ON withdrawals (account_id, mode, dict_key) WHERE status = 'approved';
-CREATE INDEX withdrawals_placed_idx ON withdrawals (connection_id, account_id, due_at, id)
-  WHERE due_at IS NOT NULL AND place_until IS NOT NULL;
-CREATE INDEX withdrawals_waiting_idx ON withdrawals (connection_id, account_id, id)
-  WHERE due_at IS NOT NULL AND place_until IS NULL;
 CREATE TRIGGER withdrawals_guard_state
   BEFORE UPDATE ON withdrawals FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('pending>approved', 'pending>rejected');
 
--- Turns of accounts in the payouts of a connection. Growth: one per account and connection.
-CREATE TABLE payout_queues (
+-- What leaves through a bank, under the id of the withdrawal, refund or return that it sends. Growth: one per withdrawal,
+-- refund and return, two per trial of a connection; never deleted.
+CREATE TABLE bank_orders (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  operation text NOT NULL,
+  mode text NOT NULL,
   connection_id uuid NOT NULL,
+  amount bigint NOT NULL,
+  -- The Pix key of a payout, the end-to-end id of the payment of a refund.
+  target text NOT NULL,
+  owner_doc text,
+  state text NOT NULL,
+  due_at timestamptz(6),
+  lease uuid,
+  attempts integer NOT NULL DEFAULT 0,
+  place_until timestamptz(6),
+  sent_at timestamptz(6),
+  -- The end-to-end id of the payout, the return id of the refund.
+  bank_id text,
+  trace text,
+  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  end_id uuid,
+  end_outcome text,
+  end_reason text,
+  end_proposed_by uuid,
+  end_proposed_at timestamptz(6),
+  end_confirmed_by uuid,
+  ended_at timestamptz(6),
+  end_ask_at timestamptz(6),
+  contradiction text,
+  contradicted_at timestamptz(6),
+  CONSTRAINT bank_orders_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT bank_orders_contradiction_complete CHECK (contradiction IS NULL = (contradicted_at IS NULL)),
+  CONSTRAINT bank_orders_contradiction_known CHECK (contradiction IS NULL OR contradiction IN ('done', 'refused')
+    AND ended_at IS NOT NULL),
+  CONSTRAINT bank_orders_due CHECK ((state IN ('waiting', 'placed')) = (due_at IS NOT NULL)
+    AND (lease IS NULL OR due_at IS NOT NULL)),
+  CONSTRAINT bank_orders_end_complete CHECK (num_nulls(end_id, end_outcome, end_reason, end_proposed_at) IN (0, 4)),
+  CONSTRAINT bank_orders_end_outcome_known CHECK (end_outcome IN ('sent', 'not_sent')),
+  CONSTRAINT bank_orders_ended_as_proposed CHECK (ended_at IS NULL
+    OR end_id IS NOT NULL AND mode = 'live' AND state = CASE end_outcome WHEN 'sent' THEN 'done' ELSE 'refused' END),
+  CONSTRAINT bank_orders_ended_by_two CHECK (ended_at IS NULL
+    OR (num_nulls(end_proposed_by, end_confirmed_by) = 2 OR COALESCE(end_proposed_by <> end_confirmed_by, false))),
+  CONSTRAINT bank_orders_kind_known CHECK (kind IN ('withdrawal', 'refund', 'return', 'trial')
+    AND operation IN ('payout', 'refund')),
+  CONSTRAINT bank_orders_placed_has_place CHECK ((state = 'placed') <= (place_until IS NOT NULL)),
+  CONSTRAINT bank_orders_state_known CHECK (state IN ('held', 'waiting', 'placed', 'done', 'refused'))
+) WITH (fillfactor = 85);
+CREATE INDEX bank_orders_contradicted_idx ON bank_orders (contradicted_at) WHERE contradicted_at IS NOT NULL;
+CREATE INDEX bank_orders_due_idx ON bank_orders (kind, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX bank_orders_end_ask_idx ON bank_orders (end_ask_at) WHERE end_ask_at IS NOT NULL;
+CREATE INDEX bank_orders_lease_idx ON bank_orders (lease) WHERE lease IS NOT NULL;
+CREATE INDEX bank_orders_placed_idx ON bank_orders (connection_id, operation, account_id, due_at, id)
+  WHERE state = 'placed';
+CREATE INDEX bank_orders_waiting_idx ON bank_orders (connection_id, operation, account_id, id) WHERE state = 'waiting';
+CREATE TRIGGER bank_orders_end_final
+  BEFORE UPDATE ON bank_orders FOR EACH ROW
+  WHEN (old.state IN ('done', 'refused') AND new.state <> old.state)
+  EXECUTE FUNCTION troco_refuse_change();
+CREATE TRIGGER bank_orders_terms_fixed
+  BEFORE UPDATE OF account_id, id, kind, operation, mode, connection_id, amount, target, owner_doc ON bank_orders
+  FOR EACH ROW EXECUTE FUNCTION troco_refuse_change();
+
+-- Turns of accounts, and pauses that the bank asked for. Growth: two per connection.
+CREATE TABLE order_queues (
+  connection_id uuid NOT NULL,
+  operation text NOT NULL,
   last_served uuid,
   paused_until timestamptz(6),
-  buckets jsonb NOT NULL DEFAULT jsonb_build_object(),
-  CONSTRAINT payout_queues_pkey PRIMARY KEY (connection_id)
+  CONSTRAINT order_queues_pkey PRIMARY KEY (connection_id, operation),
+  CONSTRAINT order_queues_operation_known CHECK (operation IN ('payout', 'refund'))
 );
 
 -- Payouts that the bank returned after they were sent. Growth: one per return, never deleted.
@@ -957,9 +977,6 @@ CREATE TABLE receipt_returns (
   rejection_code text,
   rejection_params json,
   bank_text text,
-  due_at timestamptz(6),
-  lease uuid,
-  attempts integer NOT NULL DEFAULT 0,
   completed_at timestamptz(6),
   rejected_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -972,18 +989,14 @@ CREATE TABLE receipt_returns (
   CONSTRAINT receipt_returns_amount_positive CHECK (amount > 0),
   CONSTRAINT receipt_returns_completed_complete CHECK ((status = 'completed') = (completed_at IS NOT NULL)
     AND (status = 'completed') = (return_id IS NOT NULL)),
-  CONSTRAINT receipt_returns_due CHECK ((status = 'pending') = (due_at IS NOT NULL)),
   CONSTRAINT receipt_returns_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT receipt_returns_rejected_complete CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)
     AND (status = 'rejected') = (rejection_code IS NOT NULL)),
   CONSTRAINT receipt_returns_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
 CREATE INDEX receipt_returns_item_id_created_at_idx ON receipt_returns (item_id, created_at);
-CREATE INDEX receipt_returns_lease_idx ON receipt_returns (lease) WHERE lease IS NOT NULL;
 CREATE UNIQUE INDEX receipt_returns_receipt_id_key ON receipt_returns (account_id, receipt_id)
   WHERE status <> 'rejected';
-CREATE INDEX receipt_returns_turn_idx ON receipt_returns (connection_id, account_id, due_at, id)
-  WHERE due_at IS NOT NULL;
 CREATE TRIGGER receipt_returns_guard_state
   BEFORE UPDATE ON receipt_returns FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('pending>completed', 'pending>rejected');
@@ -1068,7 +1081,6 @@ CREATE TABLE bank_tries (
   payout_end_to_end_id text,
   payout_rejection text,
   payout_of uuid,
-  place_until timestamptz(6),
   due_at timestamptz(6),
   lease uuid,
   attempts integer NOT NULL DEFAULT 0,

@@ -6,7 +6,6 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
@@ -211,7 +210,7 @@ class World {
     const accountId = this.merchant.id
     const id = this.orderOf(step)?.id ?? newId()
     const withdrawal = { accountId, withdrawalId: id }
-    const refund = { accountId, refundId: id, chargeColumns }
+    const refund = { accountId, refundId: id }
     const reason = { code: 'unspecified', params: {}, bankText: null } as const
     if (step.do === 'approve')
       return approveWithdrawal({ ...withdrawal, endToEndId: newEndToEndId() })

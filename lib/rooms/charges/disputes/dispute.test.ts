@@ -6,7 +6,6 @@ import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
@@ -159,7 +158,7 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
       where: { endToEndId: report.endToEndId },
     })
     const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 3_000 })
-    await completeRefund({ accountId: merchant.id, refundId, chargeColumns, returnId: newId() })
+    await completeRefund({ accountId: merchant.id, refundId, returnId: newId() })
     for (let time = 0; time < 2; time++)
       expect(await openDispute(report)).toMatchObject({ status: 'open', amount: 7_000n })
     expect(await readBooks()).toMatchObject({ available: 5_000, disputed: 7_000, held: 7_000 })
@@ -178,7 +177,7 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
       where: { endToEndId: report.endToEndId },
     })
     const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, {})
-    await completeRefund({ accountId: merchant.id, refundId, chargeColumns, returnId: newId() })
+    await completeRefund({ accountId: merchant.id, refundId, returnId: newId() })
     for (const verb of [openDispute, loseDispute]) expect(await verb(report)).toBeNull()
     expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 0 })
     expect((await itemsAbout(report)).map(({ kind, facts }) => [kind, facts.status])).toEqual(

@@ -1,4 +1,4 @@
-import { db, type Prisma } from '#lib/base/db/client.ts'
+import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { toUuid } from '#lib/base/ids.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
@@ -16,7 +16,6 @@ import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-ord
 export async function adoptRefund(
   { connectionId, begunAt }: Restored,
   order: TakenOrder,
-  chargeColumns: Prisma.Sql,
 ): Promise<Booked> {
   const hold = (cause: Held['cause'], accountId: string | null = null) =>
     holdOrder('refund_unbooked', connectionId, order, { cause, accountId })
@@ -28,7 +27,7 @@ export async function adoptRefund(
   if (!charge) return isDone ? hold('charge_unknown') : 'unsettled'
   const { accountId, id: chargeId } = charge
   const complete = (refundId: string) =>
-    completeRefund({ accountId, refundId, returnId: order.returnId ?? order.id, chargeColumns })
+    completeRefund({ accountId, refundId, returnId: order.returnId ?? order.id })
   const known = await findKnown(accountId, chargeId, id, order)
   if (known) {
     if (known.status === 'rejected' || known.amount !== BigInt(amount))
@@ -37,17 +36,11 @@ export async function adoptRefund(
     return isDue && !(await complete(known.id)) ? 'unsettled' : release()
   }
   if (!isDone) return 'unsettled'
-  const repeated = await db().refund.findFirst({
-    where: {
-      accountId,
-      chargeId,
-      status: 'pending',
-      attempts: 0,
-      amount,
-      createdAt: { gte: begunAt },
-    },
-    orderBy: { id: 'asc' },
-  })
+  const [repeated] = await db().$queryRaw<{ id: string }[]>`
+    SELECT r.id FROM refunds r JOIN bank_orders o USING (account_id, id)
+    WHERE r.account_id = ${accountId}::uuid AND r.charge_id = ${chargeId}::uuid AND r.status = 'pending'
+      AND o.attempts = 0 AND r.amount = ${amount}::bigint AND r.created_at >= ${begunAt}::timestamptz
+    ORDER BY r.id LIMIT 1`
   const made = repeated ?? (await create(accountId, chargeId, { id, amount }))
   if (typeof made === 'string') return hold(made, accountId)
   return (await complete(made.id)) ? release() : 'unsettled'

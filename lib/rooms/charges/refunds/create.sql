@@ -24,13 +24,21 @@ WITH locked AS (
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
   FROM judged j
   WHERE c.account_id = j.account_id AND c.id = j.id
-  RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
+  RETURNING c.account_id, c.id, c.mode, c.connection_id, c.end_to_end_id, j.amount
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-      trace, due_at)
-  SELECT account_id, $7::uuid, id, mode, connection_id, 'pending', amount, $8, $9, now()
+      trace)
+  SELECT account_id, $7::uuid, id, mode, connection_id, 'pending', amount, $8, $9
   FROM charged
   RETURNING *
+), ordered AS (
+  INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target,
+      owner_doc, trace, state, due_at, sent_at, attempts, created_at)
+  SELECT s.account_id, s.id, 'refund', 'refund', s.mode, s.connection_id, s.amount,
+      c.end_to_end_id, NULL, s.trace, CASE WHEN false THEN 'held' ELSE 'waiting' END, CASE
+      WHEN NOT false THEN now() END, NULL, 0, now()
+  FROM made s
+  CROSS JOIN charged c
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r
@@ -84,13 +92,21 @@ WITH kept AS (
   SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
   FROM judged j
   WHERE c.account_id = j.account_id AND c.id = j.id
-  RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount
+  RETURNING c.account_id, c.id, c.mode, c.connection_id, c.end_to_end_id, j.amount
 ), made AS (
   INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-      trace, due_at)
-  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, $16, now()
+      trace)
+  SELECT account_id, $14::uuid, id, mode, connection_id, 'pending', amount, $15, $16
   FROM charged
   RETURNING *
+), ordered AS (
+  INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target,
+      owner_doc, trace, state, due_at, sent_at, attempts, created_at)
+  SELECT s.account_id, s.id, 'refund', 'refund', s.mode, s.connection_id, s.amount,
+      c.end_to_end_id, NULL, s.trace, CASE WHEN false THEN 'held' ELSE 'waiting' END, CASE
+      WHEN NOT false THEN now() END, NULL, 0, now()
+  FROM made s
+  CROSS JOIN charged c
 ), source AS (
   SELECT NULL::timestamptz AS booked_at, r.account_id, r.mode, r.id, r.amount
   FROM made r

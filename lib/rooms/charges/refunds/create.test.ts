@@ -17,6 +17,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { orderOf } from '#lib/testing/orders.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
@@ -95,8 +96,11 @@ test('a refund holds its amount in the balance and in the charge', async () => {
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })
   const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(stored).toMatchObject({ id: row.id, chargeId, sentAt: null, lease: null, attempts: 0 })
-  expect(stored.dueAt).not.toBeNull()
+  expect(stored).toMatchObject({ id: row.id, chargeId })
+  expect(await orderOf(row.id)).toMatchObject({
+    ...{ kind: 'refund', operation: 'refund', state: 'waiting', dueAt: expect.any(Date) },
+    ...{ sentAt: null, lease: null, attempts: 0 },
+  })
   expect(await readRefundTotals(merchant, chargeId)).toEqual({
     refundedAmount: 0n,
     refundHeldAmount: 4_000n,

@@ -16,6 +16,7 @@ import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/r
 import type { RefundRequest, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/accounts.ts'
+import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /**
  * Inserts the refund and holds its amount in one statement before the bank is called: a crash
@@ -57,13 +58,17 @@ export async function createRefund(
       charged: Prisma.sql`
         UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
         FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
-        RETURNING c.account_id, c.id, c.mode, c.connection_id, j.amount`,
+        RETURNING c.account_id, c.id, c.mode, c.connection_id, c.end_to_end_id, j.amount`,
       made: Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-          trace, due_at)
+          trace)
         SELECT account_id, ${id}::uuid, id, mode, connection_id, 'pending', amount,
-          ${reason ?? null}, ${currentCause()}, now() FROM charged
+          ${reason ?? null}, ${currentCause()} FROM charged
         RETURNING *`,
+      ordered: insertOrderSql(['refund', 'refund'], Prisma.sql`made s CROSS JOIN charged c`, {
+        target: Prisma.sql`c.end_to_end_id`,
+        trace: Prisma.sql`s.trace`,
+      }),
     },
     source: {
       from: Prisma.sql`made r`,
@@ -77,7 +82,7 @@ export async function createRefund(
   })
   const [row] = await writeRows<RefundRow>(account, statement).catch(refuseBrokenRule)
   if (!row) throw new Invariant('the statement that inserts a refund returned no row')
-  wake('refunds')
+  wake('orders')
   return row
 }
 

@@ -5,7 +5,6 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
@@ -68,7 +67,7 @@ async function open(amount = AMOUNT): Promise<DisputeReport> {
 }
 
 const refund = (amount?: number) => createRefund(merchant.id, 'test', chargeId, { amount })
-const settlementOf = (refundId: string) => ({ accountId: merchant.id, refundId, chargeColumns })
+const settlementOf = (refundId: string) => ({ accountId: merchant.id, refundId })
 const complete = (id: string) => completeRefund({ ...settlementOf(id), returnId: newId() })
 
 async function readBooks() {

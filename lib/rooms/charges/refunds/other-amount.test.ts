@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -24,7 +23,7 @@ test('the question about a refund has its amount, as the response must', async (
   const chargeId = await fundLive(merchant, 10_000)
   await createRefund(merchant.id, 'live', chargeId, { amount: 1_000 })
   await sendDueRefunds()
-  await db().$executeRaw`UPDATE refunds SET due_at = now(), lease = NULL WHERE due_at IS NOT NULL`
+  await makeOrdersDue()
   await sendDueRefunds()
   expect(bank.asked).toMatchObject([{ amount: 1_000 }])
 })

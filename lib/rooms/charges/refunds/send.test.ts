@@ -1,5 +1,4 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { claim } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
@@ -33,8 +32,15 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { sendDueRefunds } from '#lib/testing/orders.ts'
+import {
+  changeOrder,
+  claimOrders,
+  dropOrders,
+  orderOf,
+  sendDueRefunds,
+} from '#lib/testing/orders.ts'
 
 inOwnDatabase()
 
@@ -44,7 +50,7 @@ beforeAll(async () => {
   connectionId = await addConnection(simulator)
 })
 beforeEach(async () => {
-  await db().$executeRaw`UPDATE refunds SET due_at = NULL`
+  await dropOrders()
   merchant = await makeMerchant()
   await assignConnection(connectionId, merchant)
 })
@@ -71,18 +77,16 @@ async function payTestCharge(amount: number): Promise<string> {
 
 const stateOf = ({ id, chargeId, mode }: OpenedRefund) =>
   findRefund(merchant.id, mode, chargeId, id)
-const makeDue = () => db().$executeRaw`UPDATE refunds SET due_at = now() WHERE due_at IS NOT NULL`
+/** As if time had passed: also for orders of workers that died. */
+const makeDue = () => db().$executeRaw`
+  UPDATE bank_orders SET due_at = now(), place_until = LEAST(place_until, now() - interval '1 second')
+  WHERE due_at IS NOT NULL`
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const settleAtBank = () =>
   db().$executeRaw`UPDATE simulator_orders SET settles_at = now() WHERE kind = 'refund'`
 const send = (bank: Gateway = simulator) => {
   replaceBank(connectionId, bank)
   return sendDueRefunds()
-}
-
-async function databaseTime(): Promise<string> {
-  const [row] = await db().$queryRaw<{ time: string }[]>`SELECT clock_timestamp()::text AS time`
-  return row?.time ?? ''
 }
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
@@ -162,14 +166,19 @@ test("the bank receives the payment's end-to-end id, the amount and the id witho
 test('a refund accepted by the bank is queried after growing pauses, and not sent again', async () => {
   const refund = await openRefund()
   const { gateway, orders, queries } = scriptedBank({ queryResponses: [ACCEPTED, ACCEPTED] })
-  for (const pauseS of [1, 2, 4]) {
-    const began = await databaseTime()
-    await makeDueAndSend(gateway)
-    const [row] = await db().$queryRaw<{ waits: boolean; lease: string | null }[]>`
-      SELECT lease, due_at BETWEEN ${began}::timestamptz + make_interval(secs => ${pauseS}::int)
-        AND clock_timestamp() + make_interval(secs => ${pauseS}::int) AS waits
-      FROM refunds WHERE id = ${refund.id}::uuid`
-    expect(row).toEqual({ waits: true, lease: null })
+  await makeDueAndSend(gateway)
+  for (const [ageS, pauseS] of [
+    [60, 10],
+    [3_600, 600],
+  ] as const) {
+    const placeUntil = new Date(Date.now() + 30_000 - ageS * 1_000)
+    await changeOrder(refund.id, { placeUntil, dueAt: new Date() })
+    await send(gateway)
+    const { dueAt, lease } = await orderOf(refund.id)
+    const waitS = ((dueAt?.getTime() ?? 0) - Date.now()) / 1_000
+    expect(lease).toBeNull()
+    expect(waitS).toBeGreaterThan(pauseS / 2)
+    expect(waitS).toBeLessThanOrEqual(pauseS + 1)
   }
   expect(orders).toHaveLength(1)
   const query = { id: removeHyphens(refund.id), endToEndId: refund.endToEndId }
@@ -202,7 +211,7 @@ describe('a lost response', () => {
         orderResponses: [response, response],
         reachesBank: false,
       })
-      for (let count = 0; count < 3; count++) await makeDueAndSend(gateway)
+      while (orders.length < 3) await makeDueAndSend(gateway)
       expect(orders.map(order => order.id)).toEqual(Array(3).fill(removeHyphens(refund.id)))
       await settleAtBank()
       await makeDueAndSend(gateway)
@@ -254,15 +263,16 @@ test.each([
     reachesBank: false,
   })
   for (const _attempt of ['order', 'query']) {
+    await db().orderQueue.updateMany({ data: { pausedUntil: null } })
     await makeDueAndSend(gateway)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending', rejection_reason: null })
     const [row] = await db().$queryRaw<{ seconds: number }[]>`
-      SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM refunds
+      SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS seconds FROM bank_orders
       WHERE id = ${refund.id}::uuid AND lease IS NULL`
     expect(row?.seconds).toBeGreaterThan(s / 2)
     expect(row?.seconds).toBeLessThanOrEqual(s)
   }
-  await makeDueAndSend(gateway)
+  while (orders.length < 2) await makeDueAndSend(gateway)
   await settleAtBank()
   await makeDueAndSend(gateway)
   expect(orders).toHaveLength(2)
@@ -296,7 +306,7 @@ describe('a refused refund', () => {
 describe('a crash', () => {
   test('after the bank call and before the write finds the same order again', async () => {
     const refund = await openRefund()
-    const [claimed] = await claim('refunds', 1)
+    const [claimed] = await claimOrders('waiting', 1, connectionId, 'refund')
     await simulator.refundCharge({ id: removeHyphens(refund.id), endToEndId: '-', amount: 3_000 })
     await settleAtBank()
     expect(claimed?.attempts).toBe(1)
@@ -310,25 +320,29 @@ describe('a crash', () => {
 
   test('before the bank call leaves the order to the next worker', async () => {
     const refund = await openRefund()
-    await claim('refunds', 1)
+    await claimOrders('waiting', 1, connectionId, 'refund')
     const { gateway, orders, queries } = scriptedBank()
     await makeDueAndSend(gateway)
-    expect(queries).toMatchObject([{ id: removeHyphens(refund.id) }])
+    expect(orders).toHaveLength(0)
+    await makeDueAndSend(gateway)
+    const query = { id: removeHyphens(refund.id) }
+    expect(queries).toMatchObject([query, query])
     expect(orders).toHaveLength(1)
   })
 
   test('of one refund keeps its lease and does not block the others', async () => {
     const broken = await openRefund()
     const fine = await openRefund()
-    const ofCharge = { where: { accountId_id: { accountId: merchant.id, id: broken.chargeId } } }
-    const { endToEndId } = await db().charge.findUniqueOrThrow(ofCharge)
-    await db().charge.update({ ...ofCharge, data: { endToEndId: null } })
+    await runAsOwner(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'failed'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON simulator_orders FOR EACH ROW
+        WHEN (new.id = '${removeHyphens(broken.id)}') EXECUTE FUNCTION fail()`)
     expect(await send()).toBe(2)
-    await db().charge.update({ ...ofCharge, data: { endToEndId } })
+    await runAsOwner('DROP TRIGGER fail ON simulator_orders; DROP FUNCTION fail()')
     expect(await ordersOf(fine.id)).toHaveLength(1)
     expect(await ordersOf(broken.id)).toEqual([])
-    const stored = await db().refund.findFirstOrThrow({ where: { id: broken.id } })
-    expect(stored).toMatchObject({ status: 'pending', lease: expect.any(String) })
+    expect(await stateOf(broken)).toMatchObject({ status: 'pending' })
+    expect(await orderOf(broken.id)).toMatchObject({ lease: expect.any(String) })
     await expectBalancedLedger(merchant.id)
   })
 })
@@ -364,7 +378,7 @@ describe('a worker that lost its lease', () => {
     await makeDueAndSend(stub)
     stub.stall('after', async () => {
       await makeDue()
-      await claim('refunds', 1)
+      await claimOrders('placed', 1, connectionId, 'refund')
     })
     await makeDueAndSend(stub)
     expect(await stateOf(refund)).toMatchObject({ status: 'pending' })
@@ -376,7 +390,11 @@ describe('a worker that lost its lease', () => {
     const stub = new StubBank()
     stub.setScript(removeHyphens(refund.id), { sends: ['lost before'] })
     await makeDueAndSend(stub)
-    stub.stall('after', () => makeDueAndSend(stub))
+    await makeDueAndSend(stub)
+    stub.stall('after', async () => {
+      await makeDueAndSend(stub)
+      await makeDueAndSend(stub)
+    })
     await makeDueAndSend(stub)
     expect(stub.sentOrders).toHaveLength(2)
     await expectCompletedOnce(refund, stub)
@@ -450,7 +468,7 @@ test('while the connection rests, its refunds wait unclaimed, and those of test 
   expect(await sendDueRefunds()).toBe(1)
   expect(await ordersOf(other.id)).toHaveLength(1)
   expect(bank.sentOrders).toEqual([])
-  expect(await db().refund.findFirst({ where: { id: waiting.id } })).toMatchObject({ attempts: 0 })
+  expect(await orderOf(waiting.id)).toMatchObject({ attempts: 0 })
 })
 
 test("the bank's text about a refund is stored without data of the payer", async () => {

@@ -3,7 +3,6 @@ import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
@@ -180,7 +179,7 @@ function settle(
   accountId: string,
   id: string,
 ) {
-  const refund = { accountId, refundId: id, chargeColumns }
+  const refund = { accountId, refundId: id }
   const withdrawal = { accountId, withdrawalId: id }
   switch (action) {
     case 'complete':

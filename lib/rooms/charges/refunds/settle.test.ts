@@ -6,7 +6,7 @@ import { pickFields } from '#lib/base/fields.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
-import { chargeColumns, findCharge } from '#lib/rooms/charges/queries.ts'
+import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
@@ -46,7 +46,7 @@ async function openRefund(request: object = {}) {
   const chargeId = await payCharge(merchant, { amount: 10_000, ...request })
   const order = { amount: 3_000, reason: 'Returned' }
   const { id } = await createRefund(merchant.id, 'test', chargeId, order)
-  return { merchant, chargeId, settlement: { accountId: merchant.id, refundId: id, chargeColumns } }
+  return { merchant, chargeId, settlement: { accountId: merchant.id, refundId: id } }
 }
 
 async function readRefundTotals(merchant: Account, id: string) {
@@ -90,8 +90,8 @@ test('a completed refund debits the held amount, and the charge counts it as ref
     refunded_amount: 3_000,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 7_000, outbound: 0 })
-  const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
-  expect(stored).toMatchObject({ dueAt: null, lease: null })
+  const order = await db().bankOrder.findFirstOrThrow({ where: { accountId: merchant.id } })
+  expect(order).toMatchObject({ state: 'done', dueAt: null, lease: null })
   await expectBalancedLedger(merchant.id)
 })
 
@@ -222,7 +222,7 @@ describe('concurrently', () => {
     const deadlocksBefore = await countDeadlocks()
     const outcomes = await Promise.allSettled(
       refunds.flatMap(({ id }, index) => {
-        const settlement = { accountId: merchant.id, refundId: id, chargeColumns }
+        const settlement = { accountId: merchant.id, refundId: id }
         const withdrawal = { accountId: merchant.id, withdrawalId: withdrawals[index]?.id ?? '' }
         return [
           createRefund(merchant.id, 'test', chargeId, order),
@@ -407,7 +407,7 @@ test('creating a refund wakes its worker; settling it wakes the delivery worker 
   const open = async () => {
     opened = await openRefund()
   }
-  expect(await countWakes('refunds', open)).toBe(1)
+  expect(await countWakes('orders', open)).toBe(1)
   const reject = () => rejectRefund({ ...opened!.settlement, reason: REFUSAL })
   expect(await countWakes('deliveries', reject)).toBe(1)
   expect(await countWakes('deliveries', reject)).toBe(0)
@@ -417,7 +417,7 @@ test('a stale lease settles nothing', async () => {
   const { merchant, chargeId, settlement } = await openRefund()
   const lease = newId()
   const stale = { ...settlement, lease: newId() }
-  await db().refund.updateMany({ where: { accountId: merchant.id }, data: { lease } })
+  await db().bankOrder.updateMany({ where: { accountId: merchant.id }, data: { lease } })
   expect(await rejectRefund({ ...stale, reason: REFUSAL })).toBeNull()
   expect(await completeRefund({ ...stale, returnId: makeReturnId() })).toBeNull()
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 3_000 })

@@ -1,21 +1,54 @@
-import { Prisma } from '#lib/base/db/client.ts'
+import { db, Prisma } from '#lib/base/db/client.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
+import { Invariant } from '#lib/base/invariant.ts'
+import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
+import { endOrderSql, type Order, type OrderRules } from '#lib/services/orders/order.ts'
 
 interface Settlement {
   accountId: string
   refundId: string
-  /** Columns of the charge, from a CTE named `c`: the event is about the charge. */
-  chargeColumns: Prisma.Sql
-  /** Lease of the job that settles the refund. A job that has lost the lease writes nothing. */
-  lease?: string
+  /** Lease of the worker that settles the refund. One that has lost the lease writes nothing. */
+  lease?: string | null
+}
+
+/** What refunds contribute to sending orders: lib/services/orders. */
+export const refundOrders: OrderRules = {
+  async end({ accountId, id: refundId }, reported, lease) {
+    const settlement = { accountId, refundId, lease }
+    const row =
+      reported.state === 'done'
+        ? await completeRefund({ ...settlement, returnId: reported.endToEndId })
+        : await rejectRefund({ ...settlement, reason: reported })
+    return row !== null
+  },
+  async hide(order) {
+    const { name, email, doc } = await readPayer(order)
+    return { [name]: '***', [email]: '***', [doc]: '***' }
+  },
+  findPayerEmail: async order => (await readPayer(order)).email,
+}
+
+interface Payer {
+  name: string
+  email: string
+  doc: string
+}
+
+async function readPayer({ accountId, id }: Order): Promise<Payer> {
+  const [payer] = await db().$queryRaw<Payer[]>`
+    SELECT c.client_name AS name, c.client_email AS email, c.client_doc AS doc FROM refunds r
+    JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+    WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`
+  if (!payer) throw new Invariant(`refund ${id} has no charge`)
+  return payer
 }
 
 /** Debits the held amount after the bank has returned it. Returns null if already settled. */
@@ -23,42 +56,41 @@ export function completeRefund(
   settlement: Settlement & { returnId: string },
 ): Promise<RefundRow | null> {
   const assignments = Prisma.sql`return_id = ${settlement.returnId}`
-  return settle(settlement, 'completed', assignments, Prisma.sql`s.amount`)
+  return settle(settlement, 'completed', assignments, settlement.returnId)
 }
 
 /** Releases the held amount after the bank's final refusal. Returns null if already settled. */
 export function rejectRefund(
   settlement: Settlement & { reason: BankRefusal },
 ): Promise<RefundRow | null> {
-  return settle(settlement, 'rejected', rejectionAssignments(settlement.reason), Prisma.sql`0`)
+  return settle(settlement, 'rejected', rejectionAssignments(settlement.reason), null)
 }
 
 /**
- * One statement with the lock order of all refunds: charge, refund, ledger, event sequence. The
+ * One statement with the lock order of all refunds: order, charge, refund, ledger, event sequence. The
  * event's subject is the charge, so it is delivered after the payment event.
  */
 async function settle(
-  { accountId, refundId, chargeColumns, lease = '' }: Settlement,
+  { accountId, refundId: id, lease }: Settlement,
   outcome: 'completed' | 'rejected',
   assignments: Prisma.Sql,
-  refunded: Prisma.Sql,
+  bankId: string | null,
 ): Promise<RefundRow | null> {
-  const settleableCondition = Prisma.sql`r.status = 'pending' AND ${lease} IN ('', r.lease::text)`
+  const isDone = outcome === 'completed'
+  const refunded = Prisma.raw(isDone ? 's.amount' : '0')
   const eventId = newRoutableId(accountId)
   const statement = bookMovement({
     ctes: {
+      ended: endOrderSql({ accountId, id }, isDone ? 'done' : 'refused', { bankId, lease }),
       locked: Prisma.sql`
-        SELECT c.account_id, c.id FROM charges c
-        JOIN refunds r ON r.account_id = c.account_id AND r.charge_id = c.id
-        WHERE r.account_id = ${accountId}::uuid AND r.id = ${refundId}::uuid
-          AND ${settleableCondition}
+        SELECT c.account_id, c.id, r.id AS refund_id FROM ended e
+        JOIN refunds r ON r.account_id = e.account_id AND r.id = e.id
+        JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
         FOR UPDATE OF c`,
       settled: Prisma.sql`
-        UPDATE refunds r SET status = ${outcome}, ${assignments}, due_at = NULL, lease = NULL,
+        UPDATE refunds r SET status = ${outcome}, ${assignments},
           ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
-        FROM locked k
-        WHERE r.account_id = k.account_id AND r.charge_id = k.id AND r.id = ${refundId}::uuid
-          AND ${settleableCondition}
+        FROM locked k WHERE r.account_id = k.account_id AND r.id = k.refund_id
         RETURNING r.*`,
       charged: Prisma.sql`
         UPDATE charges c SET refunded_amount = c.refunded_amount + ${refunded},
@@ -76,8 +108,8 @@ async function settle(
         resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
       },
     },
-    movement: outcome === 'completed' ? 'refund_sent' : 'refund_returned',
-    event: outcome === 'completed' ? 'transaction.refunded' : 'transaction.refund_failed',
+    movement: isDone ? 'refund_sent' : 'refund_returned',
+    event: isDone ? 'transaction.refunded' : 'transaction.refund_failed',
     returning: refundAsJson,
   })
   const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement))

@@ -1,6 +1,5 @@
 import { refuse } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundDecision, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
@@ -24,7 +23,7 @@ export async function simulateRefund(
   if (refund.status !== 'pending') throw alreadyFinal(refund)
   const isDone = outcome === 'completed'
   const { state, isAccepted } = await decideRefund(removeHyphens(id), refund.amount, isDone, reason)
-  const settlement = { accountId, refundId: id, chargeColumns }
+  const settlement = { accountId, refundId: id }
   const settled =
     state.state === 'done'
       ? await completeRefund({ ...settlement, returnId: state.endToEndId })

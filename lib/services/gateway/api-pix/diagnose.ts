@@ -1,3 +1,4 @@
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { examineCertificate, examineServer } from '#lib/services/gateway/api-pix/certificates.ts'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
@@ -12,7 +13,6 @@ import {
   withoutProblem,
 } from '#lib/services/gateway/api-pix/scopes.ts'
 import { type BankFinding, find, levelOf } from '#lib/services/gateway/findings.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
 import { dropScheme, hostOfAddress } from '#lib/services/gateway/notice-address.ts'
 

@@ -115,7 +115,6 @@ test('a balance counts for further payouts, less what was sent since it was read
   const gateway = openPayer()
   bank.script.push(balance('29.99'), TAKEN)
   await gateway.sendPayout(newOrder(), signal())
-  await expect.poll(() => bank.requests.at(-1)?.path).toBe('/v2/gn/chaves/balde')
   bank.script.push(TAKEN)
   expect(await gateway.sendPayout(newOrder(), signal())).toMatchObject({ outcome: 'ok' })
   bank.script.push(balance('-5.00'))
@@ -132,23 +131,6 @@ test.each<[string, BankResponse, object]>([
   bank.script.push(response)
   expect(await openPayer().sendPayout(newOrder(), signal())).toMatchObject(expected)
   expect(sends()).toEqual([])
-})
-
-test("the bank's buckets of key look-ups replace the first guess", async () => {
-  const gateway = openPayer()
-  expect(gateway.keyBuckets).toMatchObject([{ capacity: 1_000 }, { capacity: 1_000 }])
-  const bucket = (capacidade: number) => ({
-    ...{ capacidade, taxaDeReposicaoFichas: 2, periodoReposicaoEmSegundos: 60 },
-  })
-  const buckets = { baldeA: bucket(100), baldeB: { capacidade: null } }
-  bank.script.push(balance('99.00'), TAKEN, { status: 200, body: buckets })
-  await gateway.sendPayout(newOrder(), signal())
-  await expect
-    .poll(() => gateway.keyBuckets)
-    .toEqual([
-      ...[{ name: 'A', keyTypes: ['cpf', 'cnpj', 'random'], capacity: 100, refillMs: 30_000 }],
-      ...[{ name: 'B', keyTypes: ['email', 'phone'], capacity: 1_000, refillMs: 3_000 }],
-    ])
 })
 
 test('an id that Efí would not take is not sent', async () => {

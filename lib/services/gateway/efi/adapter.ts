@@ -12,7 +12,6 @@ import {
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { checkList, listEntries } from '#lib/services/gateway/api-pix/receipts.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
-import { Buckets } from '#lib/services/gateway/efi/buckets.ts'
 import { diagnoseEfi } from '#lib/services/gateway/efi/diagnose.ts'
 import { answerDispute, DISPUTES } from '#lib/services/gateway/efi/disputes.ts'
 import { Funds } from '#lib/services/gateway/efi/funds.ts'
@@ -81,13 +80,9 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
   const { client, receivingKeys, payingKey } = account
   const receiver = buildReceiver(account)
   const funds = new Funds(client)
-  const buckets = new Buckets(client)
-  const payer = { client, payingKey, ownKeys: [...receivingKeys, payingKey], funds, buckets }
+  const payer = { client, payingKey, ownKeys: [...receivingKeys, payingKey], funds }
   return {
     ...receiver,
-    get keyBuckets() {
-      return buckets.current
-    },
     checkPayout: async () => ({ outcome: 'ok', value: null }),
     sendPayout: (order, signal) => sendPayout(payer, order, signal),
     getPayout: (order, signal) => queryPayout(client, order, signal),

@@ -1,5 +1,6 @@
 import { newId, removeHyphens } from '#lib/base/ids.ts'
 import { formatDecimalAmount } from '#lib/base/money.ts'
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { diagnose } from '#lib/services/gateway/api-pix/diagnose.ts'
 import {
@@ -12,7 +13,6 @@ import { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { checkSettings } from '#lib/services/gateway/efi/settings.ts'
 import { REPORTS_PATH } from '#lib/services/gateway/efi/statement.ts'
 import { type BankFinding, type FindingCode, find } from '#lib/services/gateway/findings.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
 import type { NoticeAddress } from '#lib/services/gateway/notice.ts'
 
 /** The payout has neither an amount nor a receiver, so that it cannot be made. */

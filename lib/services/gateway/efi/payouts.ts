@@ -8,7 +8,6 @@ import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankList } from '#lib/services/gateway/api-pix/receipts.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
 import { OWN_ID_PATTERN } from '#lib/services/gateway/api-pix/taken-refunds.ts'
-import type { Buckets } from '#lib/services/gateway/efi/buckets.ts'
 import type { Funds } from '#lib/services/gateway/efi/funds.ts'
 import { type BankPayout, readPayout } from '#lib/services/gateway/efi/read.ts'
 import type {
@@ -29,7 +28,6 @@ export interface PayoutBank {
   /** Keys of the account itself. */
   ownKeys: readonly string[]
   funds: Funds
-  buckets: Buckets
 }
 
 /**
@@ -52,7 +50,6 @@ async function sendCovered(
 ): Promise<GatewayResult<OrderState>> {
   const call = { method: 'PUT', version: 'v3', path: `/gn/pix/${idOf(order)}` } as const
   const reply = await bank.client.call({ ...call, body: buildBody(bank, order) }, signal)
-  bank.buckets.refresh(reply)
   if (isSuccess(reply)) return toTaken(readPayout(bodyOf(reply)), order)
   const verdict = judge(reply, 'payout', { id: order.id, ownKey: bank.payingKey })
   if (verdict.outcome === 'ask') return findSent(bank, order, verdict.ifAbsent, signal)

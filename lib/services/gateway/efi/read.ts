@@ -1,6 +1,5 @@
 import {
   centsOf,
-  countOf,
   type Fields,
   fieldsOf,
   listOf,
@@ -78,20 +77,6 @@ function readReturn(value: unknown): PayoutReturn | null {
   const { liquidacao, solicitacao } = fieldsOf(fields.horario)
   const returnedAt = timeOf(fields.horario) ?? timeOf(liquidacao) ?? timeOf(solicitacao)
   return id && amount && returnedAt ? { id, amount, returnedAt } : null
-}
-
-/** A token bucket of key look-ups: Efí names its types of keys in Portuguese. */
-export interface BankBucket {
-  capacity: number
-  refillMs: number
-}
-
-export function readBucket(value: unknown): BankBucket | null {
-  const fields = fieldsOf(value)
-  const capacity = countOf(fields.capacidade)
-  const tokens = countOf(fields.taxaDeReposicaoFichas)
-  const seconds = countOf(fields.periodoReposicaoEmSegundos)
-  return capacity && tokens && seconds ? { capacity, refillMs: (seconds * 1_000) / tokens } : null
 }
 
 /** Cents of a balance, which may be negative. */

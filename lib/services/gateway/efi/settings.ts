@@ -1,9 +1,9 @@
+import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { type Fields, fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import { bodyOf, isStatusOk, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
-import { maskDictKey } from '#lib/services/gateway/journal.ts'
 
 const PATH = '/gn/config'
 

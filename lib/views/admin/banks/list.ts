@@ -61,15 +61,14 @@ export async function sumOwned(): Promise<number> {
 
 /** Returns what accounts own that pay out through the connection, without what they have sent there. */
 export async function sumOwnedThrough(connectionId: string): Promise<number> {
-  const sentBy = (table: 'withdrawals' | 'refunds') => Prisma.sql`(
-    SELECT COALESCE(sum(s.amount), 0) FROM ${Prisma.raw(table)} s
-      JOIN accounts a ON a.id = s.account_id
-    WHERE s.connection_id = ${connectionId}::uuid AND s.due_at IS NOT NULL AND s.status = 'pending'
-      AND s.sent_at IS NOT NULL AND a.paying_connection_id = ${connectionId}::uuid)`
+  const sent = Prisma.sql`(
+    SELECT COALESCE(sum(o.amount), 0) FROM bank_orders o JOIN accounts a ON a.id = o.account_id
+    WHERE o.connection_id = ${connectionId}::uuid AND o.due_at IS NOT NULL
+      AND o.sent_at IS NOT NULL AND a.paying_connection_id = ${connectionId}::uuid)`
   const [row] = await db().$queryRaw<{ owned: bigint }[]>`
     SELECT GREATEST(0, (SELECT COALESCE(sum(l.balance), 0) FROM ledger_accounts l
         JOIN accounts a ON a.id = l.account_id
         WHERE ${OWNED} AND a.paying_connection_id = ${connectionId}::uuid)
-      - ${sentBy('withdrawals')} - ${sentBy('refunds')})::bigint AS owned`
+      - ${sent})::bigint AS owned`
   return Number(row?.owned ?? 0n)
 }

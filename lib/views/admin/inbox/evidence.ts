@@ -166,10 +166,10 @@ function readDeliveries(accountId: string, id: string): Promise<InboxEvidence['d
 }
 
 function readReturns(itemId: string): Promise<InboxEvidence['returns']> {
-  const columns = Prisma.sql`b.id, b.status, b.attempts, ${utc('b.created_at')}, b.return_id,
+  const columns = Prisma.sql`b.id, b.status, o.attempts, ${utc('b.created_at')}, b.return_id,
     b.rejection_reason, b.bank_text`
   return queryRows(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM receipt_returns b
+    SELECT ${asJson(columns)}::text AS json FROM receipt_returns b JOIN bank_orders o USING (account_id, id)
     WHERE b.item_id = ${itemId}::uuid ORDER BY b.created_at, b.id`)
 }
 

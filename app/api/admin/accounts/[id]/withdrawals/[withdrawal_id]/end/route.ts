@@ -1,5 +1,5 @@
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { proposeEnd } from '#lib/rooms/withdrawals/propose-end.ts'
+import { proposeEnd } from '#lib/rooms/withdrawals/end.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
 import { endProposal, WithdrawalEndingRead } from '#lib/views/admin/schema.ts'
 

@@ -1,5 +1,5 @@
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { confirmEnd } from '#lib/rooms/withdrawals/confirm-end.ts'
+import { confirmEnd } from '#lib/rooms/withdrawals/end.ts'
 import { readEnding } from '#lib/views/admin/ending.ts'
 import { endConfirmation, WithdrawalEndingRead } from '#lib/views/admin/schema.ts'
 
