@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readTime, requireOption, withRuntime } from '#bin/command-line.ts'
 import { invalidInput } from '#lib/base/errors.ts'
-import { beginRestore } from '#lib/rooms/restore/begin.ts'
-import { openAlone } from '#lib/rooms/restore/open.ts'
+import { beginRestore, openAlone } from '#lib/rooms/restore/restore.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
 
 const ACTOR = { type: 'command_line' } as const

@@ -169,6 +169,4 @@ export const FRAGMENT_LINES_MIN = 25
 export const VERB_FOLDERS = ['lib/rooms/', 'lib/services/people/']
 
 /** Short files with a single importer that stay, each with its reason. */
-export const ALLOWED_FRAGMENTS: Record<string, string> = {
-  'lib/edge/jobs/restore.ts': 'tests read banks after a restore as the worker does',
-}
+export const ALLOWED_FRAGMENTS: Record<string, string> = {}

@@ -1,5 +1,5 @@
 import { db, type Prisma } from '#lib/base/db/client.ts'
-import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'

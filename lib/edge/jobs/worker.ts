@@ -10,7 +10,7 @@ import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { increment } from '#lib/base/metrics.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
-import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
+import { createRestoredReader, ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,
@@ -25,7 +25,6 @@ import {
   rotateRequestLog,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
-import { createRestoredReader } from '#lib/edge/jobs/restore.ts'
 import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'

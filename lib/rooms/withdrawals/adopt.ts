@@ -1,17 +1,19 @@
-import { Prisma } from '#lib/base/db/client.ts'
-import { toUuid } from '#lib/base/ids.ts'
-import {
-  findKnown,
-  findOwners,
-  findRepeated,
-  isOfTry,
-  type KnownWithdrawal,
-} from '#lib/rooms/withdrawals/find-lost.ts'
-import { insertLost } from '#lib/rooms/withdrawals/insert-lost.ts'
+// Over the line limit: what becomes of a payout that the books may lack.
+
+import { db, Prisma } from '#lib/base/db/client.ts'
+import { isInBucket } from '#lib/base/db/columns.ts'
+import { queryRows } from '#lib/base/db/rows.ts'
+import { columnsOf } from '#lib/base/db/statement.ts'
+import { HOUSE_ACCOUNT_ID, idLowerBoundAt, toUuid } from '#lib/base/ids.ts'
+import { inferPixKeyType } from '#lib/base/pix/pix-key.ts'
+import { withdrawalOrderSql } from '#lib/rooms/withdrawals/insert.ts'
+import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/house/inbox.ts'
+import { isOverdraft } from '#lib/services/ledger/accounts.ts'
 
 /**
  * Books a payout that the bank has taken and the restored books may lack. If the withdrawal is missing, one that
@@ -56,4 +58,95 @@ async function settle(
   const ofWithdrawal = Prisma.sql`approval_due_at = NULL,`
   const decision = { condition: Prisma.sql`true`, ofWithdrawal }
   return (await approveWithdrawal({ accountId, withdrawalId, endToEndId, decision })) !== null
+}
+
+interface KnownWithdrawal {
+  accountId: string
+  id: string
+  status: string
+  /** For the approval of a member. */
+  isWaiting: boolean
+  isSame: boolean
+}
+
+/** By the id of the order, or by its payment, which a repeated withdrawal may have taken. */
+async function findKnown(id: string, order: TakenOrder): Promise<KnownWithdrawal | null> {
+  const { endToEndId, amount } = order
+  // Two look-ups by index: with OR, every withdrawal would be read.
+  const [known] = await db().$queryRaw<KnownWithdrawal[]>`
+    SELECT w.account_id AS "accountId", w.id, w.status,
+      w.approval_due_at IS NOT NULL AS "isWaiting",
+      COALESCE(w.end_to_end_id = ${endToEndId}, false) OR w.amount = ${amount}::bigint AS "isSame"
+    FROM (
+      SELECT o.account_id, o.id FROM accounts a JOIN withdrawals o ON o.account_id = a.id
+      WHERE ${isInBucket(id)} AND o.id = ${id}::uuid
+      UNION
+      SELECT account_id, id FROM withdrawals WHERE end_to_end_id = ${endToEndId}) k
+    JOIN withdrawals w ON w.account_id = k.account_id AND w.id = k.id
+    ORDER BY w.id = ${id}::uuid DESC LIMIT 1`
+  return known ?? null
+}
+
+async function findOwners(id: string): Promise<string[]> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT a.id FROM accounts a WHERE ${isInBucket(id)} AND a.id <> ${HOUSE_ACCOUNT_ID}::uuid`
+  return rows.map(row => row.id)
+}
+
+/** The cents of a try of a connection are asked about by the try. */
+async function isOfTry(payoutId: string): Promise<boolean> {
+  return (await db().bankTry.count({ where: { payoutId } })) > 0
+}
+
+/** Null also if several accounts have such a withdrawal. Banks write keys in capital letters, too. */
+async function findRepeated(
+  { connectionId, begunAt }: Restored,
+  owners: string[],
+  { amount, dictKey }: TakenOrder,
+): Promise<Pick<KnownWithdrawal, 'accountId' | 'id'> | null> {
+  const rows = await db().$queryRaw<Pick<KnownWithdrawal, 'accountId' | 'id'>[]>`
+    SELECT DISTINCT ON (w.account_id) w.account_id AS "accountId", w.id
+    FROM withdrawals w JOIN bank_orders o USING (account_id, id)
+    WHERE w.account_id = ANY (${owners}::uuid[]) AND w.connection_id = ${connectionId}::uuid
+      AND w.mode = 'live' AND w.id >= ${idLowerBoundAt(begunAt.getTime())}::uuid
+      AND w.status = 'pending' AND w.created_at >= ${begunAt}::timestamptz
+      AND w.amount = ${amount}::bigint AND lower(w.dict_key) = lower(${dictKey}) AND o.attempts = 0
+      AND w.end_to_end_id IS NULL
+    ORDER BY w.account_id, w.id`
+  const [row] = rows
+  return row && rows.length === 1 ? row : null
+}
+
+/** Writes the withdrawal again and holds its amount. Returns false if the balance does not cover it. */
+async function insertLost(
+  connectionId: string,
+  { accountId, id }: Pick<KnownWithdrawal, 'accountId' | 'id'>,
+  { amount, dictKey, orderedAt }: TakenOrder,
+): Promise<boolean> {
+  const key = inferPixKeyType(dictKey ?? '', 'form')
+  const statement = bookMovement({
+    ctes: {
+      made: Prisma.sql`
+        INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type, pix_key,
+          dict_key, created_at)
+        VALUES (${accountId}::uuid, ${id}::uuid, 'live', ${connectionId}::uuid, 'pending', ${amount}::bigint,
+          ${key.ok ? key.type : 'random'}, ${dictKey}, ${dictKey}, ${orderedAt}::timestamptz)
+        RETURNING *`,
+      ordered: withdrawalOrderSql(Prisma.sql`made s`, orderedAt),
+    },
+    source: {
+      from: Prisma.sql`made w`,
+      columns: { ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']) },
+    },
+    movement: 'withdrawal_held',
+    audit: { action: 'withdrawal.restored', by: null, orSystem: true },
+    returning: withdrawalAsJson,
+  })
+  try {
+    await queryRows(statement)
+    return true
+  } catch (error) {
+    if (isOverdraft(error)) return false
+    throw error
+  }
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { db, type Prisma } from '#lib/base/db/client.ts'
 import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { ORDER_RULES } from '#lib/edge/jobs/order-rules.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { confirmEnd, endAlone, proposeEnd } from '#lib/rooms/withdrawals/end.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'

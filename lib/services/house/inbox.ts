@@ -1,6 +1,7 @@
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
+import { transaction } from '#lib/base/db/transaction.ts'
 import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
 
 /**
@@ -82,4 +83,60 @@ export function listOpenItems(): Promise<InboxItem[]> {
     SELECT ${asJson(columns)}::text AS json
     FROM inbox_items i JOIN connections c ON c.id = i.connection_id
     WHERE i.resolved_at IS NULL ORDER BY i.created_at, i.id LIMIT ${ITEMS_MAX}`)
+}
+
+/** An order as a bank lists it. */
+interface Listed {
+  id: string
+  endToEndId: string | null
+  amount: number
+  orderedAt: Date
+}
+
+type HeldKind = 'payout_unbooked' | 'refund_unbooked'
+
+export interface Held {
+  /**
+   * account_unknown: of none of these accounts, or of one of several. balance: more than the account has.
+   * contradicted: the books say that it failed, or of another amount. charge_unknown: a refund of no charge.
+   * not_refundable: more than is left of the charge, or too late. unreadable: without an amount or time.
+   */
+  cause:
+    | ('account_unknown' | 'balance' | 'contradicted' | 'charge_unknown')
+    | ('not_refundable' | 'unreadable')
+  accountId: string | null
+}
+
+/** Holds what a bank has sent and no account could be charged with. Money out stays closed while it is open. */
+export async function holdOrder(
+  kind: HeldKind,
+  connectionId: string,
+  { id: key, endToEndId, amount, orderedAt }: Listed,
+  { cause, accountId }: Held,
+): Promise<'held'> {
+  const facts = {
+    ...{ cause, account_id: accountId, order_id: key, end_to_end_id: endToEndId, amount },
+    ...{ mode: 'live', ordered_at: orderedAt.toISOString() },
+  }
+  await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
+  return 'held'
+}
+
+export async function holdUnread(
+  kind: HeldKind,
+  connectionId: string,
+  { key, sent }: { key: string; sent: string },
+): Promise<void> {
+  const facts = { cause: 'unreadable', order_id: key, mode: 'live', sent }
+  await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
+}
+
+/** Resolves the item of an order that is booked, if there is one. */
+export async function releaseOrder(
+  kind: HeldKind,
+  connectionId: string,
+  { id: key }: Pick<Listed, 'id'>,
+): Promise<'booked'> {
+  await resolveItem({ connectionId, kind, key })
+  return 'booked'
 }

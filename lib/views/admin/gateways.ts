@@ -5,9 +5,9 @@ import {
   listEndingCertificates,
 } from '#lib/services/gateway/certificate-warnings.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { readClosures } from '#lib/services/gateway/closures.ts'
 import { connectionName } from '#lib/services/gateway/connection.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import { readClosures } from '#lib/services/gateway/opening.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 import { FAILING_SHARE, ROWS_READ_MAX } from '#lib/views/admin/traffic.ts'
 

@@ -1,12 +1,11 @@
 import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { toUuid } from '#lib/base/ids.ts'
+import { HOUSE_ACCOUNT_ID, toUuid } from '#lib/base/ids.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { findKnown, isElsewhere } from '#lib/rooms/charges/refunds/find-lost.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/house/held-orders.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/house/inbox.ts'
 
 /**
  * Books a refund that the bank has taken and the restored books may lack. If it is missing, one of the same
@@ -57,4 +56,31 @@ async function create(
     if (!isTrocoError(error)) throw error
     return error.code === 'insufficient_balance' ? 'balance' : 'not_refundable'
   }
+}
+
+interface Known {
+  accountId: string
+  id: string
+  status: string
+  amount: bigint
+}
+
+/** Money of the inbox and of tries is given back under ids of their own, and asked about by them. */
+async function isElsewhere(id: string): Promise<boolean> {
+  const [returns, tries] = await Promise.all([
+    db().receiptReturn.count({ where: { accountId: HOUSE_ACCOUNT_ID, id } }),
+    db().bankTry.count({ where: { refundId: id } }),
+  ])
+  return returns + tries > 0
+}
+
+/** By the id of the order, or by the bank's, which a repeated refund may have taken. */
+function findKnown(
+  accountId: string,
+  chargeId: string,
+  id: string,
+  { returnId }: TakenOrder,
+): Promise<Known | null> {
+  const OR = [{ id }, ...(returnId === null ? [] : [{ returnId }])]
+  return db().refund.findFirst({ where: { accountId, chargeId, OR } })
 }

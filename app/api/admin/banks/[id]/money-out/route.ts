@@ -1,5 +1,5 @@
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { openMoneyOut } from '#lib/rooms/restore/open.ts'
+import { openMoneyOut } from '#lib/rooms/restore/restore.ts'
 import { requireBank } from '#lib/views/admin/banks/detail.ts'
 import { MoneyOutOpened, openingRequest } from '#lib/views/admin/banks/schema.ts'
 

@@ -1,9 +1,22 @@
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
 import { adoptRefund } from '#lib/rooms/charges/refunds/adopt.ts'
-import { createRestoreReader, type RestoreReader } from '#lib/rooms/restore/read-bank.ts'
+import { refundOrders } from '#lib/rooms/charges/refunds/settle.ts'
+import { returnOrders } from '#lib/rooms/inbox/settle-return.ts'
+import { createRestoreReader, type RestoreReader } from '#lib/rooms/restore/restore.ts'
 import { adoptPayout } from '#lib/rooms/withdrawals/adopt.ts'
-import { holdUnread } from '#lib/services/house/held-orders.ts'
+import { withdrawalOrders } from '#lib/rooms/withdrawals/order.ts'
+import { holdUnread } from '#lib/services/house/inbox.ts'
+import type { RulesByKind } from '#lib/services/orders/order.ts'
+import { tryOrders } from '#lib/services/tries/settle.ts'
+
+/** All kinds of orders that leave through a bank. */
+export const ORDER_RULES = {
+  withdrawal: withdrawalOrders,
+  refund: refundOrders,
+  return: returnOrders,
+  trial: tryOrders,
+} satisfies RulesByKind
 
 /** Creates the reader of banks after a restore, with the rooms that book what it finds. */
 export function createRestoredReader(): RestoreReader {
