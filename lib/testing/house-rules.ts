@@ -83,6 +83,8 @@ export const TABLE_OWNERS: Record<string, string> = {
   approval_changes: 'rooms/accounts',
   ledger_accounts: 'services/ledger',
   ledger_checks: 'services/ledger',
+  ledger_marks: 'services/ledger',
+  ledger_slices: 'services/ledger',
   ledger_transfers: 'services/ledger',
   ledger_entries: 'services/ledger',
   booked_payments: 'services/house',

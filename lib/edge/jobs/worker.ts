@@ -94,6 +94,7 @@ export function startWorker(): Worker {
   const restored = createRestoredReader()
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
+    signal,
     expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
     send: () => orders.run().then(() => 0),
@@ -129,7 +130,14 @@ type Callers = Record<
   Job['run']
 >
 
-function listJobs({ expire, deliver, send, receive, ...banks }: Callers): Job[] {
+function listJobs({
+  signal,
+  expire,
+  deliver,
+  send,
+  receive,
+  ...banks
+}: Callers & { signal: AbortSignal }): Job[] {
   const polled = { idleMs: POLL_MS }
   // 0 makes the job sleep, so that a burst of withdrawals causes one mail per interval.
   const mail = () => mailApprovers().then(() => 0)
@@ -140,7 +148,7 @@ function listJobs({ expire, deliver, send, receive, ...banks }: Callers): Job[] 
   // 0 makes the job sleep: one run makes and drops all partitions.
   const rotate = () => rotateRequestLog().then(() => 0)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
-  const runLedgerChecks = () => checkLedgers().then(() => 0)
+  const runLedgerChecks = () => checkLedgers(undefined, signal).then(() => 0)
   const runAuditChecks = () => checkAuditLog().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },

@@ -1,95 +1,117 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
-import type { InvariantCheck } from '#lib/services/ledger/row-invariants.ts'
+import { type InvariantCheck, transfersOf } from '#lib/services/ledger/row-invariants.ts'
+
+const FEE_KINDS = ['fee_paid', 'fee_returned']
+const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
+const SETTLEMENT_KINDS = ['receipt_credited', 'receipt_released', 'receipt_kept']
+const TRY_KINDS = ['try_received', 'try_returned', 'try_sent']
 
 /** Invariants between the ledger and what the house has paid. */
 export const HOUSE_INVARIANTS: InvariantCheck[] = [
   {
     invariant: 'exactly the fees of banks were paid by the house or returned to it',
-    violationSql: accountCondition => Prisma.sql`
-      SELECT t.account_id, t.mode, 'fee ' || t.id AS place FROM bank_fees t
-      LEFT JOIN ledger_transfers x
-        ON x.account_id = t.account_id AND x.kind IN ('fee_paid', 'fee_returned') AND x.subject_id = t.id
-      WHERE ${accountCondition} AND (x.amount, x.mode, x.connection_id, x.kind) IS DISTINCT FROM
-        (t.amount, t.mode, t.connection_id, CASE WHEN t.is_return THEN 'fee_returned' ELSE 'fee_paid' END)
-      UNION ALL
-      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
-      FROM ledger_transfers t
-      LEFT JOIN bank_fees f ON f.account_id = t.account_id AND f.id = t.subject_id
-      WHERE ${accountCondition} AND t.kind IN ('fee_paid', 'fee_returned') AND f.id IS NULL
-      ORDER BY account_id, mode, place LIMIT 1`,
+    parts: [
+      {
+        ...{ of: 'bank_fees', kinds: FEE_KINDS },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'fee ' || t.id AS place FROM ${scope.from('bank_fees')}
+          LEFT JOIN ledger_transfers x ON x.account_id = t.account_id
+            AND x.kind IN (${Prisma.join(FEE_KINDS)}) AND x.subject_id = t.id
+          WHERE ${scope.condition} AND (x.amount, x.mode, x.connection_id, x.kind) IS DISTINCT FROM
+            (t.amount, t.mode, t.connection_id, CASE WHEN t.is_return THEN 'fee_returned' ELSE 'fee_paid' END)`,
+      },
+      transfersOf(FEE_KINDS, {
+        join: Prisma.sql`bank_fees f ON f.account_id = t.account_id AND f.id = t.subject_id`,
+        wrong: Prisma.sql`f.id IS NULL`,
+      }),
+    ],
   },
   {
     invariant: 'what was written off of an account was paid by the house, and nothing else',
-    violationSql: accountCondition => Prisma.sql`
-      SELECT t.account_id, t.mode, 'write-off ' || t.id AS place FROM write_offs t
-      LEFT JOIN ledger_transfers x
-        ON x.account_id = t.account_id AND x.kind = 'owed_written_off' AND x.subject_id = t.id
-      LEFT JOIN ledger_transfers h ON h.account_id = ${HOUSE_ACCOUNT_ID}::uuid
-        AND h.kind = 'write_off_paid' AND h.subject_id = t.id
-      WHERE ${accountCondition} AND ((x.amount, x.mode, x.connection_id)
-          IS DISTINCT FROM (t.amount, t.mode, t.connection_id)
-        OR (h.amount, h.mode, h.connection_id)
-          IS DISTINCT FROM (t.amount, t.mode, t.connection_id))
-      UNION ALL
-      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
-      FROM ledger_transfers t LEFT JOIN write_offs o ON o.id = t.subject_id
-        AND (o.account_id = t.account_id OR t.kind = 'write_off_paid')
-      WHERE ${accountCondition} AND t.kind IN ('owed_written_off', 'write_off_paid')
-        AND o.id IS NULL
-      ORDER BY account_id, mode, place LIMIT 1`,
+    parts: [
+      {
+        ...{ of: 'write_offs', kinds: ['owed_written_off'] },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'write-off ' || t.id AS place FROM ${scope.from('write_offs')}
+          LEFT JOIN ledger_transfers x
+            ON x.account_id = t.account_id AND x.kind = 'owed_written_off' AND x.subject_id = t.id
+          LEFT JOIN ledger_transfers h ON h.account_id = ${HOUSE_ACCOUNT_ID}::uuid
+            AND h.kind = 'write_off_paid' AND h.subject_id = t.id
+          WHERE ${scope.condition} AND ((x.amount, x.mode, x.connection_id)
+              IS DISTINCT FROM (t.amount, t.mode, t.connection_id)
+            OR (h.amount, h.mode, h.connection_id)
+              IS DISTINCT FROM (t.amount, t.mode, t.connection_id))`,
+      },
+      transfersOf(WRITE_OFF_KINDS, {
+        join: Prisma.sql`write_offs o ON o.id = t.subject_id
+          AND (o.account_id = t.account_id OR t.kind = 'write_off_paid')`,
+        wrong: Prisma.sql`o.id IS NULL`,
+      }),
+    ],
   },
   {
     invariant: 'every settled receipt left suspense once, for whom its settlement names',
-    violationSql: accountCondition => Prisma.sql`
-      SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
-      FROM receipt_settlements t
-      JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
-      LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
-        AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
-      LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id
-        AND m.kind = CASE t.entry WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
-        AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
-      LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
-        AND b.status = 'completed'
-      WHERE ${accountCondition} AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
-        OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
-        OR (t.to_account_id IS NOT NULL AND (m.amount, m.mode, m.connection_id)
-          IS DISTINCT FROM (r.amount, r.mode, r.connection_id))
-        OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)
-      UNION ALL
-      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
-      FROM ledger_transfers t LEFT JOIN receipt_settlements s ON s.receipt_id = t.subject_id
-        AND CASE t.kind WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
-        AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
-          WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END
-      WHERE ${accountCondition} AND t.kind IN ('receipt_credited', 'receipt_released', 'receipt_kept')
-        AND s.receipt_id IS NULL
-      UNION ALL
-      SELECT t.account_id, t.mode, 'return ' || t.id FROM receipt_returns t
-      LEFT JOIN receipt_settlements s ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
-      WHERE ${accountCondition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
-      ORDER BY account_id, mode, place LIMIT 1`,
+    parts: [
+      {
+        ...{ of: 'receipt_settlements', kinds: ['receipt_released', 'receipt_kept'] },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
+          FROM ${scope.from('receipt_settlements')}
+          JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
+          LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
+            AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
+          LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id
+            AND m.kind = CASE t.entry WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
+            AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
+          LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
+            AND b.status = 'completed'
+          WHERE ${scope.condition} AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
+            OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
+            OR (t.to_account_id IS NOT NULL AND (m.amount, m.mode, m.connection_id)
+              IS DISTINCT FROM (r.amount, r.mode, r.connection_id))
+            OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)`,
+      },
+      transfersOf(SETTLEMENT_KINDS, {
+        join: Prisma.sql`receipt_settlements s ON s.receipt_id = t.subject_id
+          AND CASE t.kind WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
+          AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
+            WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END`,
+        wrong: Prisma.sql`s.receipt_id IS NULL`,
+      }),
+      {
+        ...{ of: 'receipt_returns', kinds: ['receipt_released'] },
+        toldBy: accountId => Prisma.sql`SELECT b.id FROM receipt_returns b
+          WHERE b.account_id = ${accountId} AND b.receipt_id = u.id`,
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'return ' || t.id AS place FROM ${scope.from('receipt_returns')}
+          LEFT JOIN receipt_settlements s
+            ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
+          WHERE ${scope.condition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'`,
+      },
+    ],
   },
   {
     invariant: 'exactly the cents of tries were received, returned and sent, each once',
-    violationSql: accountCondition => Prisma.sql`
-      SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM bank_tries t
-      CROSS JOIN LATERAL (VALUES
-        ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
-        ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
-        ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
-        AS m (kind, amount, is_moved)
-      LEFT JOIN ledger_transfers x
-        ON x.account_id = t.account_id AND x.kind = m.kind AND x.subject_id = t.id
-      WHERE ${accountCondition} AND CASE WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id)
-        IS DISTINCT FROM (m.amount, t.mode, t.connection_id) ELSE x.kind IS NOT NULL END
-      UNION ALL
-      SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id
-      FROM ledger_transfers t
-      LEFT JOIN bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id
-      WHERE ${accountCondition} AND t.kind IN ('try_received', 'try_returned', 'try_sent')
-        AND b.id IS NULL
-      ORDER BY account_id, mode, place LIMIT 1`,
+    parts: [
+      {
+        ...{ of: 'bank_tries', kinds: TRY_KINDS },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM ${scope.from('bank_tries')}
+          CROSS JOIN LATERAL (VALUES
+            ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
+            ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
+            ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
+            AS m (kind, amount, is_moved)
+          LEFT JOIN ledger_transfers x
+            ON x.account_id = t.account_id AND x.kind = m.kind AND x.subject_id = t.id
+          WHERE ${scope.condition} AND CASE WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id)
+            IS DISTINCT FROM (m.amount, t.mode, t.connection_id) ELSE x.kind IS NOT NULL END`,
+      },
+      transfersOf(TRY_KINDS, {
+        join: Prisma.sql`bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id`,
+        wrong: Prisma.sql`b.id IS NULL`,
+      }),
+    ],
   },
 ]

@@ -1,5 +1,6 @@
 import { type Database, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { INVARIANTS } from '#lib/services/ledger/invariants.ts'
+import { type Scope, violationSql } from '#lib/services/ledger/row-invariants.ts'
 
 export interface Finding {
   invariant: string
@@ -29,7 +30,7 @@ export function withSnapshot<T>(database: Database, read: (tx: Tx) => Promise<T>
 }
 
 async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
-  const accountCondition = accountScope(accountId)
+  const { condition: accountCondition } = accountScope(accountId)
   const findings = await listFindings(tx, accountId)
   const [counts] = await tx.$queryRaw<{ transfers: bigint; entries: bigint; ledgers: bigint }[]>`
     SELECT (SELECT count(*) FROM ledger_transfers t WHERE ${accountCondition}) AS transfers,
@@ -44,17 +45,20 @@ async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
 }
 
 /** Returns every invariant, each with its first violation or null. */
-export async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
+async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
   await limitPlans(tx)
   const findings: Finding[] = []
   for (const check of INVARIANTS) {
-    const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(
-      check.violationSql(accountScope(accountId)),
-    )
-    const violation = row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
+    const violation = await describeViolation(tx, violationSql(check, accountScope(accountId)))
     findings.push({ invariant: check.invariant, violation })
   }
   return findings
+}
+
+/** Runs the SQL of a violation. Null: there is none. */
+export async function describeViolation(tx: Tx, sql: Prisma.Sql): Promise<string | null> {
+  const [row] = await tx.$queryRaw<{ account_id: string; mode: string; place: string }[]>(sql)
+  return row ? `account ${row.account_id}, ${row.mode}: ${row.place}` : null
 }
 
 /**
@@ -68,6 +72,8 @@ export async function limitPlans(tx: Tx): Promise<void> {
   await tx.$executeRaw`SET LOCAL jit = off`
 }
 
-export function accountScope(accountId: string | undefined): Prisma.Sql {
-  return accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
+/** All rows of an account, or of all. */
+export function accountScope(accountId: string | undefined): Scope {
+  const condition = accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
+  return { from: table => Prisma.raw(`${table} t`), condition }
 }

@@ -475,12 +475,34 @@ CREATE TRIGGER ledger_entries_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
--- How far the check of the ledger has come. Growth: one per account.
+-- Result of the last check of an account's ledger. Growth: one per account.
 CREATE TABLE ledger_checks (
   account_id uuid NOT NULL,
   checked_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   wrong text,
   CONSTRAINT ledger_checks_pkey PRIMARY KEY (account_id)
+);
+
+-- The last verified entry of a ledger: a check begins after it. Growth: one per ledger.
+CREATE TABLE ledger_marks (
+  account_id uuid NOT NULL,
+  mode text NOT NULL,
+  ledger text NOT NULL,
+  version bigint NOT NULL,
+  balance bigint NOT NULL,
+  CONSTRAINT ledger_marks_pkey PRIMARY KEY (account_id, mode, ledger)
+);
+
+-- How far the older rows of a table are verified again, and how many they were in the last round. Growth: 13 per
+-- account.
+CREATE TABLE ledger_slices (
+  account_id uuid NOT NULL,
+  part text NOT NULL,
+  position text[],
+  rows integer NOT NULL DEFAULT 0,
+  rows_before integer,
+  begun_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  CONSTRAINT ledger_slices_pkey PRIMARY KEY (account_id, part)
 );
 
 -- One movement and the event about it, as prisma/functions/troco_book.sql takes them. Another attribute would break
@@ -654,6 +676,7 @@ CREATE TABLE refunds (
   CONSTRAINT refunds_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
 CREATE INDEX refunds_account_id_charge_id_idx ON refunds (account_id, charge_id);
+CREATE INDEX refunds_pending_idx ON refunds (account_id, mode) INCLUDE (amount) WHERE status = 'pending';
 CREATE UNIQUE INDEX refunds_return_id_key ON refunds (return_id) WHERE return_id IS NOT NULL;
 CREATE TRIGGER refunds_charge_fixed
   BEFORE UPDATE OF charge_id ON refunds FOR EACH ROW WHEN ((new.charge_id <> old.charge_id))
@@ -809,6 +832,7 @@ CREATE INDEX withdrawals_connection_day_idx ON withdrawals (connection_id, creat
 CREATE UNIQUE INDEX withdrawals_end_to_end_id_key ON withdrawals (end_to_end_id)
   WHERE end_to_end_id IS NOT NULL;
 CREATE INDEX withdrawals_paid_key_idx ON withdrawals (account_id, mode, dict_key) WHERE status = 'approved';
+CREATE INDEX withdrawals_pending_idx ON withdrawals (account_id, mode) INCLUDE (amount) WHERE status = 'pending';
 CREATE TRIGGER withdrawals_guard_state
   BEFORE UPDATE ON withdrawals FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('pending>approved', 'pending>rejected');
