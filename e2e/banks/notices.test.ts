@@ -27,7 +27,8 @@ beforeAll(async () => {
   key = stage.bank.keys[0] ?? ''
 })
 afterEach(async () => {
-  await stage.bank.run('change', { notices: completeSettings({}).notices })
+  const { notices, habits, listsBehindMs, clockOffsetMs } = completeSettings({})
+  await stage.bank.run('change', { notices, habits, listsBehindMs, clockOffsetMs })
   // Questions and readings that one test leaves would count in the next.
   await db().bankNotice.deleteMany()
   await db().receiptReading.updateMany({ data: { isWanted: false } })
@@ -158,15 +159,37 @@ describe('a notice', () => {
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
-  test('about a payment without txid leads to the list of payments', async () => {
-    const amount = 777
+  const suspended = (endToEndId: string) => db().receipt.findMany({ where: { endToEndId } })
+
+  /** A payment without txid, about which the bank sends a notice. */
+  async function payWithoutTxid(amount: number): Promise<string> {
     const [receipt] = await stage.bank.run('pay', { key, amount })
     const body = JSON.stringify([{ endToEndId: receipt?.e2eid, valor: '7.77', chave: key }])
     await stage.bank.run('sendNotice', { key, body })
     await stage.bank.run('waitForNotices')
     await hurry(receipt?.e2eid ?? '')
-    const suspended = () => db().receipt.findMany({ where: { endToEndId: receipt?.e2eid ?? '' } })
-    await expect.poll(suspended).toMatchObject([{ amount: 777n, reason: 'payment_unmatched' }])
+    return receipt?.e2eid ?? ''
+  }
+
+  test.each([
+    ['writes local times as UTC', { habits: { hasLocalTimes: true } }],
+    ['lists it an hour late', { listsBehindMs: 3_600_000 }],
+    ['has a clock that is two hours behind', { clockOffsetMs: -7_200_000 }],
+  ])(
+    'about a payment without txid leads to a question by its id, where the bank %s',
+    async (_, changes) => {
+      await stage.bank.run('change', changes)
+      const endToEndId = await payWithoutTxid(777)
+      await expect.poll(() => suspended(endToEndId)).toMatchObject([{ amount: 777n }])
+    },
+  )
+
+  test('about a payment that the bank does not find by its id leads to the list', async () => {
+    const absent = { kind: 'respond', status: 404, body: '{"title":"Não encontrado"}' } as const
+    await stage.bank.run('addFault', { ...absent, path: '/v2/pix/E', times: 100 })
+    const endToEndId = await payWithoutTxid(778)
+    await expect.poll(() => suspended(endToEndId)).toMatchObject([{ amount: 778n }])
+    await stage.bank.run('clearFaults')
   })
 
   test('about the end of a refund completes it', async () => {

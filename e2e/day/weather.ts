@@ -47,7 +47,7 @@ function merge({ notices, quirks, ...others }: SettingsChange): SettingsChange {
 export function drawHabits(random: Random): Habits {
   const drawn: Habits = {
     ...NO_HABITS,
-    ...{ masksKeys: true, hasEmptyObjects: true },
+    ...{ masksKeys: true, hasLocalTimes: true, hasEmptyObjects: true },
     ...{ shiftsPages: random.between(3, 9), refusesUnnamed: 1, hidesPayouts: random.between(1, 3) },
     ...{ limitsRequests: random.between(60, 120), balanceBehindMs: random.between(1, 60) * 1_000 },
   }

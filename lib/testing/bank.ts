@@ -248,6 +248,12 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value }
   }
 
+  async getReceipt(id: string, signal?: AbortSignal): Promise<GatewayResult<Receipt | null>> {
+    await this.reach(signal)
+    const value = this.receipts.find(({ endToEndId }) => endToEndId === id) ?? null
+    return { outcome: 'ok', value }
+  }
+
   async listSentPayouts(
     since: Date,
     cursor: string | null,

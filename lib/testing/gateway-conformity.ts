@@ -237,6 +237,13 @@ async function readAll<Item extends { endToEndId: string }>(
   }
 }
 
+async function expectFoundById(gateway: Gateway, endToEndId: string): Promise<void> {
+  const find = async (id: string) =>
+    expectOk((await gateway.getReceipt?.(id, signal())) ?? expect.unreachable())
+  expect(await find(endToEndId)).toMatchObject({ endToEndId, amount: 100 })
+  expect(await find(`E${'x'.repeat(31)}`)).toBeNull()
+}
+
 function testLists(bank: () => Bank): void {
   test('a list has everything since its time, also while more arrives', async () => {
     const { gateway, world } = bank()
@@ -255,6 +262,7 @@ function testLists(bank: () => Bank): void {
       const found = await readAll(read, async () => void (await happen(400, after(7))))
       expect(found).toEqual(expect.arrayContaining(ids))
       expect(found).not.toContain(early)
+      if (happen === receive) await expectFoundById(gateway, early)
     }
   })
 }

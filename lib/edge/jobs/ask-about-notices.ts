@@ -1,5 +1,9 @@
 import { wake } from '#lib/base/db/wake.ts'
+import { log } from '#lib/base/log.ts'
+import { Pool } from '#lib/base/pool.ts'
+import { askAboutReceipts } from '#lib/rooms/charges/ask-receipts.ts'
 import { hastenCharges, hastenReading } from '#lib/rooms/charges/hasten.ts'
+import { listServed } from '#lib/services/gateway/choose.ts'
 import {
   claimNotices,
   endNotices,
@@ -10,10 +14,17 @@ import { findClaimed } from '#lib/services/house/receipts.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'
 
+/** Questions about payments, by connection. */
+const questions = new Pool()
+
+/** Awaits the questions about payments that are in progress. */
+export const awaitQuestions = () => questions.idle()
+
 /**
  * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
- * do the rest; so does a try, which proves that notices come. A payment that no question books is looked for in the bank's list. Nothing in a notice
- * but its ids is used. Returns how many notices were due.
+ * do the rest; so does a try, which proves that notices come. About a payment that none of them books, the bank is asked
+ * by its id, in a pool, so that one that hangs delays no other. Nothing in a notice but its ids is used. Returns how
+ * many notices were due.
  */
 export async function askAboutNotices(): Promise<number> {
   const due = await claimNotices()
@@ -45,7 +56,16 @@ async function askAbout(
     return open
   }
   const booked = await findClaimed(connectionId, ids)
-  const unbooked = new Set(ids.filter(id => !booked.has(id)))
-  if (unbooked.size > 0) await hastenReading(connectionId)
-  return unbooked
+  const unbooked = ids.filter(id => !booked.has(id))
+  if (unbooked.length > 0) await lookFor(connectionId, unbooked)
+  return new Set(unbooked)
+}
+
+/** While the bank has not answered the last questions, or for homologation, only its list is read. */
+async function lookFor(connectionId: string, ids: string[]): Promise<void> {
+  const connection = (await listServed()).find(({ id }) => id === connectionId)
+  if (!connection || questions.free(connectionId) === 0) return hastenReading(connectionId)
+  const logFailure = (err: unknown) =>
+    log().error({ err, connectionId }, 'asking about payments failed')
+  questions.start(askAboutReceipts(connection, ids), logFailure, connectionId)
 }

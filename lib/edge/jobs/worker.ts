@@ -9,7 +9,7 @@ import { onWake, type Topic, wakeLocal } from '#lib/base/db/wake.ts'
 import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { increment } from '#lib/base/metrics.ts'
-import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
+import { askAboutNotices, awaitQuestions } from '#lib/edge/jobs/ask-about-notices.ts'
 import { createRestoredReader, ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import {
   pruneAttemptBodies,
@@ -111,7 +111,7 @@ export function startWorker(): Worker {
       stopping.abort()
       const callers = [deliverer, verifier, orders, receipts, ...lists, days, restored]
       const finished = Promise.all(running.values()).then(() =>
-        Promise.all(callers.map(({ idle }) => idle())),
+        Promise.all([awaitQuestions(), ...callers.map(({ idle }) => idle())]),
       )
       await Promise.race([finished, sleep(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false })])
       deliverer.abort()

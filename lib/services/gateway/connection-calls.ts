@@ -1,5 +1,5 @@
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
-import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import type { KeyWebhook, Registration } from '#lib/services/gateway/notice.ts'
 import {
@@ -42,7 +42,7 @@ export function withConnectionJournal(
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage, isList: true },
       }))
-  const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
+  const { registerWebhook, listWebhooks, checkSettings, readStatement, getReceipt } = gateway
   return {
     /** Pages ask for it: a look at one must not let the connection rest. */
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal), { isList: true }),
@@ -51,19 +51,16 @@ export function withConnectionJournal(
       call('checkHealth', make, { isCheck: true }),
     registerWebhook:
       registerWebhook &&
-      ((address: string, registration?: Registration) => {
-        const { host } = new URL(address)
-        const make = (signal: AbortSignal) =>
-          registerWebhook.call(gateway, address, signal, registration)
-        const hidden = hideAddress(address)
-        return call('registerWebhook', make, { request: { host }, hidden })
-      }),
+      ((address: string, registration?: Registration) =>
+        call('registerWebhook', s => registerWebhook.call(gateway, address, s, registration), {
+          ...{ request: { host: new URL(address).host }, hidden: hideAddress(address) },
+        })),
     checkSettings:
       checkSettings &&
-      ((corrects: boolean) => {
-        const make = (signal: AbortSignal) => checkSettings.call(gateway, corrects, signal)
-        return call('checkSettings', make, { part: ({ length: count }) => ({ count }) })
-      }),
+      ((corrects: boolean) =>
+        call('checkSettings', signal => checkSettings.call(gateway, corrects, signal), {
+          part: ({ length: count }) => ({ count }),
+        })),
     listWebhooks:
       listWebhooks &&
       (() =>
@@ -76,6 +73,12 @@ export function withConnectionJournal(
         const make = (signal: AbortSignal) => readStatement.call(gateway, day, cursor, signal)
         return call('readStatement', make, { request: { day }, part: summarizeStatement })
       }),
+    getReceipt:
+      getReceipt &&
+      ((endToEndId: string) =>
+        call('getReceipt', signal => getReceipt.call(gateway, endToEndId, signal), {
+          ...{ request: { endToEndId }, part: countReceipt, isList: true },
+        })),
     listReceipts: listCall('listReceipts', gateway.listReceipts),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
     listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
@@ -88,6 +91,11 @@ export function withConnectionJournal(
 export function hideAddress(address: string): Record<string, string> {
   const { host, pathname, search } = new URL(address)
   return { [address]: host, [pathname + search]: '/***' }
+}
+
+/** Who paid is not journaled. */
+function countReceipt(found: Receipt | null): object {
+  return { count: found === null ? 0 : 1 }
 }
 
 /** A page can have a thousand items, and each of them leads to a row of its own. */

@@ -59,6 +59,8 @@ export interface Gateway {
 
   /** Lists what the bank received at or after `since`, by the time of payment. */
   listReceipts?: ListCall<Receipt>
+  /** Finds a payment that the bank received by its end-to-end id; null: it has none. */
+  getReceipt?(endToEndId: string, signal: AbortSignal): Promise<GatewayResult<Receipt | null>>
   /** Lists what the bank sent at or after `since`, whoever ordered it. */
   listSentPayouts?: ListCall<SentPayout>
 

@@ -97,7 +97,7 @@ export function queryOrder(
 ): Promise<GatewayResult<OrderState | null>> {
   const bank = withJournal(gateway, [order], { hidden })
   return order.operation === 'payout'
-    ? bank.getPayout(payoutOf(order))
+    ? bank.getPayout({ ...payoutOf(order), endToEndId: order.bankId })
     : bank.getRefund(refundOf(order))
 }
 

@@ -17,7 +17,7 @@ import {
   registerNotices,
 } from '#lib/services/gateway/api-pix/notices.ts'
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
-import { checkList, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { checkList, findReceipt, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
 import { listTakenRefunds } from '#lib/services/gateway/api-pix/taken-refunds.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
@@ -74,6 +74,7 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     refundCharge: (order, signal) => sendRefund(client, order, signal),
     getRefund: (refund, signal) => queryRefund(client, refund, signal),
     listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
+    getReceipt: (endToEndId, signal) => findReceipt(bank, endToEndId, signal),
     listTakenRefunds: (since, cursor, signal) => listTakenRefunds(bank, since, cursor, signal),
     listTakenPayouts: async () => NONE_LISTED,
     getBalance: async () => ({ outcome: 'ok', value: null }),

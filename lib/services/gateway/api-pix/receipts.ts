@@ -10,7 +10,7 @@ import {
   type Page,
   type Place,
 } from '#lib/services/gateway/api-pix/list-place.ts'
-import { judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { judge, judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
@@ -63,6 +63,24 @@ export function listReceipts(
   filter: Record<string, string> = {},
 ): Promise<GatewayResult<Listing<Receipt>>> {
   return listEntries(bank, { ...RECEIPTS, filter }, since, cursor, signal)
+}
+
+/** Finds a payment by its end-to-end id. */
+export async function findReceipt(
+  { client }: ListBank,
+  endToEndId: string,
+  signal: AbortSignal,
+): Promise<GatewayResult<Receipt | null>> {
+  const path = `/pix/${encodeURIComponent(endToEndId)}`
+  const reply = await client.call({ method: 'GET', path }, signal)
+  if (!isSuccess(reply)) {
+    const verdict = judge(reply, 'question')
+    if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
+    return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
+  }
+  const [value] = readReceipts([bodyOf(reply)]).items
+  if (value?.endToEndId !== endToEndId) return unknown('a response about another payment')
+  return { outcome: 'ok', value }
 }
 
 export async function listEntries<Item>(
