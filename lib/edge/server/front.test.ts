@@ -304,21 +304,26 @@ describe('a body that nobody reads', () => {
     ['GET', '/api/account', 401],
     ['POST', '/api/none', 404],
     ['POST', '/pay/none', 405],
-  ])('of %s %s ends with its connection, soon after the response', async (method, path, status) => {
-    const socket = connect(Number(new URL(await startFront()).port), '127.0.0.1')
-    let received = ''
-    socket.on('data', data => {
-      received += data
-    })
-    socket.on('error', () => {})
-    const startedAt = Date.now()
-    socket.write(`${method} ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`)
-    const timer = setInterval(() => socket.write('1\r\n \r\n'), 20)
-    await once(socket, 'close')
-    clearInterval(timer)
-    expect(received).toContain(`HTTP/1.1 ${status} `)
-    expect(Date.now() - startedAt).toBeLessThan(8_000)
-  })
+    ['POST', '/healthz', 417, 'Expect: a\r\n'],
+  ])(
+    'of %s %s ends with its connection, soon after %i',
+    async (method, path, status, more = '') => {
+      const socket = connect(Number(new URL(await startFront()).port), '127.0.0.1')
+      let received = ''
+      socket.on('data', data => {
+        received += data
+      })
+      socket.on('error', () => {})
+      const startedAt = Date.now()
+      const lines = [`${method} ${path} HTTP/1.1`, 'Host: a', 'Transfer-Encoding: chunked', '', '']
+      socket.write(lines.join('\r\n').replace('\r\n', `\r\n${more}`))
+      const timer = setInterval(() => socket.write('1\r\n \r\n'), 20)
+      await once(socket, 'close')
+      clearInterval(timer)
+      expect(received).toContain(`HTTP/1.1 ${status} `)
+      expect(Date.now() - startedAt).toBeLessThan(8_000)
+    },
+  )
 })
 
 describe('requests that pages do not accept', () => {

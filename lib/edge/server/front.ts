@@ -72,10 +72,7 @@ export async function createFront(
   const { TRUST_PROXY } = env()
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStopping()) response.shouldKeepAlive = false
-    // Node would read the rest of a body that nobody reads, for up to 10 s.
-    response.once('prefinish', () => request.complete || closeAfterDelay(request))
-    const sender = identifySender(request, TRUST_PROXY)
-    measureResponse(request, response, sender.requestId)
+    const sender = beginResponse(request, response, TRUST_PROXY)
     handleRequest(request, response, sender).catch(error => {
       const refusal = errorResponse(error, 'field_messages')
       if (response.headersSent) response.destroy()
@@ -105,11 +102,22 @@ export async function createFront(
     serve(request, response)
   })
   server.on('checkExpectation', (request, response) => {
-    const sender = identifySender(request, TRUST_PROXY)
-    measureResponse(request, response, sender.requestId)
+    const sender = beginResponse(request, response, TRUST_PROXY)
     sendResponse(response, refusalResponse(refuse('expectation_failed')), sender)
   })
   return server
+}
+
+function beginResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  trustedHops: number,
+): Sender {
+  // Node would read the rest of a body that nobody reads, for up to 10 s.
+  response.once('prefinish', () => request.complete || closeAfterDelay(request))
+  const sender = identifySender(request, trustedHops)
+  measureResponse(request, response, sender.requestId)
+  return sender
 }
 
 type Files = Map<string, FileHandler>
