@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listMigrations } from '#lib/base/db/migrate.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { Authority } from '#lib/testing/authority.ts'
 import { type CommandLine, lastLine, openCommandLine } from '#lib/testing/command-line.ts'
 import { makeDatabase } from '#lib/testing/database.ts'
@@ -97,7 +97,7 @@ test('`troco trace` prints the story of a charge for people or as JSON, and noth
   expect(steps[1]).toMatch(/^\S+Z +\+\d+\.\d{3} s {2}event +transaction\.paid \S+$/)
   const [story] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
   expect(story).toMatchObject({ account_id: account, subject: { kind: 'charge', id: rows[0].id } })
-  const unknown = await troco('trace', HOUSE_ACCOUNT_ID)
+  const unknown = await troco('trace', OPERATOR_ACCOUNT_ID)
   expect(unknown.code).toBe(1)
   expect(unknown.output).toMatch(/^Nothing is known of this id/)
 })

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { type CommandLine, lastLine, openCommandLine } from '#lib/testing/command-line.ts'
 import { pickSize } from '#lib/testing/size.ts'
@@ -131,9 +131,9 @@ test('`troco inbox list` prints what is open, oldest first', async () => {
   expect([output, code]).toEqual([line(20) + line(21), 0])
 })
 
-test('`troco ledger verify` checks the house by its id', async () => {
-  const { output, code } = await troco('ledger', 'verify', '--account', HOUSE_ACCOUNT_ID)
-  expect(output).toContain('0 transfers, 0 entries, 6 balances of the house\n')
+test('`troco ledger verify` checks the operator by its id', async () => {
+  const { output, code } = await troco('ledger', 'verify', '--account', OPERATOR_ACCOUNT_ID)
+  expect(output).toContain('0 transfers, 0 entries, 6 balances of the operator\n')
   expect(code).toBe(0)
 })
 

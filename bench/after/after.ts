@@ -11,7 +11,7 @@ import type { BenchEnvironment, Section } from './section.ts'
 import { measureSweep } from './sweep.ts'
 import { measureWebhooks } from './webhooks.ts'
 
-const TEMPLATE_DATABASE = 'bench_house'
+const TEMPLATE_DATABASE = 'bench_template'
 
 const MEASUREMENTS: Record<AfterName, (environment: BenchEnvironment) => Promise<Section>> = {
   webhooks: measureWebhooks,

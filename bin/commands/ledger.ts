@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
 import { connect } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { findAccount } from '#lib/rooms/accounts/queries.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 
@@ -30,7 +30,7 @@ export async function printLedgerChecks(args: string[]): Promise<void> {
 }
 
 async function findLedger(emailOrId: string): Promise<{ id: string; name: string }> {
-  return emailOrId === HOUSE_ACCOUNT_ID
-    ? { id: HOUSE_ACCOUNT_ID, name: 'the house' }
+  return emailOrId === OPERATOR_ACCOUNT_ID
+    ? { id: OPERATOR_ACCOUNT_ID, name: 'the operator' }
     : findAccount(emailOrId)
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { bucketOf, HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { bucketOf, newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
@@ -95,13 +95,13 @@ test.each([
   }
 })
 
-test('the id of a receipt carries the bucket of the house account, which has its money', async () => {
+test("the id of a receipt carries the bucket of the operator's account, which has its money", async () => {
   const { id: chargeId } = await openCharge(merchant)
   const payments = [makeReceipt(1)]
   await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   const receipt = await db().receipt.findFirstOrThrow({ where: { chargeId } })
-  expect(receipt.accountId).toBe(HOUSE_ACCOUNT_ID)
-  expect(bucketOf(receipt.id)).toBe(bucketOf(HOUSE_ACCOUNT_ID))
+  expect(receipt.accountId).toBe(OPERATOR_ACCOUNT_ID)
+  expect(bucketOf(receipt.id)).toBe(bucketOf(OPERATOR_ACCOUNT_ID))
 })
 
 test('an issued token begins with the bucket of its account', () => {

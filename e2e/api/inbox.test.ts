@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { type InboxKind, noteItem } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { type InboxKind, noteItem } from '#lib/services/operator/inbox.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
   await api.close()
 })
 

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EfiAccount, signal } from '#e2e/banks/efi-account.ts'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { answerDispute } from '#lib/rooms/charges/disputes/answer.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { assessDisputes } from '#lib/services/ledger/owed.ts'
+import { listOpenItems } from '#lib/services/operator/inbox.ts'
 import { readDisputeLists } from '#lib/testing/bank-lists.ts'
 import { assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await account.bank.run('clearFaults')
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 /** Pays a charge of the merchant and contests it; returns the bank's ids. */

@@ -3,7 +3,7 @@ import { EfiAccount, PAYEE } from '#e2e/banks/efi-account.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
 import type { Payee } from '#e2e/psp/settings.ts'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
@@ -36,7 +36,7 @@ afterEach(async () => {
   await account.setPayee({})
   await dropOrders()
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 async function withdraw({ ownerDoc = '', at = account } = {}): Promise<string> {

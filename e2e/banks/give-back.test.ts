@@ -4,7 +4,7 @@ import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { dayOf } from '#lib/base/home-time.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
@@ -12,7 +12,7 @@ import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { houseBalances } from '#lib/testing/inbox.ts'
+import { operatorBalances } from '#lib/testing/inbox.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
@@ -57,7 +57,7 @@ const resolution = async (id: string) =>
 
 test('a worker that is killed after the bank took the order gives the money back once', async () => {
   const { itemId, e2eid } = await receiveStray()
-  expect(await houseBalances('live')).toMatchObject({ suspense: AMOUNT, external: -AMOUNT })
+  expect(await operatorBalances('live')).toMatchObject({ suspense: AMOUNT, external: -AMOUNT })
   // The bank acts, and its response never comes: the worker dies while it waits.
   await bank.run('addFault', { kind: 'hang', method: 'PUT', path: '/v2/pix', hasActed: true })
   await giveBack({ itemId, reason: 'Paid by mistake', actor: ACTOR })
@@ -66,7 +66,7 @@ test('a worker that is killed after the bank took the order gives the money back
   await expect.poll(async () => (await refundsOf(e2eid)).length, { timeout: 10_000 }).toBe(1)
   await first.kill()
   expect(await resolution(itemId)).toBeNull()
-  expect(await houseBalances('live')).toMatchObject({ suspense: AMOUNT })
+  expect(await operatorBalances('live')).toMatchObject({ suspense: AMOUNT })
   const second = await startWorkerProcess({ TROCO_SECRET })
   await expect
     .poll(
@@ -79,8 +79,8 @@ test('a worker that is killed after the bank took the order gives the money back
     .toBe('give_back')
   expect(await second.stop()).toBe(0)
   expect(await refundsOf(e2eid)).toHaveLength(1)
-  expect(await houseBalances('live')).toMatchObject({ suspense: 0, external: 0 })
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  expect(await operatorBalances('live')).toMatchObject({ suspense: 0, external: 0 })
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
   expect(await listOwn(e2eid)).toEqual([
     ['receipt', AMOUNT, 'booked'],
     ['refund', -AMOUNT, 'booked'],

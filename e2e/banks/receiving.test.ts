@@ -3,7 +3,7 @@ import { openAt } from '#e2e/banks/open.ts'
 import type { PaymentOrder } from '#e2e/psp/commands.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
@@ -54,7 +54,7 @@ beforeEach(async () => {
   clock = Date.now()
   return async () => {
     await expectBalancedLedger(merchant.id)
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     // No later test reads it.
     await db().receiptReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hasCode, KEY, TryStage } from '#e2e/banks/try-stage.ts'
 import { env, inheritedEnv } from '#lib/base/env.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage.account.close()
   rmSync(folder, { recursive: true })
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 beforeEach(() => stage.connect())
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
 import { TryStage } from '#e2e/banks/try-stage.ts'
 import { dayOf } from '#lib/base/home-time.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -27,5 +27,5 @@ test('a day with a try is green by the bank’s statement, and its balance is ex
   expect(await days.judge(DAY)).toMatchObject({ state: 'green', items: [] })
   const { rest } = await readConnectionBalance(days.account.id)
   expect(rest).toBe(0)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })

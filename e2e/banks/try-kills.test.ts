@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ALL_DONE, hasCode, readOwn, stateOf, TryStage } from '#e2e/banks/try-stage.ts'
 import { env } from '#lib/base/env.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { endPlaces } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
@@ -68,7 +68,7 @@ test.each(KILLS.slice(0, pickSize(1, KILLS.length)))(
     expect(await stage.refundsOf(e2eid)).toHaveLength(1)
     expect(await stage.payoutsTo(key)).toHaveLength(1)
     expect((await readOwn()) - own).toBe(-1)
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
   },
   90_000,
 )

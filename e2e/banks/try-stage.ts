@@ -12,7 +12,7 @@ import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
 import type { Try } from '#lib/services/tries/schema.ts'
-import { houseBalances } from '#lib/testing/inbox.ts'
+import { operatorBalances } from '#lib/testing/inbox.ts'
 import { makeOrdersDue, sendDueTrials } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'command_line' } as const
@@ -137,7 +137,7 @@ export class TryStage {
   }
 }
 
-/** Balance of the house's own money, in live mode. */
+/** Balance of the operator's own money, in live mode. */
 export async function readOwn(mode: 'test' | 'live' = 'live'): Promise<number> {
-  return (await houseBalances(mode)).own ?? 0
+  return (await operatorBalances(mode)).own ?? 0
 }

@@ -13,7 +13,7 @@ import {
 } from '#e2e/banks/try-stage.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
@@ -26,7 +26,7 @@ import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
 import { assignConnection, endPlaces } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { houseBalances } from '#lib/testing/inbox.ts'
+import { operatorBalances } from '#lib/testing/inbox.ts'
 import { dropOrders, makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import { countOpenWork } from '#lib/views/admin/open-work.ts'
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage.account.close()
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 beforeEach(() => stage.connect())
 
@@ -92,7 +92,7 @@ describe('a try', () => {
     await readList()
     expect(await stage.countItems(opened)).toBe(0)
     const { connectionId } = stage
-    const ofOthers = { connectionId, accountId: { not: HOUSE_ACCOUNT_ID } }
+    const ofOthers = { connectionId, accountId: { not: OPERATOR_ACCOUNT_ID } }
     expect(await db().ledgerTransfer.count({ where: ofOthers })).toBe(0)
     expect(await db().ledgerTransfer.count({ where: { connectionId } })).toBe(3)
     await expectBalancedLedger(merchant.id)
@@ -134,14 +134,14 @@ describe('a try', () => {
 
   test('that is paid twice gives the first payment back, and the second waits in the inbox', async () => {
     const before = await readOwn()
-    const suspense = (await houseBalances('live')).suspense ?? 0
+    const suspense = (await operatorBalances('live')).suspense ?? 0
     const opened = await stage.open({ pixKey: newId() })
     const e2eid = await stage.pay(opened, { isForced: true, copies: 2 })
     await stage.announce(e2eid)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
     await readList()
     expect(await stage.countItems(opened)).toBe(1)
-    expect(((await houseBalances('live')).suspense ?? 0) - suspense).toBe(1)
+    expect(((await operatorBalances('live')).suspense ?? 0) - suspense).toBe(1)
     expect((await readOwn()) - before).toBe(-1)
   })
 
@@ -153,7 +153,7 @@ describe('a try', () => {
     expect(await stage.countItems(opened)).toBe(1)
   })
 
-  test('whose refund the bank refuses fails, and the cent stays with the house', async () => {
+  test('whose refund the bank refuses fails, and the cent stays with the operator', async () => {
     const before = await readOwn()
     await stage.bank.run('change', { refundFailure: 'Conta encerrada' })
     const ended = await stage.run({ pixKey: newId() })

@@ -1,6 +1,6 @@
 import type { RunningBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 
 /** A payment, payout, refund or return as one side knows it. Amounts are in cents. */
@@ -132,15 +132,15 @@ function toPayment(id: string | null, amount = 0): Item {
   return { id: id ?? '', amount, state: 'done' }
 }
 
-/** Everything that the house and the merchants have in live mode, by ledger. */
-export async function readBalances(): Promise<{ merchants: number; house: number }> {
+/** Everything that the operator and the merchants have in live mode, by ledger. */
+export async function readBalances(): Promise<{ merchants: number; operator: number }> {
   const rows = await db().ledgerAccount.findMany({ where: ACCOUNTED })
-  const sum = (isHouse: boolean) =>
+  const sum = (isOperators: boolean) =>
     rows
       .filter(
         ({ accountId, ledger }) =>
-          (accountId === HOUSE_ACCOUNT_ID) === isHouse && ledger !== 'external',
+          (accountId === OPERATOR_ACCOUNT_ID) === isOperators && ledger !== 'external',
       )
       .reduce((total, { balance }) => total + Number(balance), 0)
-  return { merchants: sum(false), house: sum(true) }
+  return { merchants: sum(false), operator: sum(true) }
 }

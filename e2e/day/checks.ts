@@ -35,8 +35,8 @@ export async function listFindings(
     ...compare('refund', theirs.refunds, ours.refunds),
     ...differ('the balance at the bank', theirs.balance, ours.balance),
     ...differ(
-      'what merchants and the house have',
-      balances.merchants + balances.house,
+      'what merchants and the operator have',
+      balances.merchants + balances.operator,
       theirs.balance,
     ),
     ...differ('what is held for orders', ours.held, 0),

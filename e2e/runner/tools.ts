@@ -26,7 +26,7 @@ export async function verify(): Promise<Tally[]> {
 }
 
 export function checkArchitecture(): Promise<Tally> {
-  return check('house', 'vitest', ['run', '--config', 'vitest.house.config.ts'])
+  return check('layout', 'vitest', ['run', '--config', 'vitest.layout.config.ts'])
 }
 
 export function runTests(filters: string[], settings: Record<string, string> = {}): Promise<Tally> {

@@ -3,11 +3,11 @@ import { BankDays } from '#e2e/banks/bank-days.ts'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
 import { db } from '#lib/base/db/client.ts'
 import { dayOf } from '#lib/base/home-time.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { addDays, endOf, startOf } from '#lib/rooms/reconciliation/calendar.ts'
-import { payFees } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/operator/fees.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { Random } from '#lib/testing/random.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
@@ -195,7 +195,7 @@ test(
     const { rest } = await readConnectionBalance(bank.account.id)
     expect(rest).toBe(handled)
     await expectBalancedLedger(bank.merchant.id)
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     recordFigures('days of a bank', {
       days: DAY_COUNT,
       differences: foundCount,

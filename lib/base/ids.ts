@@ -27,10 +27,10 @@ export function bucketOf(id: string): number {
 }
 
 /**
- * Id of the house account, the operator's own books, in each database. It has no row in `accounts`:
+ * Id of the operator's account, the operator's own books, in each database. It has no row in `accounts`:
  * what lists, counts or sums merchants never finds it (docs/decisions/033).
  */
-export const HOUSE_ACCOUNT_ID = '00000000-0000-7000-8000-000000000002'
+export const OPERATOR_ACCOUNT_ID = '00000000-0000-7000-8000-000000000002'
 
 /** Clock of process (ids) against database (`created_at`): one hour for wrong daylight saving. */
 export const CLOCK_SKEW_MS = 3_600_000

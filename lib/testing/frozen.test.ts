@@ -10,7 +10,7 @@ import { verifyAuditLog } from '#lib/base/audit/check.ts'
 import { linkAuditRecords } from '#lib/base/audit/link.ts'
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { deriveKey, hmac, keyId, PURPOSES, unseal } from '#lib/base/keys.ts'
 import { METRICS } from '#lib/base/metrics.ts'
 import { REFUSALS } from '#lib/base/refusals.ts'
@@ -153,11 +153,11 @@ test('frozen audit records are linked and unchanged', async () => {
   expect(await verifyAuditLog(db())).toEqual([])
 })
 
-test('frozen books verify, and the house has its own', async () => {
+test('frozen books verify, and the operator has its own', async () => {
   const { findings, transfers } = await verifyLedger(db())
   expect(findings.filter(({ violation }) => violation)).toEqual([])
   expect(transfers).toBeGreaterThan(0)
-  expect(await db().ledgerAccount.count({ where: { accountId: HOUSE_ACCOUNT_ID } })).toBe(6)
+  expect(await db().ledgerAccount.count({ where: { accountId: OPERATOR_ACCOUNT_ID } })).toBe(6)
 })
 
 describe('data made with a server key stays readable', () => {

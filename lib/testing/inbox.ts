@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
@@ -38,7 +38,9 @@ async function findItemId(key: string): Promise<string> {
   return (await db().inboxItem.findFirstOrThrow({ where: { key } })).id
 }
 
-export async function houseBalances(mode: Mode = 'test'): Promise<Record<string, number>> {
-  const rows = await db().ledgerAccount.findMany({ where: { accountId: HOUSE_ACCOUNT_ID, mode } })
+export async function operatorBalances(mode: Mode = 'test'): Promise<Record<string, number>> {
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: OPERATOR_ACCOUNT_ID, mode },
+  })
   return Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, Number(balance)]))
 }

@@ -6,7 +6,7 @@ import { OpenSummary } from '#app/admin/reconciliation/open-summary.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { INBOX_KINDS } from '#lib/services/house/inbox.ts'
+import { INBOX_KINDS } from '#lib/services/operator/inbox.ts'
 import {
   listItemConnections,
   listItems,

@@ -10,7 +10,7 @@ import {
   type Notice,
   QUESTIONS_MAX,
 } from '#lib/services/gateway/notices.ts'
-import { findClaimed } from '#lib/services/house/receipts.ts'
+import { findClaimed } from '#lib/services/operator/receipts.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'
 

@@ -6,7 +6,7 @@ import { returnOrders } from '#lib/rooms/inbox/settle-return.ts'
 import { createRestoreReader, type RestoreReader } from '#lib/rooms/restore/restore.ts'
 import { adoptPayout } from '#lib/rooms/withdrawals/adopt.ts'
 import { withdrawalOrders } from '#lib/rooms/withdrawals/order.ts'
-import { holdUnread } from '#lib/services/house/inbox.ts'
+import { holdUnread } from '#lib/services/operator/inbox.ts'
 import type { RulesByKind } from '#lib/services/orders/order.ts'
 import { tryOrders } from '#lib/services/tries/settle.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import {
   pruneAttemptBodies,
   pruneEvents,
@@ -221,7 +221,7 @@ test('the calls of a return that has not ended are kept', async () => {
   const { itemId } = await suspendStray(5_000, { connectionId, mode: 'live' })
   const actor = { type: 'user', id: newId() } as const
   const { id: subjectId } = await giveBack({ itemId, reason: 'Paid by mistake', actor })
-  const call = { accountId: HOUSE_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
+  const call = { accountId: OPERATOR_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
   const rest = { id: newId(), operation: 'refundCharge', subjectId, createdAt: daysAgo(91) }
   await db().gatewayCall.create({ data: { ...call, ...rest } })
   expect(await pruneGatewayCalls()).toBe(0)
@@ -241,7 +241,7 @@ test('the calls of a try that has not ended are kept', async () => {
     actor: { type: 'system' },
   } as const
   const { id } = await beginTry(begun)
-  const call = { accountId: HOUSE_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
+  const call = { accountId: OPERATOR_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
   const data = { ...call, id: newId(), operation: 'createCharge', subjectId: id }
   await db().gatewayCall.create({ data: { ...data, createdAt: daysAgo(91) } })
   expect(await pruneGatewayCalls()).toBe(0)

@@ -3,14 +3,14 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, isUuid, newRoutableId } from '#lib/base/ids.ts'
+import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { lockDisputes } from '#lib/services/ledger/owed.ts'
 
 /**
- * Gives up the claim on an account, or a part of it: the house pays. One transaction, so that the books of
+ * Gives up the claim on an account, or a part of it: the operator pays. One transaction, so that the books of
  * both change or neither. Refuses more than is claimed. Returns the amount.
  */
 export function writeOffClaim(
@@ -29,7 +29,7 @@ export function writeOffClaim(
     const made = await insertWriteOff(tx, { accountId, id, mode, amount: writtenOff })
     for (const [account, movement] of [
       [accountId, 'owed_written_off'],
-      [HOUSE_ACCOUNT_ID, 'write_off_paid'],
+      [OPERATOR_ACCOUNT_ID, 'write_off_paid'],
     ] as const)
       await queryRows(moveSql(account, movement, made), tx)
     const action = 'account.claim_written_off'
@@ -39,7 +39,7 @@ export function writeOffClaim(
   })
 }
 
-/** Names the connection of the latest lost dispute, to which the house pays. */
+/** Names the connection of the latest lost dispute, to which the operator pays. */
 async function insertWriteOff(
   tx: Tx,
   terms: { accountId: string; id: string; mode: Mode; amount: number },

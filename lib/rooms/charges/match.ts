@@ -3,7 +3,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { findClaimed } from '#lib/services/house/receipts.ts'
+import { findClaimed } from '#lib/services/operator/receipts.ts'
 import { receiveTryPayments } from '#lib/services/tries/receive.ts'
 
 /** Time in which the connection of a charge or try books it: two to one bank account list the same payments. */
@@ -18,7 +18,7 @@ const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
  * another connection's charge or try after an hour, and returns of payouts after 20, unless booked before.
- * That of a try is the house's own. A connection with the same receiving key is one to the same bank
+ * That of a try is the operator's own. A connection with the same receiving key is one to the same bank
  * account; one with another key may be, too. Returns the payments that are not booked yet, such as of a
  * charge that is being opened: the caller lists them again. Called twice, it does nothing.
  */

@@ -1,8 +1,8 @@
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
-import { insertItemsSql } from '#lib/services/house/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/inbox.ts'
 
 /**
  * Reports payments of a bank's list that cannot be read to staff, each once, with the charge that its
@@ -10,7 +10,7 @@ import { insertItemsSql } from '#lib/services/house/inbox.ts'
  */
 export async function noteUnread(connectionId: string, unread: UnreadPayment[]): Promise<void> {
   const list = (pick: (payment: UnreadPayment) => string | null) => unread.map(pick)
-  const itemIds = unread.map(() => newRoutableId(HOUSE_ACCOUNT_ID))
+  const itemIds = unread.map(() => newRoutableId(OPERATOR_ACCOUNT_ID))
   if (unread.length === 0) return
   await db().$executeRaw`
     WITH source AS (

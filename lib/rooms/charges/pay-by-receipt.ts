@@ -7,18 +7,18 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { currentCause } from '#lib/base/trace.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { settleByReceipt } from '#lib/rooms/charges/settle.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
 import {
   type Decision,
   lockReceipt,
   releaseReceipt,
   resolveItem,
   type SuspendedReceipt,
-} from '#lib/services/house/settle.ts'
-import { lockBooks } from '#lib/services/ledger/owed.ts'
+} from '#lib/services/operator/settle.ts'
 
 /**
  * Pays a charge with money that is in suspense, as if it had been received with the charge's txid: status,
- * balance, event. One transaction, so that the books of the house and of the merchant both change or
+ * balance, event. One transaction, so that the books of the operator and of the merchant both change or
  * neither. Of two attempts one is refused: the item or the charge is final.
  */
 export async function payByReceipt(decision: Decision, chargeId: string): Promise<ChargeRow> {

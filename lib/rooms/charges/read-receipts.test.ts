@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hastenReading } from '#lib/rooms/charges/hasten.ts'
 import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
@@ -55,7 +55,7 @@ beforeEach(async () => {
   connectionId = await connectBank(bank, merchant)
   clock = Date.now()
 })
-afterAll(() => expectBalancedLedger(HOUSE_ACCOUNT_ID))
+afterAll(() => expectBalancedLedger(OPERATOR_ACCOUNT_ID))
 
 /** Starts what is due and awaits it. Returns by how much each list began before now, in seconds. */
 async function read(reader = createReceiptReader(now)): Promise<number[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
@@ -161,7 +161,7 @@ test(
       numRuns: RUN_COUNT,
       endOnFailure: true,
     })
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
@@ -10,8 +10,8 @@ import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { bookSql } from '#lib/services/booking/book.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { listOpenItems } from '#lib/services/operator/inbox.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
@@ -25,7 +25,7 @@ import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/or
 import { makeReceipt } from '#lib/testing/receipts.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
-// The house is one per database, and the worker claims the due charges of all accounts.
+// The operator is one per database, and the worker claims the due charges of all accounts.
 inOwnDatabase()
 
 const AMOUNT = 100_000
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 /** Payments that are in suspense, with the kind of their item in the inbox. */
@@ -54,7 +54,7 @@ async function suspendedOf(payments: Receipt[]): Promise<(string | null)[]> {
 
 async function suspense(): Promise<number> {
   const row = await db().ledgerAccount.findFirstOrThrow({
-    where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'suspense' },
+    where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'suspense' },
   })
   return Number(row.balance)
 }

@@ -1,6 +1,6 @@
 import type { Claim } from '#lib/base/db/claim.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId, removeHyphens } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { nextRemovalAt, postponeCharges } from '#lib/rooms/charges/postpone.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { callTimeoutMs } from '#lib/services/gateway/call.ts'
@@ -8,7 +8,7 @@ import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import type { Subject } from '#lib/services/gateway/record-call.ts'
-import { insertItemsSql } from '#lib/services/house/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/inbox.ts'
 
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 
@@ -41,7 +41,7 @@ export async function removeExpired(gateway: Gateway, claim: Claim): Promise<voi
 async function noteIfLast({ accountId, id, lease }: Claim, nextAt: Prisma.Sql): Promise<void> {
   await db().$executeRaw`
     WITH source AS (
-      SELECT ${newRoutableId(HOUSE_ACCOUNT_ID)}::uuid AS item_id, c.connection_id,
+      SELECT ${newRoutableId(OPERATOR_ACCOUNT_ID)}::uuid AS item_id, c.connection_id,
         'removal_unconfirmed' AS kind, c.txid AS key, json_build_object('account_id', c.account_id,
           'transaction_id', c.id, 'mode', c.mode, 'txid', c.txid, 'amount', c.amount) AS facts
       FROM charges c

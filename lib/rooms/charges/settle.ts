@@ -8,7 +8,7 @@ import { eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
 
 export interface Payment extends Omit<Receipt, 'txid'> {
   accountId: string
@@ -35,7 +35,7 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
 }
 
 /**
- * Pays a charge with a payment that was booked to suspense of the house, from which the caller moves it in
+ * Pays a charge with a payment that was booked to suspense of the operator, from which the caller moves it in
  * the same transaction. The caller has locked the charge, which is payable, and the books of the account.
  */
 export function settleByReceipt(tx: Tx, payment: Payment): Promise<ChargeRow[]> {

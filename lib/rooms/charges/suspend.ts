@@ -1,10 +1,10 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { suspendPaymentsSql } from '#lib/services/house/receipts.ts'
+import { suspendPaymentsSql } from '#lib/services/operator/receipts.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */
 export type StrayPayment = { payment: Receipt } & (
@@ -13,7 +13,7 @@ export type StrayPayment = { payment: Receipt } & (
 )
 
 /**
- * Moves payments to suspense of the house, with an item in the inbox each. Leaves those that are booked,
+ * Moves payments to suspense of the operator, with an item in the inbox each. Leaves those that are booked,
  * and those that may still pay their charge. Locks the charges, so that none of them is credited with
  * the payment meanwhile. Called twice, it does nothing.
  */
@@ -23,7 +23,7 @@ export async function suspendPayments(strays: StrayPayment[]): Promise<{ id: str
   const ofNone = (stray: StrayPayment) => ('connectionId' in stray ? stray : null)
   const statement = suspendPaymentsSql({
     payments: Prisma.sql`
-      SELECT * FROM unnest(${list(() => newRoutableId(HOUSE_ACCOUNT_ID))}::uuid[], ${list(() => newRoutableId(HOUSE_ACCOUNT_ID))}::uuid[],
+      SELECT * FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[],
           ${list(({ payment }) => payment.endToEndId)}::text[], ${list(({ payment }) => payment.txid)}::text[],
           ${list(({ payment }) => payment.amount)}::bigint[],
           ${list(({ payment }) => payment.paidAt)}::timestamptz[],

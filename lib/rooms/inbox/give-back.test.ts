@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { keepReceipt } from '#lib/rooms/inbox/settle.ts'
@@ -9,7 +9,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
-import { houseBalances, suspendStray } from '#lib/testing/inbox.ts'
+import { operatorBalances, suspendStray } from '#lib/testing/inbox.ts'
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
@@ -47,12 +47,12 @@ async function sendUntilEnded(id: string): Promise<void> {
 test('money goes back to its payer, and the item is resolved in the name of who ordered it', async () => {
   const { itemId, id, payment } = await order()
   expect((await findItem(itemId)).resolvedAt).toBeNull()
-  expect((await houseBalances('live')).suspense).toBe(AMOUNT)
+  expect((await operatorBalances('live')).suspense).toBe(AMOUNT)
   await sendUntilEnded(id)
   expect(bank.sentOrders).toEqual([
     { id: removeHyphens(id), endToEndId: payment.endToEndId, amount: AMOUNT },
   ])
-  expect(await houseBalances('live')).toMatchObject({ suspense: 0, external: 0, own: 0 })
+  expect(await operatorBalances('live')).toMatchObject({ suspense: 0, external: 0, own: 0 })
   expect(await findItem(itemId)).toMatchObject({
     ...{ resolution: 'give_back', resolvedBy: ACTOR.id, reason: 'Paid by mistake' },
   })
@@ -64,7 +64,7 @@ test('while the bank has the order, no other entry and no second order is accept
   for (const work of [giveBack, keepReceipt])
     await expect(work(decide(itemId))).rejects.toMatchObject({ code: 'under_way' })
   await sendUntilEnded(id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 test('of people who order at once, one wins', async () => {
@@ -77,7 +77,7 @@ test('of people who order at once, one wins', async () => {
   await sendDueReturns()
   await makeDue()
   await sendDueReturns()
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 test('while the bank has the order, the balance of the connection expects the money to leave', async () => {
@@ -91,15 +91,15 @@ test('while the bank has the order, the balance of the connection expects the mo
 })
 
 test('a refused order leaves the money in suspense and the item open for another decision', async () => {
-  const before = (await houseBalances('live')).suspense ?? 0
+  const before = (await operatorBalances('live')).suspense ?? 0
   const { itemId, id } = await order({ sends: ['rejected'] })
   await sendUntilEnded(id)
   expect(await findReturn(id)).toMatchObject({ status: 'rejected', rejectionCode: 'unspecified' })
-  expect((await houseBalances('live')).suspense).toBe(before + AMOUNT)
+  expect((await operatorBalances('live')).suspense).toBe(before + AMOUNT)
   expect((await findItem(itemId)).resolvedAt).toBeNull()
   const again = await giveBack(decide(itemId))
   await sendUntilEnded(again.id)
-  expect((await houseBalances('live')).suspense).toBe(before)
+  expect((await operatorBalances('live')).suspense).toBe(before)
 })
 
 test.each<OrderScript>([
@@ -115,7 +115,7 @@ test.each<OrderScript>([
   const ids = bank.sentOrders.slice(-1).map(sent => sent.id)
   expect(ids).toEqual([removeHyphens(id)])
   expect((await findItem(itemId)).resolution).toBe('give_back')
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 test('the worker gives back what was paid in test mode', async () => {
@@ -127,5 +127,5 @@ test('the worker gives back what was paid in test mode', async () => {
   await giveBack(decide(itemId))
   await expect.poll(async () => (await findItem(itemId)).resolution).toBe('give_back')
   await worker.stop()
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })

@@ -3,9 +3,9 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/base/pix/refund-window.ts'
-import { type Decision, lockReceipt } from '#lib/services/house/settle.ts'
+import { type Decision, lockReceipt } from '#lib/services/operator/settle.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /**
@@ -14,7 +14,7 @@ import { insertOrderSql } from '#lib/services/orders/order.ts'
  * other entry is refused, and so is a second order. After the Pix window, no bank would take the order.
  */
 export async function giveBack(decision: Decision): Promise<{ id: string }> {
-  const id = newRoutableId(HOUSE_ACCOUNT_ID)
+  const id = newRoutableId(OPERATOR_ACCOUNT_ID)
   const { itemId, reason, actor } = decision
   await transaction(async tx => {
     const receipt = await lockReceipt(tx, itemId, 'give_back')
@@ -24,7 +24,7 @@ export async function giveBack(decision: Decision): Promise<{ id: string }> {
       WITH made AS (
         INSERT INTO receipt_returns (account_id, id, receipt_id, item_id, mode, connection_id, status,
           amount, requested_by, reason)
-        VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${id}::uuid, ${receiptId}::uuid, ${itemId}::uuid, ${mode},
+        VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${id}::uuid, ${receiptId}::uuid, ${itemId}::uuid, ${mode},
           ${connectionId}::uuid, 'pending', ${amount}::bigint, ${personOf(actor)}::uuid, ${reason})
         RETURNING *)
       ${insertOrderSql(['return', 'refund'], Prisma.sql`made s`, { target: Prisma.sql`${endToEndId}` })}`

@@ -4,7 +4,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
-import { releaseReceipt, resolveItem } from '#lib/services/house/settle.ts'
+import { releaseReceipt, resolveItem } from '#lib/services/operator/settle.ts'
 import { endOrderSql, type OrderKey, type OrderRules } from '#lib/services/orders/order.ts'
 
 interface EndedReturn {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
@@ -15,7 +15,7 @@ import {
 } from '#lib/testing/connection.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { houseBalances, suspendStray } from '#lib/testing/inbox.ts'
+import { operatorBalances, suspendStray } from '#lib/testing/inbox.ts'
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 
@@ -72,7 +72,7 @@ test(
       await assignConnection(connectionId, merchant)
       const place = { connectionId, mode: 'live' as const }
       const [before, charges, items] = [
-        await houseBalances('live'),
+        await operatorBalances('live'),
         await Promise.all(
           Array.from({ length: CHARGE_COUNT }, () => openLiveCharge(merchant, AMOUNT)),
         ),
@@ -110,7 +110,7 @@ test(
       const resolved = await db().inboxItem.findMany({ where: { id: { in: itemIds } } })
       const count = (resolution: string | null) =>
         resolved.filter(row => row.resolution === resolution).length
-      const after = await houseBalances('live')
+      const after = await operatorBalances('live')
       const moved = (ledger: string) => (after[ledger] ?? 0) - (before[ledger] ?? 0)
       expect(moved('own')).toBe(count('keep') * AMOUNT)
       expect(moved('suspense')).toBe(count(null) * AMOUNT)
@@ -127,7 +127,7 @@ test(
     }
     const steps = fc.array(step, { minLength: 2, maxLength: 10, size: 'max' })
     await fc.assert(fc.asyncProperty(steps, checkSteps), { numRuns: RUN_COUNT, endOnFailure: true })
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { type InboxKind, noteItem } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { type InboxKind, noteItem } from '#lib/services/operator/inbox.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
@@ -16,7 +16,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { houseBalances, suspendOfCharge, suspendStray } from '#lib/testing/inbox.ts'
+import { operatorBalances, suspendOfCharge, suspendStray } from '#lib/testing/inbox.ts'
 import { sendDueRefunds } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 const decide = (itemId: string) => ({ itemId, reason: 'Agreed with the payer', actor: ACTOR })
@@ -43,12 +43,12 @@ async function noteOf(kind: InboxKind): Promise<string> {
   return (await db().inboxItem.findFirstOrThrow({ where: { key } })).id
 }
 
-test('kept money becomes the own money of the house, once, with who decided it and why', async () => {
+test('kept money becomes the own money of the operator, once, with who decided it and why', async () => {
   const { itemId } = await suspendStray(AMOUNT)
-  const before = await houseBalances()
+  const before = await operatorBalances()
   await keepReceipt(decide(itemId))
   await expect(keepReceipt(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
-  const after = await houseBalances()
+  const after = await operatorBalances()
   expect(after.own).toBe((before.own ?? 0) + AMOUNT)
   expect(after.suspense).toBe((before.suspense ?? 0) - AMOUNT)
   expect(await findItem(itemId)).toMatchObject({
@@ -62,14 +62,14 @@ test('kept money becomes the own money of the house, once, with who decided it a
   })
 })
 
-test('credited money is available to the account and leaves the house', async () => {
+test('credited money is available to the account and leaves the operator', async () => {
   const { itemId } = await suspendStray(AMOUNT)
-  const [before, house] = [await available(), await houseBalances()]
+  const [before, operator] = [await available(), await operatorBalances()]
   await creditAccount(decide(itemId), merchant.id)
   expect(await available()).toBe(before + AMOUNT)
-  const after = await houseBalances()
-  expect(after.suspense).toBe((house.suspense ?? 0) - AMOUNT)
-  expect(after.external).toBe((house.external ?? 0) + AMOUNT)
+  const after = await operatorBalances()
+  expect(after.suspense).toBe((operator.suspense ?? 0) - AMOUNT)
+  expect(after.external).toBe((operator.external ?? 0) + AMOUNT)
 })
 
 test('an unknown account gets nothing, and the item stays open', async () => {
@@ -124,7 +124,7 @@ test('a charge of another amount, of another connection or one that is paid take
 test('of people who settle one item at once, one wins and the others are refused', async () => {
   const { id: chargeId } = await openCharge(merchant, AMOUNT)
   const { itemId } = await suspendStray(AMOUNT)
-  const before = { own: (await houseBalances()).own ?? 0, available: await available() }
+  const before = { own: (await operatorBalances()).own ?? 0, available: await available() }
   const results = await Promise.allSettled([
     keepReceipt(decide(itemId)),
     creditAccount(decide(itemId), merchant.id),
@@ -133,7 +133,7 @@ test('of people who settle one item at once, one wins and the others are refused
   ])
   const refused = results.flatMap(one => (one.status === 'rejected' ? one.reason.code : []))
   expect(refused).toEqual(['already_final', 'already_final', 'already_final'])
-  const moved = (await houseBalances()).own ?? 0
+  const moved = (await operatorBalances()).own ?? 0
   expect(moved - before.own + ((await available()) - before.available)).toBe(AMOUNT)
 })
 

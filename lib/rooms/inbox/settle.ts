@@ -1,5 +1,6 @@
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
+import { lockBooks } from '#lib/services/ledger/owed.ts'
 import {
   creditReceipt,
   type Decision,
@@ -7,10 +8,9 @@ import {
   lockReceipt,
   releaseReceipt,
   resolveItem,
-} from '#lib/services/house/settle.ts'
-import { lockBooks } from '#lib/services/ledger/owed.ts'
+} from '#lib/services/operator/settle.ts'
 
-/** Resolves an item that moves no money of the house. */
+/** Resolves an item that moves no money of the operator. */
 export function acknowledgeItem(decision: Decision): Promise<void> {
   return transaction(async tx => {
     await lockItem(tx, decision.itemId, 'acknowledge')
@@ -18,7 +18,7 @@ export function acknowledgeItem(decision: Decision): Promise<void> {
   })
 }
 
-/** Makes the money of an item the house's own. */
+/** Makes the money of an item the operator's own. */
 export function keepReceipt(decision: Decision): Promise<void> {
   return transaction(async tx => {
     const { id, mode, amount } = await lockReceipt(tx, decision.itemId, 'keep')

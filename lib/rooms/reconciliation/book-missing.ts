@@ -2,7 +2,7 @@ import { log } from '#lib/base/log.ts'
 import type { BankRow, Difference } from '#lib/rooms/reconciliation/schema.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
-import { payFees } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/operator/fees.ts'
 
 /** How other rooms book what the bank has and the books lack. Called again, they do nothing. */
 export interface Booking {
@@ -11,7 +11,7 @@ export interface Booking {
   bookReturn: (connectionId: string, payment: string, part: PayoutReturn) => Promise<unknown>
 }
 
-/** Books the fees of a day to the house. Returns how many were not booked before. */
+/** Books the fees of a day to the operator. Returns how many were not booked before. */
 export function bookFees(connectionId: string, rows: BankRow[]): Promise<number> {
   const fees = rows.filter(({ what, amount }) => what.startsWith('fee') && amount !== 0)
   return payFees(

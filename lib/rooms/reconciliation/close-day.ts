@@ -9,7 +9,7 @@ import { describeDifference, judgeBalances } from '#lib/rooms/reconciliation/nam
 import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import type { BankDay } from '#lib/rooms/reconciliation/read-lists.ts'
 import type { Comparison } from '#lib/rooms/reconciliation/schema.ts'
-import { listOpenOfDay, reportDay } from '#lib/services/house/day-items.ts'
+import { listOpenOfDay, reportDay } from '#lib/services/operator/day-items.ts'
 
 /** Time before a connection was added from which its bank's movements are compared. */
 const BEFORE_CREATION_MS = 10 * 60_000

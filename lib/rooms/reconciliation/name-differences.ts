@@ -3,7 +3,7 @@ import { addDays } from '#lib/rooms/reconciliation/calendar.ts'
 import type { DayReading } from '#lib/rooms/reconciliation/claim-day.ts'
 import type { BankDay } from '#lib/rooms/reconciliation/read-lists.ts'
 import type { Difference } from '#lib/rooms/reconciliation/schema.ts'
-import type { DayItem } from '#lib/services/house/day-items.ts'
+import type { DayItem } from '#lib/services/operator/day-items.ts'
 
 /** Names a difference by what both sides have. */
 export function describeDifference(

@@ -1,6 +1,6 @@
 import { db } from '#lib/base/db/client.ts'
 import { dayOf } from '#lib/base/home-time.ts'
-import { listOpenOfDay, type OpenDayItem } from '#lib/services/house/day-items.ts'
+import { listOpenOfDay, type OpenDayItem } from '#lib/services/operator/day-items.ts'
 
 /**
  * unread: never read, or the last reading failed for `flaw`. open: not over. items: over, with open items.

@@ -4,7 +4,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { isInBucket } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
-import { HOUSE_ACCOUNT_ID, idLowerBoundAt, toUuid } from '#lib/base/ids.ts'
+import { idLowerBoundAt, OPERATOR_ACCOUNT_ID, toUuid } from '#lib/base/ids.ts'
 import { inferPixKeyType } from '#lib/base/pix/pix-key.ts'
 import { withdrawalOrderSql } from '#lib/rooms/withdrawals/insert.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
@@ -12,8 +12,8 @@ import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/house/inbox.ts'
 import { isOverdraft } from '#lib/services/ledger/accounts.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/inbox.ts'
 
 /**
  * Books a payout that the bank has taken and the restored books may lack. If the withdrawal is missing, one that
@@ -89,7 +89,7 @@ async function findKnown(id: string, order: TakenOrder): Promise<KnownWithdrawal
 
 async function findOwners(id: string): Promise<string[]> {
   const rows = await db().$queryRaw<{ id: string }[]>`
-    SELECT a.id FROM accounts a WHERE ${isInBucket(id)} AND a.id <> ${HOUSE_ACCOUNT_ID}::uuid`
+    SELECT a.id FROM accounts a WHERE ${isInBucket(id)} AND a.id <> ${OPERATOR_ACCOUNT_ID}::uuid`
   return rows.map(row => row.id)
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
@@ -120,7 +120,7 @@ test(
       numRuns: RUN_COUNT,
       endOnFailure: true,
     })
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     if (RUN_COUNT >= 50) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,

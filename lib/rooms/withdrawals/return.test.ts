@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
@@ -17,10 +17,10 @@ import {
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { lockBooks, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
+import { listOpenItems } from '#lib/services/operator/inbox.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
@@ -48,7 +48,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 const makeReturn = (amount: number) => ({ id: `D${newId()}`, amount, returnedAt: new Date() })

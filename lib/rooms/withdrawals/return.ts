@@ -9,13 +9,13 @@ import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
-import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
+import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
 import { lockOrder } from '#lib/services/orders/order.ts'
 
 /**
  * Credits what came back of an approved withdrawal, once per id of the return. A return above the amount
- * that was sent moves to suspense of the house as a whole, with an item in the inbox. Returns null if
+ * that was sent moves to suspense of the operator as a whole, with an item in the inbox. Returns null if
  * nothing was credited. After a crash, a repeated report books what is missing.
  */
 export async function returnPayout(

@@ -1,16 +1,16 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
-import { suspendPaymentsSql } from '#lib/services/house/receipts.ts'
+import { suspendPaymentsSql } from '#lib/services/operator/receipts.ts'
 
 /** A withdrawal, or the connection of a payout that is none of ours. */
 type Origin = { accountId: string; withdrawalId: string } | { connectionId: string; mode: Mode }
 
 /**
- * Moves a return to suspense of the house, with an item in the inbox, if it belongs to no withdrawal or
+ * Moves a return to suspense of the operator, with an item in the inbox, if it belongs to no withdrawal or
  * is more than is left of it. Called twice, or for a return that was credited, it does nothing.
  */
 export async function suspendReturn(
@@ -26,8 +26,8 @@ function strayReturnSql(
   origin: Origin,
   { id: returnId, amount, returnedAt }: PayoutReturn,
 ): Prisma.Sql {
-  const payment = Prisma.sql`${newRoutableId(HOUSE_ACCOUNT_ID)}::uuid AS id,
-    ${newRoutableId(HOUSE_ACCOUNT_ID)}::uuid AS item_id, ${returnId}::text AS end_to_end_id,
+  const payment = Prisma.sql`${newRoutableId(OPERATOR_ACCOUNT_ID)}::uuid AS id,
+    ${newRoutableId(OPERATOR_ACCOUNT_ID)}::uuid AS item_id, ${returnId}::text AS end_to_end_id,
     NULL::text AS txid, ${amount}::bigint AS amount, ${returnedAt}::timestamptz AS paid_at,
     NULL::uuid AS charge_account_id, NULL::uuid AS charge_id`
   if ('connectionId' in origin) {

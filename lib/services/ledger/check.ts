@@ -1,6 +1,6 @@
 import { connect, type Database, db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { BALANCE, INVARIANTS, RUNNING } from '#lib/services/ledger/invariants.ts'
 import {
@@ -40,7 +40,7 @@ export async function checkLedgers(
   signal?: AbortSignal,
 ): Promise<number> {
   const due = await db().$queryRaw<{ id: string }[]>`
-    SELECT a.id FROM (SELECT id FROM accounts UNION ALL SELECT ${HOUSE_ACCOUNT_ID}::uuid) a
+    SELECT a.id FROM (SELECT id FROM accounts UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
     LEFT JOIN ledger_checks k ON k.account_id = a.id
     WHERE k.account_id IS NULL OR k.checked_at < now() - ${CHECK_INTERVAL}::interval
     ORDER BY k.checked_at NULLS FIRST, a.id LIMIT ${DUE_MAX}`

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { HOUSE_INVARIANTS } from '#lib/services/ledger/house-invariants.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_INVARIANTS } from '#lib/services/ledger/operator-invariants.ts'
 import { type InvariantCheck, ROW_INVARIANTS } from '#lib/services/ledger/row-invariants.ts'
 
 export const RUNNING =
@@ -85,7 +85,7 @@ export const INVARIANTS: InvariantCheck[] = [
             OR bool_or(CASE t.ledger WHEN 'own' THEN false WHEN 'external' THEN false
               WHEN 'owed' THEN t.balance > 0 ELSE t.balance < 0 END)
             -- The bank has paid out no more for an account than it received and the account owes.
-            OR (t.account_id <> ${HOUSE_ACCOUNT_ID}::uuid
+            OR (t.account_id <> ${OPERATOR_ACCOUNT_ID}::uuid
               AND sum(t.balance) FILTER (WHERE t.ledger IN ('external', 'owed')) > 0)`,
       },
     ],
@@ -104,17 +104,17 @@ export const INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
-    invariant: 'every balance belongs to a merchant or to the house',
+    invariant: 'every balance belongs to a merchant or to the operator',
     parts: [
       {
         of: 'ledger_accounts',
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, t.ledger || ' balance' AS place FROM ${scope.from('ledger_accounts')}
-          WHERE ${scope.condition} AND t.account_id <> ${HOUSE_ACCOUNT_ID}::uuid
+          WHERE ${scope.condition} AND t.account_id <> ${OPERATOR_ACCOUNT_ID}::uuid
             AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = t.account_id)`,
       },
     ],
   },
   ...ROW_INVARIANTS,
-  ...HOUSE_INVARIANTS,
+  ...OPERATOR_INVARIANTS,
 ]

@@ -1,9 +1,13 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { HOUSE_MOVEMENTS, MERCHANT_MOVEMENTS, MOVEMENTS } from '#lib/services/ledger/movements.ts'
+import {
+  MERCHANT_MOVEMENTS,
+  MOVEMENTS,
+  OPERATOR_MOVEMENTS,
+} from '#lib/services/ledger/movements.ts'
 import { openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
@@ -84,7 +88,7 @@ const TRANSFER = `INSERT INTO ledger_transfers
 
 test.each([
   ['a merchant', () => merchant.id, MERCHANT_MOVEMENTS],
-  ['the house', () => HOUSE_ACCOUNT_ID, HOUSE_MOVEMENTS],
+  ['the operator', () => OPERATOR_ACCOUNT_ID, OPERATOR_MOVEMENTS],
 ])('the database allows %s exactly the defined movements', async (_, idOf, movements) => {
   const sides = Object.values(MOVEMENTS).flatMap(({ debit, credit }) => [debit, credit])
   const ledgers = [...new Set(sides)]
@@ -105,7 +109,7 @@ test.each([
 test.each([
   ['another kind', ['gift', 'external', 'available']],
   ['swapped sides', ['charge_paid', 'available', 'external']],
-  ['a movement of the house', ['fee_paid', 'own', 'external']],
+  ['a movement of the operator', ['fee_paid', 'own', 'external']],
 ])('a transfer of a merchant with %s is refused', async (_, [kind, debit, credit]) => {
   const values = [merchant.id, kind, newId(), debit, credit, 100]
   expect(await findBrokenConstraint(TRANSFER, values)).toBe('ledger_transfers_kind_known')

@@ -27,10 +27,10 @@ export const MERCHANT_MOVEMENTS = {
 } as const satisfies Sides<'available' | 'outbound' | 'disputed' | 'owed' | 'external'>
 
 /**
- * Movements in the books of the house. `external`: as above, of any sign. `suspense`: payments that
- * belong to no charge. `own`: the operator's money; negative if the house has paid more than it has.
+ * Movements in the books of the operator. `external`: as above, of any sign. `suspense`: payments that
+ * belong to no charge. `own`: the operator's money; negative if the operator has paid more than it has.
  */
-export const HOUSE_MOVEMENTS = {
+export const OPERATOR_MOVEMENTS = {
   receipt_suspended: { debit: 'external', credit: 'suspense' },
   /** Given to a merchant or back to the payer. */
   receipt_released: { debit: 'suspense', credit: 'external' },
@@ -41,10 +41,10 @@ export const HOUSE_MOVEMENTS = {
   try_sent: { debit: 'own', credit: 'external' },
   fee_paid: { debit: 'own', credit: 'external' },
   fee_returned: { debit: 'external', credit: 'own' },
-  /** The house pays what it no longer demands of an account, in the statement of owed_written_off. */
+  /** The operator pays what it no longer demands of an account, in the statement of owed_written_off. */
   write_off_paid: { debit: 'own', credit: 'external' },
 } as const satisfies Sides<'own' | 'suspense' | 'external'>
 
 /** The balances of an account always sum to zero. */
-export const MOVEMENTS = { ...MERCHANT_MOVEMENTS, ...HOUSE_MOVEMENTS }
+export const MOVEMENTS = { ...MERCHANT_MOVEMENTS, ...OPERATOR_MOVEMENTS }
 export type Movement = keyof typeof MOVEMENTS

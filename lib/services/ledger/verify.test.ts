@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { connect, db, Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookSql } from '#lib/services/booking/book.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { checkLedger } from '#lib/services/ledger/check.ts'
@@ -40,7 +40,7 @@ const INVARIANTS = {
   balance: 'every balance is the sum of its entries, and its version their number',
   three: 'the balances of an account sum to zero, and each has its sign',
   owed: 'nothing is available to an account that owes, and its two records of it agree',
-  owner: 'every balance belongs to a merchant or to the house',
+  owner: 'every balance belongs to a merchant or to the operator',
   held: 'the held amount equals the pending withdrawals and refunds',
   charges: 'exactly the paid charges were credited, each with its amount',
   outgoing:
@@ -53,8 +53,8 @@ const INVARIANTS = {
     'every claimed payment is a paid charge, a receipt, a return or that of a try, with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
-  fees: 'exactly the fees of banks were paid by the house or returned to it',
-  writeOffs: 'what was written off of an account was paid by the house, and nothing else',
+  fees: 'exactly the fees of banks were paid by the operator or returned to it',
+  writeOffs: 'what was written off of an account was paid by the operator, and nothing else',
   settlements: 'every settled receipt left suspense once, for whom its settlement names',
   tries: 'exactly the cents of tries were received, returned and sent, each once',
 }
@@ -104,13 +104,13 @@ async function writeHistory(client: Client, accountId: string): Promise<void> {
   await move(client, accountId, 'refund_returned', ID.refundReturned, 300)
 }
 
-/** A payment in suspense of the house. */
+/** A payment in suspense of the operator. */
 async function writeReceipt(client: Client): Promise<void> {
   await client.query(`
     INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, amount, paid_at, reason)
-      VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}',
+      VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}',
         'E-stray', 500, now(), 'payment_unmatched')`)
-  await move(client, HOUSE_ACCOUNT_ID, 'receipt_suspended', ID.receipt, 500)
+  await move(client, OPERATOR_ACCOUNT_ID, 'receipt_suspended', ID.receipt, 500)
 }
 
 async function move(
@@ -201,7 +201,7 @@ beforeAll(async () => {
   await writeHistory(client, OTHER_ACCOUNT)
   await writeReceipt(client)
   await client.end()
-  for (const id of [ACCOUNT, OTHER_ACCOUNT, HOUSE_ACCOUNT_ID])
+  for (const id of [ACCOUNT, OTHER_ACCOUNT, OPERATOR_ACCOUNT_ID])
     expect(await checkAgain(template, id)).toBeNull()
 })
 
@@ -237,7 +237,7 @@ function moveReceipt(movement: Movement, accountId: string): string {
 function insertTry(payment: string): string {
   return `INSERT INTO bank_tries (account_id, id, mode, connection_id, status, amount, refund_id,
       payout_id, payout_amount, due_at, end_to_end_id, paid_at, received_at, refund_status, return_id)
-    VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
+    VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
       '${ID.sent}', '${ID.held}', 1, now(), ${payment})`
 }
 
@@ -506,7 +506,7 @@ const CORRUPTIONS: Corruption[] = [
   [
     'a fee was not booked',
     `INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at)
-     VALUES ('${HOUSE_ACCOUNT_ID}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-', 100,
+     VALUES ('${OPERATOR_ACCOUNT_ID}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-', 100,
        now())`,
     { fees: `fee ${UNKNOWN_IDS[0]}` },
   ],
@@ -550,25 +550,25 @@ const CORRUPTIONS: Corruption[] = [
   ],
   [
     'a cent was paid out without a try',
-    moveReceipt('try_sent', HOUSE_ACCOUNT_ID),
+    moveReceipt('try_sent', OPERATOR_ACCOUNT_ID),
     { tries: `transfer try_sent of ${ID.receipt}` },
   ],
   [
     'a receipt was settled, but is still in suspense',
     `INSERT INTO receipt_settlements (account_id, receipt_id, entry)
-     VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'keep')`,
+     VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'keep')`,
     { settlements: `settlement of ${ID.receipt}` },
   ],
   [
     'a receipt left suspense for an account that did not get it',
     `INSERT INTO receipt_settlements (account_id, receipt_id, entry, to_account_id)
-       VALUES ('${HOUSE_ACCOUNT_ID}', '${ID.receipt}', 'credit', '${ACCOUNT}');
-     ${moveReceipt('receipt_released', HOUSE_ACCOUNT_ID)}`,
+       VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'credit', '${ACCOUNT}');
+     ${moveReceipt('receipt_released', OPERATOR_ACCOUNT_ID)}`,
     { settlements: `settlement of ${ID.receipt}` },
   ],
   [
     'a receipt left suspense without being settled',
-    moveReceipt('receipt_kept', HOUSE_ACCOUNT_ID),
+    moveReceipt('receipt_kept', OPERATOR_ACCOUNT_ID),
     { settlements: `transfer receipt_kept of ${ID.receipt}` },
   ],
   [
@@ -615,8 +615,8 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(triedCorruptions)('%s', async ([title, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const ofHouse = ['suspense', 'settlements', 'fees', 'tries']
-    const account = ofHouse.some(name => name in found) ? HOUSE_ACCOUNT_ID : ACCOUNT
+    const ofOperator = ['suspense', 'settlements', 'fees', 'tries']
+    const account = ofOperator.some(name => name in found) ? OPERATOR_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],
       `account ${account}, ${place.startsWith('live: ') ? place : `test: ${place}`}`,
@@ -642,9 +642,9 @@ describe('each corruption of the ledger is found and its row is reported', () =>
 describe('in a database of its own', () => {
   inOwnDatabase()
 
-  test('the hourly check of the house looks a payment up among the charges, and does not read them all', async () => {
+  test('the hourly check of the operator looks a payment up among the charges, and does not read them all', async () => {
     const suspense = ROW_INVARIANTS.find(({ invariant }) => invariant === INVARIANTS.suspense)
-    const scope = accountScope(HOUSE_ACCOUNT_ID)
+    const scope = accountScope(OPERATOR_ACCOUNT_ID)
     const plan = await db().$transaction(async tx => {
       await limitPlans(tx)
       // With few rows PostgreSQL prefers to read all of them.
@@ -662,8 +662,8 @@ describe('in a database of its own', () => {
     const url = await copyHistory()
     await corrupt(
       url,
-      `UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id <> '${HOUSE_ACCOUNT_ID}';
-       UPDATE ledger_accounts SET version = version + 1 WHERE account_id <> '${HOUSE_ACCOUNT_ID}';
+      `UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id <> '${OPERATOR_ACCOUNT_ID}';
+       UPDATE ledger_accounts SET version = version + 1 WHERE account_id <> '${OPERATOR_ACCOUNT_ID}';
        DELETE FROM withdrawals`,
     )
     const [violations = {}] = await findViolations(url, undefined)

@@ -6,7 +6,7 @@ import { log } from '#lib/base/log.ts'
 import { cents } from '#lib/base/money.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { nextAskAt } from '#lib/services/gateway/pauses.ts'
-import { noteItem } from '#lib/services/house/inbox.ts'
+import { noteItem } from '#lib/services/operator/inbox.ts'
 import {
   type EndState,
   type Order,

@@ -3,7 +3,7 @@ import { claimPicked, leaseMs, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { isInBucket } from '#lib/base/db/columns.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import {
   type Order,
@@ -256,7 +256,7 @@ export async function hastenOrders(connectionId: string, bankIds: string[]): Pro
       SELECT o.account_id, o.id, o.state FROM unnest(${ids}::uuid[]) AS i (id)
       CROSS JOIN LATERAL (
         SELECT a.id FROM accounts a WHERE ${isInBucket(Prisma.sql`i.id`)}
-        UNION ALL SELECT ${HOUSE_ACCOUNT_ID}::uuid) a
+        UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
       JOIN bank_orders o ON o.account_id = a.id AND o.id = i.id
       WHERE o.connection_id = ${connectionId}::uuid AND o.due_at IS NOT NULL
     ), picked AS MATERIALIZED (

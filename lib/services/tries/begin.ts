@@ -2,7 +2,7 @@ import { type Actor, personOf, recordAudit } from '#lib/base/audit/record.ts'
 import type { Tx } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, isUuid, newRoutableId } from '#lib/base/ids.ts'
+import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, normalizePixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
@@ -60,13 +60,13 @@ async function insertTry(
     actor,
   }: { key: Key | null; place: Place } & Omit<NewTry, 'pixKey' | 'isAgain'>,
 ): Promise<void> {
-  const [id, refundId, payoutId] = [1, 2, 3].map(() => newRoutableId(HOUSE_ACCOUNT_ID))
+  const [id, refundId, payoutId] = [1, 2, 3].map(() => newRoutableId(OPERATOR_ACCOUNT_ID))
   const { mode } = place
   const amount = AMOUNTS[mode]
   await tx.$executeRaw`
     INSERT INTO bank_tries (account_id, id, mode, connection_id, status, amount, requested_by, refund_id,
       pix_key, pix_key_type, payout_id, payout_amount, due_at)
-    VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${id}::uuid, ${mode}, ${connectionId}::uuid, 'opening',
+    VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${id}::uuid, ${mode}, ${connectionId}::uuid, 'opening',
       ${amount}::bigint, ${personOf(actor)}::uuid, ${refundId}::uuid, ${key?.pixKey ?? null},
       ${key?.pixKeyType ?? null}, ${payoutId}::uuid, ${PAYOUT_AMOUNT}::bigint, now())`
   const after = { mode, amount, pays_out: key !== null }

@@ -3,7 +3,7 @@ import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, isUuid } from '#lib/base/ids.ts'
+import { isUuid, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { maskPixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Try, TryState } from '#lib/services/tries/schema.ts'
@@ -90,7 +90,7 @@ export async function findClaimedTry({ id, lease }: Claim): Promise<ClaimedTry |
       t.pix_key_type AS "pixKeyType", t.payout_id AS "payoutId", t.payout_status AS "payoutStatus",
       t.payout_amount::int AS "payoutAmount", t.payout_of IS NOT NULL AS "isPaidBefore"
     FROM bank_tries t
-    WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
+    WHERE t.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
   return row ?? null
 }
 
@@ -110,6 +110,6 @@ export function findOpenOrders(ids: string[]): Promise<OpenOrder[]> {
         || CASE json_typeof(c.response) WHEN 'object' THEN c.response::jsonb ELSE '{}' END AS call
       FROM gateway_calls c WHERE c.account_id = o.account_id AND c.subject_id = o.id AND c.outcome IS NOT NULL
       ORDER BY c.created_at DESC, c.id DESC LIMIT 1) g ON true
-    WHERE o.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND o.id = ANY (${ids}::uuid[])
+    WHERE o.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND o.id = ANY (${ids}::uuid[])
       AND o.state IN ('waiting', 'placed')`
 }

@@ -2,9 +2,9 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { claimPaymentsSql } from '#lib/services/house/receipts.ts'
+import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /** A payment as a bank names it. */
@@ -24,7 +24,7 @@ interface TryPayments {
 }
 
 /**
- * Books payments of tries of these connections to the house, each once: the first payment of a try that
+ * Books payments of tries of these connections to the operator, each once: the first payment of a try that
  * waits for it. What is paid with another amount, again, or after the end of the try is none, and left to
  * the caller.
  */
@@ -53,7 +53,7 @@ async function findWaitingTries(payments: TryPayment[]): Promise<Map<string, str
   if (txids.length === 0) return new Map()
   const tries = await db().$queryRaw<{ txid: string; connectionId: string }[]>`
     SELECT replace(t.id::text, '-', '') AS txid, t.connection_id AS "connectionId" FROM bank_tries t
-    WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ANY(${txids}::uuid[])
+    WHERE t.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND t.id = ANY(${txids}::uuid[])
       AND t.status IN ('opening', 'open')`
   return new Map(tries.map(({ txid, connectionId }) => [txid, connectionId]))
 }
@@ -67,7 +67,7 @@ async function receiveTryPayment(
       locked: Prisma.sql`
         SELECT t.account_id, t.id, t.connection_id, ${endToEndId}::text AS end_to_end_id
         FROM bank_tries t
-        WHERE t.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND t.id = ${txid}::uuid
+        WHERE t.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND t.id = ${txid}::uuid
           AND t.status IN ('opening', 'open') AND t.amount = ${amount}::bigint
           AND t.connection_id = ANY(${connectionIds}::uuid[])
         FOR UPDATE`,

@@ -165,7 +165,7 @@ async function completeTryOrder(
   return (await retryOnConflict(() => queryRows(statement))).length > 0
 }
 
-/** Ends an order that moves nothing. Cents that are not given back stay with the house. */
+/** Ends an order that moves nothing. Cents that are not given back stay with the operator. */
 async function rejectTryOrder(
   order: Order,
   rejection: string,

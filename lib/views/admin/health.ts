@@ -3,7 +3,7 @@ import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { env } from '#lib/base/env.ts'
 import { isDatabaseUnavailable } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { logFailure } from '#lib/base/log.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/services/people/factors.ts'
 import { accountSubjects } from '#lib/views/admin/accounts.ts'
@@ -151,10 +151,10 @@ interface LedgerFigures {
   latest_s: number | null
   /** Seconds since the last check of the account that has waited longest. */
   waits_s: number | null
-  is_house_wrong: boolean
+  is_operator_wrong: boolean
 }
 
-/** The second finding, if there is one, is about the books of the house. */
+/** The second finding, if there is one, is about the books of the operator. */
 export async function examineLedgers(): Promise<Finding[]> {
   const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
     SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
@@ -163,13 +163,13 @@ export async function examineLedgers(): Promise<Finding[]> {
         WHERE c.wrong IS NOT NULL ORDER BY b.id LIMIT 5) w),
       'latest_s', extract(epoch FROM now() - max(k.checked_at))::int,
       'waits_s', max(extract(epoch FROM now() - COALESCE(k.checked_at, a.created_at)))::int,
-      'is_house_wrong', EXISTS (SELECT FROM ledger_checks h
-        WHERE h.account_id = ${HOUSE_ACCOUNT_ID}::uuid AND h.wrong IS NOT NULL))::text AS json
+      'is_operator_wrong', EXISTS (SELECT FROM ledger_checks h
+        WHERE h.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND h.wrong IS NOT NULL))::text AS json
     FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id`)
   const ledgerFigures = ledgerRow as LedgerFigures
   const merchants = assessLedgers(ledgerFigures)
-  if (!ledgerFigures.is_house_wrong) return [merchants]
-  return [merchants, { level: 'problem', state: 'house_books_wrong', figures: {} }]
+  if (!ledgerFigures.is_operator_wrong) return [merchants]
+  return [merchants, { level: 'problem', state: 'operator_books_wrong', figures: {} }]
 }
 
 function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigures): Finding {

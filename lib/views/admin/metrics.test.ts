@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { type Reading, renderMetrics } from '#lib/base/metrics.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { expireBanks } from '#lib/services/gateway/choose.ts'
@@ -88,11 +88,11 @@ test('workers count while they send heartbeats', async () => {
   expect(await readValue('troco_workers')).toBe(1)
 })
 
-test('wrong books count, those of the house, too, and so does the longest wait', async () => {
+test('wrong books count, those of the operator, too, and so does the longest wait', async () => {
   const age = 'troco_ledger_check_age_seconds'
   expect(await readValue('troco_ledger_accounts_wrong')).toBe(0)
   const checkedAt = new Date(Date.now() - 9_000_000)
-  for (const accountId of [merchant.id, HOUSE_ACCOUNT_ID])
+  for (const accountId of [merchant.id, OPERATOR_ACCOUNT_ID])
     await db().ledgerCheck.create({ data: { accountId, checkedAt, wrong: 'sums differ' } })
   expect(await readValue('troco_ledger_accounts_wrong')).toBe(2)
   expect(await readValue(age)).toBeGreaterThanOrEqual(9_000)

@@ -106,10 +106,10 @@ async function readBanks(): Promise<Reading[]> {
 }
 
 async function readLedger(): Promise<Reading[]> {
-  const [merchants, house] = await examineLedgers()
+  const [merchants, operator] = await examineLedgers()
   const { wrong = 0, waits_s = 0 } = merchants?.figures ?? {}
   return [
-    { name: 'troco_ledger_accounts_wrong', value: Number(wrong) + (house ? 1 : 0) },
+    { name: 'troco_ledger_accounts_wrong', value: Number(wrong) + (operator ? 1 : 0) },
     { name: 'troco_ledger_check_age_seconds', value: Number(waits_s) },
   ]
 }

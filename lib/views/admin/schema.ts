@@ -150,7 +150,7 @@ export const FINDING_STATES = {
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
     ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['audit_unlinked', 'house_books_wrong', 'ends_contradicted'],
+    ...['audit_unlinked', 'operator_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
     ...['backup_missing', 'backup_old', 'backup_failed', 'archive_failing'],

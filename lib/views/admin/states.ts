@@ -13,7 +13,7 @@ export const CHECK_GROUPS = {
     'backups',
     'drill',
   ],
-  house: ['ledger', 'audit_log', 'address', 'staff', 'tokens'],
+  books: ['ledger', 'audit_log', 'address', 'staff', 'tokens'],
 } as const
 
 export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal'] as const

@@ -187,7 +187,7 @@ CREATE TABLE accounts (
   CONSTRAINT accounts_expires_in_range CHECK (expires_in BETWEEN 60 AND 2592000),
   CONSTRAINT accounts_limits CHECK (charge_max >= 500 AND withdrawal_max >= 1 AND night_max >= 0),
   CONSTRAINT accounts_name_length CHECK (char_length(name) BETWEEN 1 AND 255),
-  CONSTRAINT accounts_not_house CHECK (id <> '00000000-0000-7000-8000-000000000002'),
+  CONSTRAINT accounts_not_operator CHECK (id <> '00000000-0000-7000-8000-000000000002'),
   CONSTRAINT accounts_status_known CHECK (status IN ('active', 'pending', 'suspended'))
 );
 
@@ -954,7 +954,7 @@ CREATE TABLE receipts (
   CONSTRAINT receipts_amount_positive CHECK (amount > 0),
   CONSTRAINT receipts_charge_complete CHECK (charge_account_id IS NULL = (charge_id IS NULL)),
   CONSTRAINT receipts_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT receipts_of_house CHECK (account_id = '00000000-0000-7000-8000-000000000002'),
+  CONSTRAINT receipts_of_operator CHECK (account_id = '00000000-0000-7000-8000-000000000002'),
   CONSTRAINT receipts_reason_known CHECK (reason IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
     'return_above_payout', 'return_unmatched'))
 );
@@ -1067,7 +1067,7 @@ CREATE TABLE bank_fees (
   CONSTRAINT bank_fees_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT bank_fees_amount_positive CHECK (amount > 0),
   CONSTRAINT bank_fees_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT bank_fees_of_house CHECK (account_id = '00000000-0000-7000-8000-000000000002')
+  CONSTRAINT bank_fees_of_operator CHECK (account_id = '00000000-0000-7000-8000-000000000002')
 );
 CREATE UNIQUE INDEX bank_fees_connection_id_bank_id_key ON bank_fees (connection_id, bank_id);
 CREATE INDEX bank_fees_connection_id_charged_at_idx ON bank_fees (connection_id, charged_at);

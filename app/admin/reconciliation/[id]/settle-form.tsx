@@ -9,7 +9,7 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import type { Entry } from '#lib/services/house/states.ts'
+import type { Entry } from '#lib/services/operator/states.ts'
 import { type InboxDetail, settleRequest } from '#lib/views/admin/inbox/schema.ts'
 
 /** Settles the item: the suggested entry is chosen at first, the person may choose another. */

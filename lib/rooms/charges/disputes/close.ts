@@ -27,7 +27,7 @@ export function winDispute(report: DisputeReport, note = noteDispute): Promise<D
 
 /**
  * Lets the reported amount leave the account and releases the rest of the disputed one; what was not held
- * is then a claim of the house on it. A dispute that was never reported open is held before. Called
+ * is then a claim of the operator on it. A dispute that was never reported open is held before. Called
  * twice, it does nothing; after a won one, or for more than is disputed, the contradiction goes to the inbox.
  */
 export function loseDispute(report: DisputeReport, note = noteDispute): Promise<DisputeRow | null> {

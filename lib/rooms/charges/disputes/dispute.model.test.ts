@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
@@ -371,7 +371,7 @@ test(
       numRuns: RUN_COUNT,
       endOnFailure: true,
     })
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     if (RUN_COUNT >= 100) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,

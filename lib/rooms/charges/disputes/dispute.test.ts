@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
@@ -13,8 +13,8 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { listOpenItems } from '#lib/services/house/inbox.ts'
 import { assessDisputes, lockBooks } from '#lib/services/ledger/owed.ts'
+import { listOpenItems } from '#lib/services/operator/inbox.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -37,7 +37,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 /** Pays a charge; returns a report of a dispute of the payment. */
@@ -315,13 +315,13 @@ describe('a claim', () => {
     await loseDispute(report)
   }
 
-  test('is written off in parts with a reason, audited, and paid by the house', async () => {
+  test('is written off in parts with a reason, audited, and paid by the operator', async () => {
     await loseAll()
     const own = async () =>
       Number(
         (
           await db().ledgerAccount.findFirstOrThrow({
-            where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'own' },
+            where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'own' },
           })
         ).balance,
       )

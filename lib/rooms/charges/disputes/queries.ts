@@ -3,8 +3,8 @@ import { newRoutableId } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
-import { noteItem } from '#lib/services/house/inbox.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
+import { noteItem } from '#lib/services/operator/inbox.ts'
 
 type Status = 'open' | 'won' | 'lost'
 

@@ -1,11 +1,11 @@
 import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, toUuid } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID, toUuid } from '#lib/base/ids.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/house/inbox.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/inbox.ts'
 
 /**
  * Books a refund that the bank has taken and the restored books may lack. If it is missing, one of the same
@@ -68,7 +68,7 @@ interface Known {
 /** Money of the inbox and of tries is given back under ids of their own, and asked about by them. */
 async function isElsewhere(id: string): Promise<boolean> {
   const [returns, tries] = await Promise.all([
-    db().receiptReturn.count({ where: { accountId: HOUSE_ACCOUNT_ID, id } }),
+    db().receiptReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),
     db().bankTry.count({ where: { refundId: id } }),
   ])
   return returns + tries > 0

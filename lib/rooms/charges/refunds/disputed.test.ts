@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
@@ -53,7 +53,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await expectBalancedLedger(merchant.id)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 const reportOf = (amount = AMOUNT): DisputeReport => ({

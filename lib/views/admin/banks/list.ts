@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { findBank } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import type { BankLine } from '#lib/views/admin/banks/schema.ts'
@@ -55,7 +55,7 @@ const OWNED = Prisma.sql`l.mode = 'live' AND l.ledger IN ('available', 'outbound
 export async function sumOwned(): Promise<number> {
   const [row] = await db().$queryRaw<{ owned: bigint }[]>`
     SELECT COALESCE(sum(l.balance), 0)::bigint AS owned FROM ledger_accounts l
-    WHERE ${OWNED} AND l.account_id <> ${HOUSE_ACCOUNT_ID}::uuid`
+    WHERE ${OWNED} AND l.account_id <> ${OPERATOR_ACCOUNT_ID}::uuid`
   return Number(row?.owned ?? 0n)
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { fileLocale, instant, listQuery, must, pageOf } from '#lib/base/fields.ts'
 import { MODES } from '#lib/base/mode.ts'
 import { CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
-import { ENTRIES } from '#lib/services/house/states.ts'
+import { ENTRIES } from '#lib/services/operator/states.ts'
 import { reasonRequest } from '#lib/views/admin/schema.ts'
 
 export const INBOX_STATES = ['open', 'resolved'] as const
@@ -49,13 +49,13 @@ const party = z.object({ id: z.uuid(), name: z.string() })
 
 export const InboxLine = z.object({
   id: z.uuid(),
-  /** One of those in lib/services/house/inbox.ts, or of a later version. */
+  /** One of those in lib/services/operator/inbox.ts, or of a later version. */
   kind: z.string(),
   connection: party,
   mode: z.enum(MODES),
   /** Of the payment, return or refund; null if the item is about none. */
   amount: cents.nullable(),
-  /** Whether the amount is in suspense of the house. */
+  /** Whether the amount is in suspense of the operator. */
   is_held: z.boolean(),
   is_giving_back: z.boolean(),
   created_at: instant,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
-import { INBOX_KINDS } from '#lib/services/house/inbox.ts'
-import { allowedEntries } from '#lib/services/house/states.ts'
+import { INBOX_KINDS } from '#lib/services/operator/inbox.ts'
+import { allowedEntries } from '#lib/services/operator/states.ts'
 import type { Candidate, InboxEvidence } from '#lib/views/admin/inbox/schema.ts'
 import { suggestEntry } from '#lib/views/admin/inbox/suggest.ts'
 

@@ -1,4 +1,4 @@
-import type { Entry } from '#lib/services/house/states.ts'
+import type { Entry } from '#lib/services/operator/states.ts'
 import type { InboxDetail, InboxEvidence, Suggestion } from '#lib/views/admin/inbox/schema.ts'
 
 type Known = Pick<InboxEvidence, 'account' | 'charge' | 'candidates' | 'returns'>

@@ -7,7 +7,7 @@ import { writeOffRequest } from '#lib/views/admin/schema.ts'
 export const POST = adminEndpoint({
   method: 'POST',
   effect: 'none',
-  summary: 'Give up what an account owes for lost disputes, at the cost of the house',
+  summary: 'Give up what an account owes for lost disputes, at the cost of the operator',
   body: writeOffRequest,
   response: z.object({ data: z.object({ amount: z.int() }) }),
   errorCodes: ['not_found'],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { payFees } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/operator/fees.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
@@ -19,7 +19,7 @@ const faults = new Faults(TABLES)
 
 async function ownBalance(): Promise<number> {
   const { balance } = await db().ledgerAccount.findFirstOrThrow({
-    where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'own' },
+    where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'own' },
   })
   return Number(balance)
 }
@@ -56,7 +56,7 @@ test(
     }
     const reports = fc.array(report, { minLength: 1, maxLength: 6, size: 'max' })
     await fc.assert(fc.asyncProperty(reports, checkReports), { numRuns: RUN_COUNT })
-    await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     if (RUN_COUNT >= 50) expect(crashes).toBeGreaterThan(0)
   },
   RUN_COUNT * 5_000 + 60_000,

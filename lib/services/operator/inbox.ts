@@ -2,7 +2,7 @@ import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
@@ -53,7 +53,7 @@ interface NewItem {
 }
 
 export async function noteItem(tx: Tx, item: NewItem): Promise<void> {
-  const data = { id: newRoutableId(HOUSE_ACCOUNT_ID), ...item }
+  const data = { id: newRoutableId(OPERATOR_ACCOUNT_ID), ...item }
   await tx.inboxItem.createMany({ data, skipDuplicates: true })
 }
 

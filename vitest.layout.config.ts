@@ -5,7 +5,7 @@ export default defineConfig({
   // It starts the linter, which takes half a minute on a busy machine.
   test: {
     include: [
-      'lib/testing/house.test.ts',
+      'lib/testing/layout.test.ts',
       'e2e/runner/mutants.test.ts',
       'components/format/messages.test.ts',
     ],

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { listAccounts } from '#lib/rooms/accounts/queries.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { payFees } from '#lib/services/house/fees.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
+import { payFees } from '#lib/services/operator/fees.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -21,7 +21,7 @@ import { makeReceipt } from '#lib/testing/receipts.ts'
 import { countPendingAccounts, listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 
-// The house is one per database: tests that run at the same time would see each other's movements.
+// The operator is one per database: tests that run at the same time would see each other's movements.
 inOwnDatabase()
 
 let owner: Client
@@ -47,9 +47,9 @@ async function findBrokenConstraint(sql: string, values?: unknown[]): Promise<st
   }
 }
 
-test('a database has one house account, with three ledgers in each mode', async () => {
+test("a database has one operator's account, with three ledgers in each mode", async () => {
   const rows = await db().ledgerAccount.findMany({
-    where: { accountId: HOUSE_ACCOUNT_ID },
+    where: { accountId: OPERATOR_ACCOUNT_ID },
     orderBy: [{ mode: 'asc' }, { ledger: 'asc' }],
   })
   expect(rows.map(({ mode, ledger }) => `${mode} ${ledger}`)).toEqual([
@@ -60,19 +60,21 @@ test('a database has one house account, with three ledgers in each mode', async 
     'test own',
     'test suspense',
   ])
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
-describe('the database keeps the house apart from merchants', () => {
+describe('the database keeps the operator apart from merchants', () => {
   const INSERT = 'INSERT INTO ledger_accounts (account_id, mode, ledger) VALUES ($1, $2, $3)'
 
   test('no merchant has its id', async () => {
     const sql = 'INSERT INTO accounts (id, name) VALUES ($1, $2)'
-    expect(await findBrokenConstraint(sql, [HOUSE_ACCOUNT_ID, 'x'])).toBe('accounts_not_house')
+    expect(await findBrokenConstraint(sql, [OPERATOR_ACCOUNT_ID, 'x'])).toBe(
+      'accounts_not_operator',
+    )
   })
 
-  test.each(['available', 'outbound'])('the house has no ledger "%s"', async ledger => {
-    expect(await findBrokenConstraint(INSERT, [HOUSE_ACCOUNT_ID, 'test', ledger])).toBe(
+  test.each(['available', 'outbound'])('the operator has no ledger "%s"', async ledger => {
+    expect(await findBrokenConstraint(INSERT, [OPERATOR_ACCOUNT_ID, 'test', ledger])).toBe(
       'ledger_accounts_ledger_known',
     )
   })
@@ -92,16 +94,16 @@ describe('the database keeps the house apart from merchants', () => {
   ])('its ledger "%s" at %i: %s', async (ledger, balance, rule) => {
     const sql = `UPDATE ledger_accounts SET balance = $1
       WHERE account_id = $2 AND mode = 'test' AND ledger = $3`
-    expect(await findBrokenConstraint(sql, [balance, HOUSE_ACCOUNT_ID, ledger])).toBe(rule)
+    expect(await findBrokenConstraint(sql, [balance, OPERATOR_ACCOUNT_ID, ledger])).toBe(rule)
   })
 })
 
-test('no list, count, search or figure of merchants changes with the money of the house', async () => {
+test('no list, count, search or figure of merchants changes with the money of the operator', async () => {
   await checkLedgers()
   const readMerchants = async () => ({
     lines: await listAccountLines({}),
-    searched: await listAccountLines({ q: HOUSE_ACCOUNT_ID }),
-    detail: await readAccount(HOUSE_ACCOUNT_ID),
+    searched: await listAccountLines({ q: OPERATOR_ACCOUNT_ID }),
+    detail: await readAccount(OPERATOR_ACCOUNT_ID),
     pending: await countPendingAccounts(),
     listed: await listAccounts(),
     figures: (await readHealth()).checks.find(({ name }) => name === 'ledger')?.figures.accounts,
@@ -112,11 +114,11 @@ test('no list, count, search or figure of merchants changes with the money of th
   await suspendPayments([{ payment: makeReceipt(700), ...connection }])
   await payFees([{ ...connection, bankId: newId(), amount: 120, at: new Date(), isReturn: false }])
   expect(await readMerchants()).toEqual(before)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
   await expectBalancedLedger(merchant.id)
 })
 
-test('the worker checks the books of the house, and the health page reports them', async () => {
+test('the worker checks the books of the operator, and the health page reports them', async () => {
   const corrupt = async (difference: number) => {
     const client = new Client({ connectionString: superuserUrlOf() })
     await client.connect()
@@ -124,7 +126,7 @@ test('the worker checks the books of the house, and the health page reports them
     await client.query(
       `UPDATE ledger_accounts SET balance = balance + $1
        WHERE account_id = $2 AND mode = 'test' AND ledger = 'own'`,
-      [difference, HOUSE_ACCOUNT_ID],
+      [difference, OPERATOR_ACCOUNT_ID],
     )
     await client.end()
     await db().$executeRaw`DELETE FROM ledger_checks`
@@ -132,14 +134,14 @@ test('the worker checks the books of the house, and the health page reports them
     const { checks } = await readHealth()
     return checks.filter(({ name }) => name === 'ledger').map(({ state }) => state)
   }
-  expect(await corrupt(1)).toEqual(['books_right', 'house_books_wrong'])
+  expect(await corrupt(1)).toEqual(['books_right', 'operator_books_wrong'])
   expect(await corrupt(-1)).toEqual(['books_right'])
 })
 
 const OF_ONE = 'reads one account'
-const OF_CONNECTION = 'reads what moved through a bank, of the house and of merchants alike'
-const OF_ALL = 'reads all books, those of the house included'
-/** Product code that names a ledger table, and why it shows no money of the house as a merchant's. */
+const OF_CONNECTION = 'reads what moved through a bank, of the operator and of merchants alike'
+const OF_ALL = 'reads all books, those of the operator included'
+/** Product code that names a ledger table, and why it shows no money of the operator as a merchant's. */
 const LEDGER_READERS: Record<string, string> = {
   'bin/restored.ts': 'names the last movement, whosever it is',
   'lib/base/db/grants.ts': 'names the tables only',
@@ -148,7 +150,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/services/ledger/accounts.ts': OF_ONE,
   'lib/services/ledger/check.ts': OF_ALL,
   'lib/services/ledger/daily-totals.ts': OF_ONE,
-  'lib/services/ledger/house-invariants.ts': OF_ALL,
+  'lib/services/ledger/operator-invariants.ts': OF_ALL,
   'lib/services/ledger/invariants.ts': OF_ALL,
   'lib/services/ledger/owed.ts': OF_ONE,
   'lib/services/ledger/row-invariants.ts': OF_ALL,
@@ -156,8 +158,9 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/services/ledger/verify.ts': OF_ALL,
   'lib/views/admin/accounts.ts': 'reads the ledgers of rows of accounts',
   'lib/views/admin/backups.ts': 'counts rows only',
-  'lib/views/admin/banks/list.ts': 'leaves the house out of what merchants own',
-  'lib/views/admin/health.ts': 'reads the checks of rows of accounts, and that of the house apart',
+  'lib/views/admin/banks/list.ts': 'leaves the operator out of what merchants own',
+  'lib/views/admin/health.ts':
+    'reads the checks of rows of accounts, and that of the operator apart',
   'lib/views/dashboard/charge-timeline.ts': OF_ONE,
   'lib/views/dashboard/home.ts': OF_ONE,
   'lib/views/dashboard/statement-list.ts': OF_ONE,
@@ -165,7 +168,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/views/dashboard/withdrawal-timeline.ts': OF_ONE,
 }
 
-test('every reader of the ledger is listed with what it does about the house', () => {
+test('every reader of the ledger is listed with what it does about the operator', () => {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
   const readers = files
     .split('\n')

@@ -19,7 +19,7 @@ import {
   ROUTABLE_ID_PLACES,
   TABLE_OWNERS,
   VERB_FOLDERS,
-} from '#lib/testing/house-rules.ts'
+} from '#lib/testing/layout-rules.ts'
 import { readSides } from '#lib/testing/sides.ts'
 
 const NON_VERB_FILES =

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID, newId } from '#lib/base/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
-import { payFees } from '#lib/services/house/fees.ts'
+import { payFees } from '#lib/services/operator/fees.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
@@ -14,12 +14,12 @@ const makeFee = (amount: number) => ({
 
 async function ownBalance(): Promise<number> {
   const { balance } = await db().ledgerAccount.findFirstOrThrow({
-    where: { accountId: HOUSE_ACCOUNT_ID, mode: 'test', ledger: 'own' },
+    where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'own' },
   })
   return Number(balance)
 }
 
-test('a fee is paid by the house, once per id of the bank, and by no merchant', async () => {
+test('a fee is paid by the operator, once per id of the bank, and by no merchant', async () => {
   const merchant = await makeMerchant()
   const before = await ownBalance()
   const fee = makeFee(119)
@@ -29,14 +29,14 @@ test('a fee is paid by the house, once per id of the bank, and by no merchant', 
   const [row] = await db().bankFee.findMany({ where: { bankId: fee.bankId } })
   expect(await ownBalance()).toBe(before - Number(row?.amount))
   expect(await db().ledgerTransfer.count({ where: { accountId: merchant.id } })).toBe(0)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
-test('a fee that the bank gives back returns to the house, once', async () => {
+test('a fee that the bank gives back returns to the operator, once', async () => {
   const before = await ownBalance()
   const [fee, returned] = [makeFee(119), { ...makeFee(119), isReturn: true }]
   expect(await payFees([fee, returned, makeFee(1)])).toBe(3)
   expect(await payFees([returned, fee])).toBe(0)
   expect(await ownBalance()).toBe(before - 1)
-  await expectBalancedLedger(HOUSE_ACCOUNT_ID)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })

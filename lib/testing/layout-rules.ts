@@ -1,4 +1,4 @@
-/** Checked by house.test.ts. biome.json repeats the floors, so that editors show a wrong import. */
+/** Checked by layout.test.ts. biome.json repeats the floors, so that editors show a wrong import. */
 
 /** From lowest to highest. A file imports from its own folder or from a lower floor. */
 export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
@@ -9,13 +9,13 @@ export const NEIGHBORS: Record<string, string> = {
   'services/booking services/ledger': 'money moves in the statement that names it',
   'services/booking services/webhooks': 'a movement and its event are one statement',
   'views/admin views/dashboard': 'an export by staff ends and is recorded like one by a member',
-  'services/house services/booking': 'money of the house moves like any other',
+  'services/operator services/booking': 'money of the operator moves like any other',
   'services/tries services/booking': 'the cents of a try move like any other money',
   'services/orders services/gateway': 'an order is sent by the gateway of its connection',
-  'services/orders services/house': 'people decide about an order that the bank contradicts',
+  'services/orders services/operator': 'people decide about an order that the bank contradicts',
   'services/tries services/gateway': 'a try shows what its bank answered last',
   'services/tries services/orders': 'the cents of a try leave like any other money',
-  'services/tries services/house':
+  'services/tries services/operator':
     'the payment of a try is claimed, so that no other verb books it',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
@@ -87,13 +87,13 @@ export const TABLE_OWNERS: Record<string, string> = {
   ledger_slices: 'services/ledger',
   ledger_transfers: 'services/ledger',
   ledger_entries: 'services/ledger',
-  booked_payments: 'services/house',
-  receipts: 'services/house',
-  receipt_settlements: 'services/house',
+  booked_payments: 'services/operator',
+  receipts: 'services/operator',
+  receipt_settlements: 'services/operator',
   receipt_returns: 'rooms/inbox',
-  bank_fees: 'services/house',
+  bank_fees: 'services/operator',
   bank_tries: 'services/tries',
-  inbox_items: 'services/house',
+  inbox_items: 'services/operator',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',
   feed_epochs: 'services/webhooks',
@@ -128,7 +128,7 @@ export const TABLE_OWNERS: Record<string, string> = {
 
 /** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/(house|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/(operator|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {

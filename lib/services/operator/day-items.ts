@@ -1,8 +1,8 @@
 import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { homeZone } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
-import { type InboxKind, MATCHED_LATER } from '#lib/services/house/inbox.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { type InboxKind, MATCHED_LATER } from '#lib/services/operator/inbox.ts'
 
 export interface DayItem {
   kind: Extract<InboxKind, `day_${string}`>
@@ -25,7 +25,7 @@ export async function reportDay(
   await tx.$executeRaw`
     INSERT INTO inbox_items (id, connection_id, kind, key, facts, day)
     SELECT s.id, ${connectionId}::uuid, s.kind, s.key, s.facts::json, ${day}::date
-    FROM unnest(${list(() => newRoutableId(HOUSE_ACCOUNT_ID))}::uuid[], ${kinds}::text[],
+    FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${kinds}::text[],
       ${keys}::text[], ${list(({ facts }) => JSON.stringify(facts))}::text[]) AS s (id, kind, key, facts)
     ON CONFLICT (connection_id, kind, key) DO UPDATE
     SET facts = excluded.facts, resolved_at = NULL, resolution = NULL

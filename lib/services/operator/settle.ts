@@ -4,11 +4,11 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
-import { HOUSE_ACCOUNT_ID, isUuid } from '#lib/base/ids.ts'
+import { isUuid, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { allowedEntries, type Entry, type MoneyEntry } from '#lib/services/house/states.ts'
+import { allowedEntries, type Entry, type MoneyEntry } from '#lib/services/operator/states.ts'
 
 export interface Decision {
   itemId: string
@@ -16,7 +16,7 @@ export interface Decision {
   actor: Actor
 }
 
-/** Money in suspense of the house. */
+/** Money in suspense of the operator. */
 export interface SuspendedReceipt {
   id: string
   mode: Mode
@@ -83,7 +83,7 @@ const MOVEMENTS = {
 
 /**
  * Moves a receipt out of suspense, once. The caller has moved its money into the books of the merchant
- * before, in the same transaction: rows of merchants are locked before those of the house.
+ * before, in the same transaction: rows of merchants are locked before those of the operator.
  */
 export async function releaseReceipt(
   tx: Tx,
@@ -95,7 +95,7 @@ export async function releaseReceipt(
     ctes: {
       settled: Prisma.sql`
         INSERT INTO receipt_settlements (account_id, receipt_id, entry, to_account_id, charge_id)
-        VALUES (${HOUSE_ACCOUNT_ID}::uuid, ${receiptId}::uuid, ${entry},
+        VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${receiptId}::uuid, ${entry},
           ${target?.accountId ?? null}::uuid, ${target?.chargeId ?? null}::uuid)
         RETURNING account_id, receipt_id`,
     },

@@ -1,9 +1,9 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { type Ctes, columnsOf } from '#lib/base/db/statement.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
-import { insertItemsSql } from '#lib/services/house/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/inbox.ts'
 
 /**
  * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
@@ -32,7 +32,7 @@ export async function findClaimed(connectionId: string, ids: string[]): Promise<
 }
 
 /**
- * Builds the statement that moves payments to `suspense` of the house, each once, with an item in the
+ * Builds the statement that moves payments to `suspense` of the operator, each once, with an item in the
  * inbox. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
  * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, `facts` (further ones).
  */
@@ -42,7 +42,7 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
     ctes: {
       ...before,
       strays: Prisma.sql`
-        SELECT ${HOUSE_ACCOUNT_ID}::uuid AS account_id, s.* FROM (${strays}) s`,
+        SELECT ${OPERATOR_ACCOUNT_ID}::uuid AS account_id, s.* FROM (${strays}) s`,
       claimed: claimPaymentsSql('strays'),
       suspended: Prisma.sql`
         INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { INBOX_KINDS } from '#lib/services/house/inbox.ts'
+import { INBOX_KINDS } from '#lib/services/operator/inbox.ts'
 
 test('docs/operating.md says what to do about each kind of item in the inbox', () => {
   const [, rows = ''] = readFileSync('docs/operating.md', 'utf8').split(

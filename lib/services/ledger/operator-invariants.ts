@@ -1,5 +1,5 @@
 import { Prisma } from '#lib/base/db/client.ts'
-import { HOUSE_ACCOUNT_ID } from '#lib/base/ids.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { type InvariantCheck, transfersOf } from '#lib/services/ledger/row-invariants.ts'
 
 const FEE_KINDS = ['fee_paid', 'fee_returned']
@@ -7,10 +7,10 @@ const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
 const SETTLEMENT_KINDS = ['receipt_credited', 'receipt_released', 'receipt_kept']
 const TRY_KINDS = ['try_received', 'try_returned', 'try_sent']
 
-/** Invariants between the ledger and what the house has paid. */
-export const HOUSE_INVARIANTS: InvariantCheck[] = [
+/** Invariants between the ledger and what the operator has paid. */
+export const OPERATOR_INVARIANTS: InvariantCheck[] = [
   {
-    invariant: 'exactly the fees of banks were paid by the house or returned to it',
+    invariant: 'exactly the fees of banks were paid by the operator or returned to it',
     parts: [
       {
         ...{ of: 'bank_fees', kinds: FEE_KINDS },
@@ -28,7 +28,7 @@ export const HOUSE_INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
-    invariant: 'what was written off of an account was paid by the house, and nothing else',
+    invariant: 'what was written off of an account was paid by the operator, and nothing else',
     parts: [
       {
         ...{ of: 'write_offs', kinds: ['owed_written_off'] },
@@ -36,7 +36,7 @@ export const HOUSE_INVARIANTS: InvariantCheck[] = [
           SELECT t.account_id, t.mode, 'write-off ' || t.id AS place FROM ${scope.from('write_offs')}
           LEFT JOIN ledger_transfers x
             ON x.account_id = t.account_id AND x.kind = 'owed_written_off' AND x.subject_id = t.id
-          LEFT JOIN ledger_transfers h ON h.account_id = ${HOUSE_ACCOUNT_ID}::uuid
+          LEFT JOIN ledger_transfers h ON h.account_id = ${OPERATOR_ACCOUNT_ID}::uuid
             AND h.kind = 'write_off_paid' AND h.subject_id = t.id
           WHERE ${scope.condition} AND ((x.amount, x.mode, x.connection_id)
               IS DISTINCT FROM (t.amount, t.mode, t.connection_id)

@@ -2,7 +2,7 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
-import { HOUSE_ACCOUNT_ID, newRoutableId } from '#lib/base/ids.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { bookMovement } from '#lib/services/booking/book.ts'
 
@@ -21,7 +21,7 @@ export interface BankFee {
 const BATCH_MAX = 500
 
 /**
- * Books fees of banks to the house, and those that were given back, never to a merchant. Returns how many
+ * Books fees of banks to the operator, and those that were given back, never to a merchant. Returns how many
  * were not booked before. After a crash, a repeated call books the rest.
  */
 export async function payFees(fees: BankFee[]): Promise<number> {
@@ -43,8 +43,8 @@ function payFeesSql(movement: 'fee_paid' | 'fee_returned', fees: BankFee[]): Pri
     ctes: {
       charged: Prisma.sql`
         INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at, is_return)
-        SELECT ${HOUSE_ACCOUNT_ID}::uuid, f.*, ${movement === 'fee_returned'}::boolean
-        FROM unnest(${list(() => newRoutableId(HOUSE_ACCOUNT_ID))}::uuid[], ${list(({ mode }) => mode)}::text[],
+        SELECT ${OPERATOR_ACCOUNT_ID}::uuid, f.*, ${movement === 'fee_returned'}::boolean
+        FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${list(({ mode }) => mode)}::text[],
           ${list(({ connectionId }) => connectionId)}::uuid[], ${list(({ bankId }) => bankId)}::text[],
           ${list(({ amount }) => amount)}::bigint[], ${list(({ at }) => at)}::timestamptz[])
           AS f (id, mode, connection_id, bank_id, amount, charged_at)
