@@ -209,7 +209,7 @@ describe('resetting a password', () => {
     callApi('POST', '/visitor/reset/confirm', { secret, password }, null)
   const secretOf = async () => (await findMailedLink(email)).split('/').at(-1) ?? ''
   beforeEach(async () => {
-    await db().$executeRaw`DELETE FROM sign_in_tries WHERE scope = 'reset_address'`
+    await db().$executeRaw`DELETE FROM sign_in_attempts WHERE scope = 'reset_address'`
   })
 
   test('works once through a mailed link and ends every session', async () => {

@@ -283,7 +283,7 @@ test('a sign-in that the database does not answer in time gets 503 with Retry-Af
   const { status, headers } = await db().$transaction(
     async tx => {
       const endsAt = new Date(Date.now() + 60_000)
-      await tx.signInAttempt.create({ data: { scope: 'person', key, tries: 1, endsAt } })
+      await tx.signInAttempt.create({ data: { scope: 'person', key, attempts: 1, endsAt } })
       return signIn(owner)
     },
     { timeout: 60_000 },
@@ -432,7 +432,7 @@ describe('wrong codes of the second factor', () => {
     String((await signIn(owner, browser)).body.challenge)
   /** Lets the time since the last wrong code pass. */
   const waitSeconds = (seconds: number) => db().$executeRaw`
-    UPDATE sign_in_tries SET ends_at = ends_at - make_interval(secs => ${seconds}::int)
+    UPDATE sign_in_attempts SET ends_at = ends_at - make_interval(secs => ${seconds}::int)
     WHERE scope IN ('factor', 'challenge')`
 
   test('delay the next attempt ever longer, are mailed once, and end with a right code', async () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   supplyEnv({ SIGNUPS: 'open', NEW_ACCOUNTS: 'active' })
-  await db().$executeRaw`DELETE FROM sign_in_tries`
+  await db().$executeRaw`DELETE FROM sign_in_attempts`
 })
 afterAll(() => api.close())
 

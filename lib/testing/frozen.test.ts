@@ -321,10 +321,10 @@ describe('users can sign in', () => {
     expect((await attemptSignIn({ email: adminEmail, password: 'wrong' })).person).toBeNull()
     const key = createHmac('sha256', Buffer.from(keys.purposes['sign-in'], 'hex'))
     const { rows } = await database.query(
-      `SELECT tries FROM sign_in_tries WHERE scope = 'person' AND key = $1`,
+      `SELECT attempts FROM sign_in_attempts WHERE scope = 'person' AND key = $1`,
       [key.update(adminEmail).digest('base64url')],
     )
-    expect(rows).toEqual([{ tries: 1 }])
+    expect(rows).toEqual([{ attempts: 1 }])
   })
 })
 

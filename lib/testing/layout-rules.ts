@@ -65,7 +65,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   recovery_codes: 'services/people',
   passkeys: 'services/people',
   challenges: 'services/people',
-  sign_in_tries: 'services/people',
+  sign_in_attempts: 'services/people',
   mails: 'services/mail',
   tokens: 'rooms/tokens',
   charges: 'rooms/charges',
@@ -146,7 +146,7 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/edge/jobs/prune.ts idempotency_keys': 'pruning by age',
   'lib/edge/jobs/prune.ts mails': 'pruning by age',
   'lib/edge/jobs/prune.ts request_counts': 'pruning by age',
-  'lib/edge/jobs/prune.ts sign_in_tries': 'pruning by age',
+  'lib/edge/jobs/prune.ts sign_in_attempts': 'pruning by age',
   'lib/edge/jobs/prune.ts test_usage': 'pruning by age',
   'lib/edge/jobs/prune.ts user_sessions': 'pruning by age',
 }

@@ -15,8 +15,8 @@ export function pruneIdempotencyKeys(): Promise<number> {
 
 export function pruneSignInAttempts(): Promise<number> {
   return db().$executeRaw`
-    DELETE FROM sign_in_tries WHERE (scope, key) IN (
-      SELECT scope, key FROM sign_in_tries
+    DELETE FROM sign_in_attempts WHERE (scope, key) IN (
+      SELECT scope, key FROM sign_in_attempts
       WHERE ends_at <= now() LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }
 

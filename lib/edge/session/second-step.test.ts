@@ -85,7 +85,7 @@ function wrongCode(secret: string): string {
 
 /** Ends the delays after wrong codes. */
 const endDelays = () => db().$executeRaw`
-  UPDATE sign_in_tries SET ends_at = ends_at - interval '15 minutes'
+  UPDATE sign_in_attempts SET ends_at = ends_at - interval '15 minutes'
   WHERE scope IN ('factor', 'challenge')`
 
 describe('with an authenticator app', () => {

@@ -37,9 +37,9 @@ export async function openChallenge(
  */
 export async function attemptChallenge(kind: Kind, secret: string): Promise<Challenge | null> {
   const [challenge] = await db().$queryRaw<Challenge[]>`
-    UPDATE challenges SET tries = tries + 1
+    UPDATE challenges SET attempts = attempts + 1
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
-      AND tries < ${KINDS[kind].attemptsMax}::int
+      AND attempts < ${KINDS[kind].attemptsMax}::int
     RETURNING user_id AS "userId", value`
   return challenge ?? null
 }
@@ -49,7 +49,7 @@ export async function readChallenge(kind: Kind, secret: string): Promise<Challen
   const [challenge] = await db().$queryRaw<Challenge[]>`
     SELECT user_id AS "userId", value FROM challenges
     WHERE hash = ${hashSecret(secret)} AND kind = ${kind} AND expires_at > now()
-      AND tries < ${KINDS[kind].attemptsMax}::int`
+      AND attempts < ${KINDS[kind].attemptsMax}::int`
   return challenge ?? null
 }
 

@@ -72,20 +72,20 @@ async function countDelayed(scope: Scope, subject: string, isDelayed: boolean): 
   const key = keyOf(scope, subject)
   const [row] = await db().$queryRaw<Count[]>`
     WITH counted AS (
-      INSERT INTO sign_in_tries AS t (scope, key, tries, ends_at)
+      INSERT INTO sign_in_attempts AS t (scope, key, attempts, ends_at)
       VALUES (${scope}, ${key}, 1, now() + make_interval(secs => ${spellS}::int))
       ON CONFLICT (scope, key) DO UPDATE SET
-        tries = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.tries + 1, 1000000) END,
+        attempts = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.attempts + 1, 1000000) END,
         ends_at = EXCLUDED.ends_at
-      WHERE NOT ${isDelayed} OR t.ends_at <= now() OR t.tries <= ${free}::int
+      WHERE NOT ${isDelayed} OR t.ends_at <= now() OR t.attempts <= ${free}::int
         OR t.ends_at - make_interval(secs => ${spellS}::int)
-          + make_interval(secs => LEAST(${maxS}::int, ${firstS}::int * 2 ^ LEAST(t.tries - ${free}::int - 1, 20)))
+          + make_interval(secs => LEAST(${maxS}::int, ${firstS}::int * 2 ^ LEAST(t.attempts - ${free}::int - 1, 20)))
           <= now()
-      RETURNING tries)
-    SELECT (SELECT tries FROM counted) AS nth, coalesce((
+      RETURNING attempts)
+    SELECT (SELECT attempts FROM counted) AS nth, coalesce((
       SELECT ceil(extract(epoch FROM t.ends_at - now()) - ${spellS}::int
-        + LEAST(${maxS}::int, ${firstS}::int * 2 ^ LEAST(t.tries - ${free}::int - 1, 20)))::int
-      FROM sign_in_tries t WHERE t.scope = ${scope} AND t.key = ${key}), 1) AS "waitS"`
+        + LEAST(${maxS}::int, ${firstS}::int * 2 ^ LEAST(t.attempts - ${free}::int - 1, 20)))::int
+      FROM sign_in_attempts t WHERE t.scope = ${scope} AND t.key = ${key}), 1) AS "waitS"`
   return row ?? { nth: null, waitS: 1 }
 }
 
@@ -96,5 +96,5 @@ function requireNoWait({ nth, waitS }: Count): number {
 
 async function deleteCounters(tx: Pick<Tx, '$executeRaw'>, keys: string[]): Promise<void> {
   await tx.$executeRaw`
-    DELETE FROM sign_in_tries WHERE scope IN ('factor', 'challenge') AND key = ANY(${keys})`
+    DELETE FROM sign_in_attempts WHERE scope IN ('factor', 'challenge') AND key = ANY(${keys})`
 }

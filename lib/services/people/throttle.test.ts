@@ -97,9 +97,9 @@ test('throttling ends by itself, and old counters are deleted', async () => {
   const attempt = makeAttempt()
   await countAllowed(11, () => attempt)
   expect(await countSignInAttempt(attempt)).not.toBeNull()
-  await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
+  await db().$executeRaw`UPDATE sign_in_attempts SET ends_at = now() - interval '1 second'`
   expect(await countSignInAttempt(attempt)).toBeNull()
-  await db().$executeRaw`UPDATE sign_in_tries SET ends_at = now() - interval '1 second'`
+  await db().$executeRaw`UPDATE sign_in_attempts SET ends_at = now() - interval '1 second'`
   expect(await pruneSignInAttempts()).toBeGreaterThan(0)
   expect(await db().signInAttempt.count()).toBe(0)
 })

@@ -46,14 +46,14 @@ export function uncountSignInAttempt(attempt: SignInAttempt): Promise<void> {
 export async function countAttempt(keys: ScopedKey[]): Promise<number | null> {
   for (const { scope, key, attemptsMax } of countersOf(keys)) {
     const { seconds } = LIMITS[scope]
-    const [row] = await db().$queryRaw<{ tries: number; waitS: number }[]>`
-      INSERT INTO sign_in_tries AS t (scope, key, tries, ends_at)
+    const [row] = await db().$queryRaw<{ attempts: number; waitS: number }[]>`
+      INSERT INTO sign_in_attempts AS t (scope, key, attempts, ends_at)
       VALUES (${scope}, ${key}, 1, now() + make_interval(secs => ${seconds}::int))
       ON CONFLICT (scope, key) DO UPDATE SET
-        tries = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.tries + 1, ${attemptsMax + 1}::int) END,
+        attempts = CASE WHEN t.ends_at <= now() THEN 1 ELSE LEAST(t.attempts + 1, ${attemptsMax + 1}::int) END,
         ends_at = CASE WHEN t.ends_at <= now() THEN EXCLUDED.ends_at ELSE t.ends_at END
-      RETURNING tries, ceil(extract(epoch FROM ends_at - now()))::int AS "waitS"`
-    if (row && row.tries > attemptsMax) return row.waitS
+      RETURNING attempts, ceil(extract(epoch FROM ends_at - now()))::int AS "waitS"`
+    if (row && row.attempts > attemptsMax) return row.waitS
   }
   return null
 }
@@ -61,8 +61,8 @@ export async function countAttempt(keys: ScopedKey[]): Promise<number | null> {
 export async function uncountAttempt(keys: ScopedKey[]): Promise<void> {
   for (const { scope, key } of countersOf(keys)) {
     await db().$executeRaw`
-      UPDATE sign_in_tries SET tries = tries - 1
-      WHERE scope = ${scope} AND key = ${key} AND tries > 0`
+      UPDATE sign_in_attempts SET attempts = attempts - 1
+      WHERE scope = ${scope} AND key = ${key} AND attempts > 0`
   }
 }
 

@@ -115,26 +115,26 @@ CREATE TABLE challenges (
   kind text NOT NULL,
   user_id uuid,
   value text,
-  tries integer NOT NULL DEFAULT 0,
+  attempts integer NOT NULL DEFAULT 0,
   expires_at timestamptz(6) NOT NULL,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT challenges_pkey PRIMARY KEY (hash),
   CONSTRAINT challenges_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT challenges_kind CHECK (kind IN ('second_factor', 'new_passkey', 'passkey', 'password_reset',
     'sign_up', 'email', 'openid')),
-  CONSTRAINT challenges_tries CHECK (tries >= 0)
+  CONSTRAINT challenges_attempts CHECK (attempts >= 0)
 );
 CREATE INDEX challenges_expires_at_idx ON challenges (expires_at);
 CREATE INDEX challenges_user_id_idx ON challenges (user_id);
 
 -- Failed sign-in attempts per address and name. Growth: deleted when the window ends.
-CREATE TABLE sign_in_tries (
+CREATE TABLE sign_in_attempts (
   scope text NOT NULL,
   key text NOT NULL,
-  tries integer NOT NULL,
+  attempts integer NOT NULL,
   ends_at timestamptz(6) NOT NULL,
-  CONSTRAINT sign_in_tries_pkey PRIMARY KEY (scope, key),
-  CONSTRAINT sign_in_tries_scope CHECK (scope IN ('address', 'person', 'second_factor', 'reset', 'reset_address',
+  CONSTRAINT sign_in_attempts_pkey PRIMARY KEY (scope, key),
+  CONSTRAINT sign_in_attempts_scope CHECK (scope IN ('address', 'person', 'second_factor', 'reset', 'reset_address',
     'sign_up', 'device', 'factor', 'challenge', 'sign_in', 'sign_up_mail', 'invitation_mail', 'email_link'))
 );
 
