@@ -298,7 +298,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'prisma/functions/troco_book.sql',
     text: 'FROM unnest(bookings) b ORDER BY key) k;',
     replacement: 'FROM unnest(bookings) b OFFSET 0) k ORDER BY random();',
-    testFile: 'lib/services/booking/kills.test.ts',
+    testFile: 'lib/services/ledger/kills.test.ts',
     testTitle: '12 clients book batches',
   },
   {
@@ -306,15 +306,15 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'prisma/functions/troco_book.sql',
     text: 'IF written <> 2 * cardinality(bookings) THEN',
     replacement: 'IF false THEN',
-    testFile: 'lib/services/booking/book.test.ts',
+    testFile: 'lib/services/ledger/book.test.ts',
     testTitle: 'without one of its ledgers',
   },
   {
     bug: 'a statement that moves money does not read the result of its booking',
-    file: 'lib/services/booking/book.ts',
+    file: 'lib/services/ledger/book.ts',
     text: 'SELECT ${result} CROSS JOIN booked`',
     replacement: 'SELECT ${result}`',
-    testFile: 'lib/services/booking/book.test.ts',
+    testFile: 'lib/services/ledger/book.test.ts',
     testTitle: 'books each row of its source',
   },
   {

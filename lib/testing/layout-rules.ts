@@ -6,11 +6,10 @@ export const FLOORS = ['base', 'services', 'rooms', 'views', 'edge'] as const
 /** Imports between folders of one floor, each with its reason. Folders of `base` need no entry. */
 export const NEIGHBORS: Record<string, string> = {
   'services/people services/mail': 'a sign-in or a changed password is confirmed by mail',
-  'services/booking services/ledger': 'money moves in the statement that names it',
-  'services/booking services/webhooks': 'a movement and its event are one statement',
+  'services/ledger services/webhooks': 'a movement and its event are one statement',
   'views/admin views/dashboard': 'an export by staff ends and is recorded like one by a member',
-  'services/operator services/booking': 'money of the operator moves like any other',
-  'services/tries services/booking': 'the cents of a try move like any other money',
+  'services/operator services/ledger': 'money of the operator moves like any other',
+  'services/tries services/ledger': 'the cents of a try move like any other money',
   'services/orders services/gateway': 'an order is sent by the gateway of its connection',
   'services/orders services/operator': 'people decide about an order that the bank contradicts',
   'services/tries services/gateway': 'a try shows what its bank answered last',

@@ -344,7 +344,7 @@ test('every table of the schema has an owner, and no exception is unused', () =>
 
 test('only one file calls the function that books money', () => {
   const callers = readProductSources().filter(({ text }) => text.includes('troco_book('))
-  expect(callers.map(({ path }) => path)).toEqual(['lib/services/booking/book.ts'])
+  expect(callers.map(({ path }) => path)).toEqual(['lib/services/ledger/book.ts'])
 })
 
 test('every table declares its side in the schema, and no file of both sides is listed in vain', () => {
@@ -362,7 +362,7 @@ test.each([
   ['lib/rooms/charges/create.ts', '#lib/rooms/withdrawals/create.ts'],
   ['lib/rooms/charges/create.ts', '../withdrawals/create.ts'],
   ['lib/services/ledger/transfer.ts', '#lib/rooms/charges/create.ts'],
-  ['lib/services/ledger/transfer.ts', '#lib/services/webhooks/events.ts'],
+  ['lib/services/ledger/transfer.ts', '#lib/services/people/roles.ts'],
   ['lib/base/db/client.ts', '#lib/services/ledger/transfer.ts'],
   ['lib/base/money.ts', '#lib/edge/http/response.ts'],
   ['lib/views/admin/health.ts', '#lib/edge/http/response.ts'],

@@ -5,7 +5,7 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import type { Movement } from '#lib/services/ledger/movements.ts'
 import { lockDisputes } from '#lib/services/ledger/owed.ts'
 

@@ -10,7 +10,7 @@ import { newRoutableId } from '#lib/base/ids.ts'
 import { currentCause } from '#lib/base/trace.ts'
 import { chargeAsJson, eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { recordEvent } from '#lib/services/booking/book.ts'
+import { recordEvent } from '#lib/services/ledger/book.ts'
 
 export interface Closing {
   accountId: string

@@ -6,8 +6,8 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
 
 export interface Payment extends Omit<Receipt, 'txid'> {

@@ -9,10 +9,10 @@ import { inferPixKeyType } from '#lib/base/pix/pix-key.ts'
 import { withdrawalOrderSql } from '#lib/rooms/withdrawals/insert.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import { approveWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 import { isOverdraft } from '#lib/services/ledger/accounts.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/inbox.ts'
 
 /**

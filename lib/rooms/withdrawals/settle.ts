@@ -12,13 +12,13 @@ import { log } from '#lib/base/log.ts'
 import { withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import { lockWithdrawal, returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import type { OrderState, Party } from '#lib/services/gateway/gateway.ts'
 import {
   type BankRefusal,
   type Rejection,
   rejectionAssignments,
 } from '#lib/services/gateway/rejection.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { endOrderSql } from '#lib/services/orders/order.ts'
 
 interface Settlement {

@@ -4,7 +4,7 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 
 export interface BankFee {
   connectionId: string

@@ -2,7 +2,7 @@ import { db, Prisma } from '#lib/base/db/client.ts'
 import { utcText } from '#lib/base/db/columns.ts'
 import { type Ctes, columnsOf } from '#lib/base/db/statement.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { insertItemsSql } from '#lib/services/operator/inbox.ts'
 
 /**

@@ -7,7 +7,7 @@ import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { allowedEntries, type Entry, type MoneyEntry } from '#lib/services/operator/states.ts'
 
 export interface Decision {

@@ -3,7 +3,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'
 

@@ -5,7 +5,7 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict, transaction } from '#lib/base/db/transaction.ts'
 import { maskDictKey } from '#lib/base/pix/pix-key.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import {
   endOrderSql,
   insertOrderSql,

@@ -2,7 +2,7 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { columnsOf } from '#lib/base/db/statement.ts'
 import type { DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 
 /** Moves a part of a dispute's amount. What is released repays first what the account owes. */
 export async function moveDisputed(

@@ -10,7 +10,7 @@ import { currentCause } from '#lib/base/trace.ts'
 import type { DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
-import { recordEvent } from '#lib/services/booking/book.ts'
+import { recordEvent } from '#lib/services/ledger/book.ts'
 
 /** A dispute `d` in wire order. */
 const disputeAsJson = asJson(Prisma.sql`

@@ -14,8 +14,8 @@ import { findAddressed } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import { refuseAboveRemaining, remainingSql } from '#lib/rooms/charges/refunds/remaining.ts'
 import type { RefundRequest, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import { refuseOverdraft } from '#lib/services/ledger/accounts.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /**

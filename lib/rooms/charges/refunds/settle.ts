@@ -8,8 +8,8 @@ import { Invariant } from '#lib/base/invariant.ts'
 import { chargeColumns } from '#lib/rooms/charges/queries.ts'
 import { refundAsJson } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { bookMovement } from '#lib/services/booking/book.ts'
 import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
+import { bookMovement } from '#lib/services/ledger/book.ts'
 import { endOrderSql, type Order, type OrderRules } from '#lib/services/orders/order.ts'
 
 interface Settlement {
