@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { type CommandLine, lastLine, openCommandLine } from '#lib/testing/command-line.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'

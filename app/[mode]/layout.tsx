@@ -12,7 +12,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { RelativeTime } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { isActiveStatus } from '#lib/rooms/tokens/states.ts'
+import { isActiveToken } from '#lib/rooms/tokens/states.ts'
 import type { TokenLine } from '#lib/views/admin/schema.ts'
 
 const ReasonDialog = dynamic(() =>
@@ -105,7 +105,7 @@ function TokenItem({ token, isMultiAccount, onRevoke }: TokenItemProps) {
         )}
       </p>
       <div className="-my-1.5 -mr-2.5 ml-auto flex w-20 justify-end md:mr-0">
-        {isActiveStatus(status) ? (
+        {isActiveToken(status) ? (
           <Button variant="plain" aria-describedby={`token-${id}`} onClick={onRevoke}>
             {t('revoke')}
           </Button>

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { formatDecimalAmount } from '#lib/base/money.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 import type { Statement } from '#lib/services/gateway/statement.ts'
 
 /** With the pauses of the bank, about three minutes. */

@@ -6,12 +6,12 @@ import { isTrocoError, refuse } from '#lib/base/errors.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection, correctSettings } from '#lib/services/gateway/check-connection.ts'
-import { findFlaw } from '#lib/services/gateway/choose.ts'
 import { CHECK_PASSED, findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import type { BankFinding } from '#lib/services/gateway/findings.ts'
 import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
 import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { findFlaw } from '#lib/services/gateway/served.ts'
 import { countOpenWork, type OpenWork } from '#lib/views/admin/open-work.ts'
 
 const ACTOR = { type: 'command_line' } as const

@@ -5,7 +5,7 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addConnection } from '#lib/testing/connection.ts'

@@ -8,7 +8,7 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { recordChargeView } from '#lib/rooms/charges/view.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, deliverDue } from '#lib/testing/deliveries.ts'
 import {

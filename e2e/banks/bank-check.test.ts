@@ -8,10 +8,10 @@ import { seal } from '#lib/base/keys.ts'
 import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { type BankFinding, levelOf } from '#lib/services/gateway/findings.ts'
 import { readNoticeAddress, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const SCOPES = [

@@ -5,9 +5,9 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 const ACTOR = { type: 'system' } as const
 

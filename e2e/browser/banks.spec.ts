@@ -9,8 +9,8 @@ import { connectToApplication, createSession, createShop } from '#e2e/browser/me
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 
 test.use({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 860 } })

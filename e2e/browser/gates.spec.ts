@@ -6,7 +6,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 import { suspendOfCharge } from '#lib/testing/inbox.ts'
 

@@ -3,7 +3,7 @@ import { expectFits, listRows, PHONE } from '#e2e/browser/layout.ts'
 import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { suspendStray } from '#lib/testing/inbox.ts'
 

@@ -2,8 +2,8 @@ import { db } from '#lib/base/db/client.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeReceipt } from '#lib/testing/receipts.ts'
 
 interface Place {

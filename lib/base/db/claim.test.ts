@@ -4,7 +4,7 @@ import { type Claim, claim, postpone, releaseLeases, withLease } from '#lib/base
 import { db, disconnect } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 // `claim` takes the due rows of all accounts, so these tests need a database of their own.

@@ -11,11 +11,11 @@ import { readSession } from '#lib/edge/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { findRememberedCaller, type ProvenCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
 import {
   type AnyPermission,
-  isActiveStatus,
+  isActiveAccount,
   isForPagesOnly,
   isWriteAllowedInactive,
   listPermissions,
@@ -109,7 +109,7 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const sessionAccount = user?.accounts.find(({ id }) => id === accountId)
   if (!user || !sessionAccount) return null
   const { name, city, expiresIn, chargeReviewAbove, status, role } = sessionAccount
-  const isActive = isActiveStatus(status)
+  const isActive = isActiveAccount(status)
   const permissions = listPermissions(role)
   const lockMember = memberLock({ accountId, userId: user.id }, role)
   const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId

@@ -3,13 +3,13 @@ import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
 import { askAboutReceipts } from '#lib/rooms/charges/ask-receipts.ts'
 import { hastenCharges, hastenReading } from '#lib/rooms/charges/hasten.ts'
-import { listServed } from '#lib/services/gateway/choose.ts'
 import {
   claimNotices,
   endNotices,
   type Notice,
   QUESTIONS_MAX,
 } from '#lib/services/gateway/notices.ts'
+import { listServed } from '#lib/services/gateway/served.ts'
 import { findClaimed } from '#lib/services/operator/receipts.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'

@@ -13,10 +13,10 @@ import { createRouteHandler } from '#lib/edge/http/route-handler.ts'
 import { serveApi } from '#lib/edge/server/api.ts'
 import type { Sender } from '#lib/edge/server/headers.ts'
 import { decodePath } from '#lib/edge/server/routes.ts'
-import { findBankOfNotice } from '#lib/services/gateway/choose.ts'
 import type { NoticeRules } from '#lib/services/gateway/connection.ts'
 import { canSeeCertificates, isNoticeSecret } from '#lib/services/gateway/notice-address.ts'
 import { storeNotices } from '#lib/services/gateway/notices.ts'
+import { findBankOfNotice } from '#lib/services/gateway/served.ts'
 
 const PATH = /^\/api\/banks\/([^/]+)\/notices\/([^/]+?)(?:\/pix)?$/
 const BYTES_MAX = 1024 * 1024

@@ -6,7 +6,7 @@ import { hideTaxIds } from '#lib/base/pix/hide-tax-ids.ts'
 import { currentUser } from '#lib/edge/session/current.ts'
 import { chooseAccount } from '#lib/edge/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 import { isSecondFactorMissing } from '#lib/services/people/factors.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
 

@@ -1,8 +1,8 @@
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { hastenReading } from '#lib/rooms/charges/hasten.ts'
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Questions about single payments after one batch of notices: one list has all that are beyond. */
 const QUESTIONS_MAX = 100

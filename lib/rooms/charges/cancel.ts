@@ -8,9 +8,9 @@ import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { removeAtBank } from '#lib/rooms/charges/remove.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { CALLS_MAX_MS } from '#lib/services/gateway/call.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { mayArrive } from '#lib/services/gateway/journal.ts'
 import type { Subject } from '#lib/services/gateway/record-call.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 interface Canceller {
   accountId: string

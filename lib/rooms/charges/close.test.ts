@@ -6,7 +6,7 @@ import { closeCharge, closeCharges } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { endAsReported } from '#lib/rooms/charges/simulate.ts'
+import { endOneAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { paidState } from '#lib/testing/receipts.ts'
@@ -137,14 +137,14 @@ test('100 concurrent notices of a payment, some late or of another account, cred
   const { id } = await openCharge(merchant, 2_000)
   const paid = paidState(2_000)
   const notices = Array.from({ length: 100 }, (_, index) => [
-    endAsReported(merchant.id, id, paid),
-    ...(index % 10 === 3 ? [endAsReported(otherMerchant.id, id, paid)] : []),
-    ...(index % 10 === 7 ? [endAsReported(merchant.id, id, { state: 'expired' })] : []),
-    ...(index % 10 === 9 ? [endAsReported(merchant.id, id, { state: 'open' })] : []),
+    endOneAsReported(merchant.id, id, paid),
+    ...(index % 10 === 3 ? [endOneAsReported(otherMerchant.id, id, paid)] : []),
+    ...(index % 10 === 7 ? [endOneAsReported(merchant.id, id, { state: 'expired' })] : []),
+    ...(index % 10 === 9 ? [endOneAsReported(merchant.id, id, { state: 'open' })] : []),
   ])
   const rows = (await Promise.all(notices.flat())).filter(row => row?.status === 'paid')
   expect(rows).toHaveLength(1)
-  expect(await endAsReported(merchant.id, id, paid)).toBeNull()
+  expect(await endOneAsReported(merchant.id, id, paid)).toBeNull()
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 2_000, outbound: 0 })
   expect(await readBalances(otherMerchant.id, 'test')).toEqual({ available: 0, outbound: 0 })
   const where = { accountId: merchant.id, type: 'transaction.paid' }
@@ -168,7 +168,7 @@ test('a recorded event wakes the delivery worker once; a call without effect doe
   const merchant = await makeMerchant()
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
   const paid = paidState(1_500)
-  const pay = () => endAsReported(merchant.id, first.id, paid)
+  const pay = () => endOneAsReported(merchant.id, first.id, paid)
   const close = () => closeCharge(merchant.id, second.id, 'failed')
   const woken = []
   for (const work of [pay, pay, close, close]) woken.push(await countWakes('deliveries', work))

@@ -8,8 +8,8 @@ import { isPlaceholderTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import { insertCharge } from '#lib/rooms/charges/insert.ts'
 import { findResumedConnection, openAtBank, refusalOf } from '#lib/rooms/charges/open.ts'
 import type { ChargeRequest, CreatedCharge } from '#lib/rooms/charges/schema.ts'
-import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
+import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 interface Merchant {
   id: string

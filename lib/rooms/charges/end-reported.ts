@@ -15,7 +15,7 @@ interface Report {
 }
 
 /** Settles, closes or postpones claimed charges about which the bank was asked. */
-export async function endAsReported(
+export async function endClaimedAsReported(
   gateway: Gateway,
   due: Claim[],
   { states, isTimeUp }: Report,

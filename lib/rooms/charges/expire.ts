@@ -4,7 +4,7 @@ import { isDatabaseUnavailable } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { type Closing, closeUnreported } from '#lib/rooms/charges/close.ts'
 import type { Verifier } from '#lib/rooms/charges/verifier.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Maximum due charges per read: each read also scans index entries of charges that have ended. */
 const DUE_READ_MAX = 1_000

@@ -5,10 +5,10 @@ import { type Clock, claimReadings, type Reading } from '#lib/rooms/charges/clai
 import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-reading.ts'
 import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { readPages } from '#lib/services/gateway/list-reader.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Work on lists of receipts, which is not awaited. */
 export interface ReceiptReader {

@@ -26,7 +26,7 @@ export async function simulateCharge(
   const { id, amount } = charge
   const { state, isAccepted } = await decideCharge(removeHyphens(id), amount, outcome)
   const ended =
-    (await endAsReported(accountId, id, withPayer(state, charge))) ??
+    (await endOneAsReported(accountId, id, withPayer(state, charge))) ??
     // The worker or another request has ended it.
     (await findAddressed(accountId, 'test', id))
   if (ended.status === outcome && (isAccepted || isResumed)) return ended
@@ -44,7 +44,7 @@ function withPayer(state: ChargeState, { client_name, client_doc }: ChargeRow): 
 }
 
 /** Ends a charge as the bank reports. Returns null if it is still open or had already ended. */
-export async function endAsReported(
+export async function endOneAsReported(
   accountId: string,
   chargeId: string,
   bankState: ChargeState,

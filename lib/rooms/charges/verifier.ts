@@ -4,7 +4,7 @@ import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
 import { endOthers, queryAndEnd } from '#lib/rooms/charges/verify.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 
 const BATCH_MAX = 250
 /** Charges that need different calls, so that removing many delays no question about payments. */

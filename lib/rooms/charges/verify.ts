@@ -3,7 +3,7 @@ import { type Claim, nowPlusMs } from '#lib/base/db/claim.ts'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { cancelOpening } from '#lib/rooms/charges/end-opening.ts'
-import { endAsReported, logFailure } from '#lib/rooms/charges/end-reported.ts'
+import { endClaimedAsReported, logFailure } from '#lib/rooms/charges/end-reported.ts'
 import {
   claimedSql,
   postponeCharges,
@@ -41,7 +41,7 @@ export async function queryAndEnd(gateway: Gateway, due: Claim[]): Promise<void>
   const reached = due.filter(claim => !unreached.has(removeHyphens(claim.id)))
   const left = due.filter(claim => !reached.includes(claim))
   await postponeUnreached(left, reached.length > 0, retryAfterMs)
-  await endAsReported(gateway, reached, { states, isTimeUp })
+  await endClaimedAsReported(gateway, reached, { states, isTimeUp })
 }
 
 /** Returns which of the claimed charges have expired by the clock of the database. */

@@ -1,8 +1,8 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { readBooks, readOpening } from '#lib/rooms/reconciliation/books.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day

@@ -9,8 +9,8 @@ import {
 } from '#lib/rooms/reconciliation/read-lists.ts'
 import type { What } from '#lib/rooms/reconciliation/schema.ts'
 import { rowsOfStatement } from '#lib/rooms/reconciliation/statement-rows.ts'
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Pause before a statement that is not what was wanted is ordered again: Efí makes it anew. */
 const UNREADABLE_PAUSE_MS = 30 * 60_000

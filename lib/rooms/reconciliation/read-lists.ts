@@ -1,10 +1,10 @@
 import { startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { rowsOfLists } from '#lib/rooms/reconciliation/list-rows.ts'
 import type { BankRow, What } from '#lib/rooms/reconciliation/schema.ts'
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { type List, type ListFailure, readPages } from '#lib/services/gateway/list-reader.ts'
 import { listPauseMs } from '#lib/services/gateway/pauses.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 import type { Statement } from '#lib/services/gateway/statement.ts'
 
 /** Pause before a day that could not be read is read again. */

@@ -5,7 +5,7 @@ import { claimDay, type DayReading } from '#lib/rooms/reconciliation/claim-day.t
 import { closeDay } from '#lib/rooms/reconciliation/close-day.ts'
 import { holdDay, postponeDay } from '#lib/rooms/reconciliation/end-day.ts'
 import { readBankDay } from '#lib/rooms/reconciliation/read-bank-day.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Pause after a failure of this process. */
 const RETRY_PAUSE_MS = 60_000

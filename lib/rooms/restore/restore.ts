@@ -8,7 +8,6 @@ import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { log } from '#lib/base/log.ts'
 import { PROPOSAL_ENDED } from '#lib/base/page-refusals.ts'
 import { Pool } from '#lib/base/pool.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import {
   type Booked,
   type ClosureReading,
@@ -30,6 +29,7 @@ import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts
 import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import type { Listing, TakenOrder, UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { listPauseMs } from '#lib/services/gateway/pauses.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 import { areTwoAdmins, lockSecondAdmin } from '#lib/services/people/admins.ts'
 import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
 

@@ -1,7 +1,7 @@
 import { createAddressCheck } from '#lib/base/addresses.ts'
 import type { CallerRow } from '#lib/rooms/tokens/caller-row.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
-import { isActiveStatus } from '#lib/services/people/roles.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
+import { isActiveAccount } from '#lib/services/people/roles.ts'
 
 export interface TokenCaller
   extends Pick<CallerRow, 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
@@ -26,7 +26,7 @@ export function toCaller(caller: CallerRow): TokenCaller {
     ...{ mode, permissions, issuedBy, formerIssuers },
     isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
     account: {
-      ...{ ...row, id: accountId, isActive: isActiveStatus(status) },
+      ...{ ...row, id: accountId, isActive: isActiveAccount(status) },
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),
       payingConnectionId: connectionIn(mode, row.payingConnectionId),
     },

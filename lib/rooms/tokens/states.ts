@@ -3,7 +3,7 @@ export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'rev
 export type TokenStatus = (typeof TOKEN_STATUSES)[number]
 
 /** Returns whether a token of this status is accepted. SQL: `activeTokenCondition` in status.ts. */
-export function isActiveStatus(status: TokenStatus): boolean {
+export function isActiveToken(status: TokenStatus): boolean {
   return status !== 'expired' && status !== 'revoked'
 }
 

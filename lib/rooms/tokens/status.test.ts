@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
-import { isActiveStatus, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/states.ts'
+import { isActiveToken, TOKEN_STATUSES, type TokenStatus } from '#lib/rooms/tokens/states.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/rooms/tokens/status.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
@@ -47,7 +47,7 @@ test.each(CASES)(
     const [found] = await db().$queryRaw<{ status: TokenStatus; isActive: boolean }[]>(Prisma.sql`
       SELECT ${tokenStatusSql} AS status, ${activeTokenCondition} AS "isActive" FROM tokens t
       WHERE t.account_id = ${accountId}::uuid`)
-    const isActive = isActiveStatus(status)
+    const isActive = isActiveToken(status)
     expect(found).toEqual({ status, isActive })
     expect((await verifyToken(token)) !== null).toBe(isActive)
   },

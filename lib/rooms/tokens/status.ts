@@ -27,7 +27,7 @@ export function withChildren(id: string): Prisma.Sql {
   return Prisma.sql`(t.id = ${id}::uuid OR t.parent_id = ${id}::uuid AND ${rootCondition})`
 }
 
-/** TokenStatus of a row `t`. `isActiveStatus` must agree with `activeTokenCondition`. */
+/** TokenStatus of a row `t`. `isActiveToken` must agree with `activeTokenCondition`. */
 export const tokenStatusSql = Prisma.sql`
   (CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN NOT ${activeTokenCondition} THEN 'expired'
     WHEN t.replaced_by IS NOT NULL THEN 'replaced'

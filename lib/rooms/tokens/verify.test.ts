@@ -7,7 +7,7 @@ import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 
 async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {

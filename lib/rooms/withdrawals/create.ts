@@ -5,7 +5,7 @@ import { refuse } from '#lib/base/errors.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
+import { connectionIn, gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 /**
  * Creates a withdrawal: holds the amount before the bank is called, and wakes the worker. An amount

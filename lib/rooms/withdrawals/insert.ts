@@ -19,7 +19,7 @@ import {
 import { requireWithinLimits } from '#lib/rooms/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
 import { refuseWithdrawal } from '#lib/services/ledger/owed.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'

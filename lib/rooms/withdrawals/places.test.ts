@@ -6,7 +6,7 @@ import { env, inheritedEnv } from '#lib/base/env.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { listServed } from '#lib/services/gateway/choose.ts'
+import { listServed } from '#lib/services/gateway/served.ts'
 import { claimPlaces, newQueue, renewPlace } from '#lib/services/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {

@@ -15,7 +15,7 @@ import {
   settleAsReported,
 } from '#lib/rooms/withdrawals/settle.ts'
 import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { lockBooks, openDisputeLedgers } from '#lib/services/ledger/owed.ts'

@@ -8,7 +8,7 @@ import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import {
   type OrderScript,

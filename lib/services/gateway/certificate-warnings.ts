@@ -1,5 +1,5 @@
 import type { Tx } from '#lib/base/db/client.ts'
-import { listBanks } from '#lib/services/gateway/choose.ts'
+import { listBanks } from '#lib/services/gateway/served.ts'
 
 /** Days before the end of a client certificate at which staff is warned. Banks need days to issue one. */
 const WARNING_DAYS = [1, 7, 30] as const

@@ -1,12 +1,12 @@
 import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
-import { expireBanks, gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
 import { type BankFinding, FINDINGS, find, levelOf } from '#lib/services/gateway/findings.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/services/gateway/notice-address.ts'
+import { expireBanks, gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 /** Time for all calls of a check: an operator waits. */
 const CHECK_MAX_MS = 30_000

@@ -1,4 +1,3 @@
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import type { KeyWebhook, Registration } from '#lib/services/gateway/notice.ts'
@@ -8,6 +7,7 @@ import {
   callLocally,
   journalCall,
 } from '#lib/services/gateway/record-call.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 import type { StatementRead } from '#lib/services/gateway/statement.ts'
 
 type List<Item> = (

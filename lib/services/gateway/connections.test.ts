@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 let merchant: Account

@@ -1,8 +1,8 @@
 import { db, type Tx } from '#lib/base/db/client.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
-import { findFlaw } from '#lib/services/gateway/choose.ts'
 import type { ConnectionLine, ConnectionState } from '#lib/services/gateway/schema.ts'
+import { findFlaw } from '#lib/services/gateway/served.ts'
 
 /** Result of a check that passed; any other is what the bank refused. */
 export const CHECK_PASSED = 'ok'

@@ -1,9 +1,9 @@
 import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import { listPauseMs } from '#lib/services/gateway/pauses.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Pause before a list that could not be read is read on. */
 const RETRY_PAUSE_MS = 60_000

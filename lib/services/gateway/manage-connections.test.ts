@@ -8,11 +8,11 @@ import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { registerAdapter } from '#lib/services/gateway/adapters.ts'
 import { addConnection } from '#lib/services/gateway/add-connection.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { findConnection, listConnections } from '#lib/services/gateway/connections.ts'
 import type { Gateway, GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
   assignConnection,

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
 import type { NoticeRules } from '#lib/services/gateway/connection.ts'
 import {
   isNoticeSecret,
@@ -11,6 +10,7 @@ import {
   restrictNotices,
   rotateNoticeSecret,
 } from '#lib/services/gateway/notice-address.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 

@@ -2,7 +2,6 @@ import { type Actor, recordAudit } from '#lib/base/audit/record.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { hideAddress, withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import {
@@ -12,6 +11,7 @@ import {
   readNoticeAddress,
 } from '#lib/services/gateway/notice-address.ts'
 import { redactText } from '#lib/services/gateway/record-call.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 /** registered: from now on, the bank sends notices to this connection's address. foreign: elsewhere, as before. */
 export interface KeyNotices {

@@ -9,9 +9,9 @@ import {
   codeOf,
   examineConnection,
 } from '#lib/services/gateway/check-connection.ts'
-import { expireBanks } from '#lib/services/gateway/choose.ts'
 import { CONNECTION_COLUMNS, type Connection } from '#lib/services/gateway/connection.ts'
 import { CHECK_PASSED } from '#lib/services/gateway/connections.ts'
+import { expireBanks } from '#lib/services/gateway/served.ts'
 
 /**
  * Replaces the credentials of a connection, such as a certificate that expires, if a check with the new

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { payFees } from '#lib/services/operator/fees.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 

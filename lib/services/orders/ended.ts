@@ -4,8 +4,8 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { cents } from '#lib/base/money.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import { nextAskAt } from '#lib/services/gateway/pauses.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 import { noteItem } from '#lib/services/operator/inbox.ts'
 import {
   type EndState,

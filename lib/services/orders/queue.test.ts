@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { claimDue, newQueue } from '#lib/services/orders/queue.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'

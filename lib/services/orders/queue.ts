@@ -4,7 +4,7 @@ import { db, Prisma, type Tx } from '#lib/base/db/client.ts'
 import { isInBucket } from '#lib/base/db/columns.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import type { ServedConnection } from '#lib/services/gateway/choose.ts'
+import type { ServedConnection } from '#lib/services/gateway/served.ts'
 import {
   type Order,
   type OrderKind,

@@ -2,11 +2,11 @@ import { renewLease } from '#lib/base/db/claim.ts'
 import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
-import { listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { doublingPauseMs } from '#lib/services/gateway/pauses.ts'
 import { ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
+import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 import { noteContradiction } from '#lib/services/orders/ended.ts'
 import {
   type EndState,

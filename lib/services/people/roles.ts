@@ -89,7 +89,7 @@ export function hasPermission(role: Role, permission: AnyPermission): boolean {
 }
 
 /** Returns whether tokens and members of the account may do all that their permissions allow. */
-export function isActiveStatus(accountStatus: string): boolean {
+export function isActiveAccount(accountStatus: string): boolean {
   return accountStatus === 'active'
 }
 
@@ -124,7 +124,7 @@ export function hasPermissionNow(
 ): boolean {
   return (
     hasPermission(member.role, permission) &&
-    (isActiveStatus(member.status) || isAllowedInactive(permission)) &&
+    (isActiveAccount(member.status) || isAllowedInactive(permission)) &&
     (member.receives !== false || permission !== 'transactions:write') &&
     (member.paysOut !== false || permission !== 'withdrawals:write')
   )

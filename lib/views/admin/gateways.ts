@@ -4,10 +4,10 @@ import {
   type EndingCertificate,
   listEndingCertificates,
 } from '#lib/services/gateway/certificate-warnings.ts'
-import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/choose.ts'
 import { readClosures } from '#lib/services/gateway/closures.ts'
 import { connectionName } from '#lib/services/gateway/connection.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
+import { listBanks, listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 import type { Finding } from '#lib/views/admin/schema.ts'
 import { FAILING_SHARE, ROWS_READ_MAX } from '#lib/views/admin/traffic.ts'
 

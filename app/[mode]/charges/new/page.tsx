@@ -5,7 +5,7 @@ import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }

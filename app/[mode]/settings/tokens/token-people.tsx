@@ -1,11 +1,11 @@
 import { useTranslations } from 'next-intl'
 import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
-import { endOfParent, isActiveStatus } from '#lib/rooms/tokens/states.ts'
+import { endOfParent, isActiveToken } from '#lib/rooms/tokens/states.ts'
 
 export function TokenIssuer({ token }: { token: Token }) {
   const t = useTranslations('tokens')
   const { issuer, exceeds_issuer, parent } = token
-  const link = isActiveStatus(token.status)
+  const link = isActiveToken(token.status)
     ? 'parent'
     : endOfParent(token)
       ? 'parentEnded'

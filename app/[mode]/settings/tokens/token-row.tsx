@@ -9,7 +9,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
-import { endOfParent, isActiveStatus } from '#lib/rooms/tokens/states.ts'
+import { endOfParent, isActiveToken } from '#lib/rooms/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token
@@ -54,7 +54,7 @@ export function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }
         {token.replaced_by ? <p className="mt-0.5 text-muted text-small">{t('replaced')}</p> : null}
       </div>
       <Times token={token} />
-      {!isActiveStatus(status) || !onRevoke ? null : (
+      {!isActiveToken(status) || !onRevoke ? null : (
         <div className="flex flex-wrap gap-1 @max-table:-ml-2.5 @table:-mt-2 @table:justify-end">
           {onAdopt ? (
             <Button variant="plain" aria-describedby={`token-${id}`} onClick={onAdopt}>

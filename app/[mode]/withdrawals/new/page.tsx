@@ -5,7 +5,7 @@ import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { requirePermission } from '#lib/edge/session/gate.ts'
-import { connectionIn } from '#lib/services/gateway/choose.ts'
+import { connectionIn } from '#lib/services/gateway/served.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

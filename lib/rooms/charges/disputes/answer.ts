@@ -5,10 +5,10 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { AnswerState, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/choose.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import { journalAnswer } from '#lib/services/gateway/journal.ts'
 import type { AnswerEnd } from '#lib/services/gateway/lists.ts'
+import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 
 /** Age after which an answer that the bank does not have never arrives there. */
 const ARRIVAL_MAX_MS = 10 * 60_000

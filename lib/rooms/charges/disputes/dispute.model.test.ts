@@ -11,7 +11,7 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {

@@ -9,7 +9,7 @@ import { findDispute } from '#lib/rooms/charges/disputes/records.ts'
 import type { DisputeEnd } from '#lib/rooms/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
 import { findAddressed } from '#lib/rooms/charges/queries.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/choose.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 
 const connectionId = SIMULATOR_CONNECTION_ID
 

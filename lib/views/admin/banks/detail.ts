@@ -7,11 +7,11 @@ import { cents } from '#lib/base/money.ts'
 import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import type { CheckResult } from '#lib/services/gateway/check-connection.ts'
-import { findBank } from '#lib/services/gateway/choose.ts'
 import { readClosures } from '#lib/services/gateway/closures.ts'
 import { levelOf } from '#lib/services/gateway/findings.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { KeyNotices } from '#lib/services/gateway/register-notices.ts'
+import { findBank } from '#lib/services/gateway/served.ts'
 import { listBankLines, sumOwnedThrough } from '#lib/views/admin/banks/list.ts'
 import type {
   BankChecked,

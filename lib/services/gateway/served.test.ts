@@ -3,15 +3,15 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { seal } from '#lib/base/keys.ts'
 import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapters.ts'
+import type { Connection } from '#lib/services/gateway/connection.ts'
+import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import {
   findFlaw,
   gatewayOfConnection,
   listBanks,
   listServed,
   SIMULATOR_CONNECTION_ID,
-} from '#lib/services/gateway/choose.ts'
-import type { Connection } from '#lib/services/gateway/connection.ts'
-import type { Gateway } from '#lib/services/gateway/gateway.ts'
+} from '#lib/services/gateway/served.ts'
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
