@@ -4,10 +4,14 @@ import type { Fault } from '#e2e/psp/faults.ts'
 import type { Payee } from '#e2e/psp/settings.ts'
 import { db } from '#lib/base/db/client.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
+import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
+import { ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { storeNotices } from '#lib/services/gateway/notices.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { askAboutEnded } from '#lib/services/orders/ended.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -165,4 +169,29 @@ test('while the balance at the bank is short, a withdrawal waits; then it is pai
   await expect.poll(() => work(id, poor), { timeout: 60_000 }).toBe('approved')
   expect(await poor.readPaidOut()).toBe(AMOUNT)
   await poor.close()
+})
+
+test('a notice that money of a withdrawal came back has it credited at once; one of its end asks nothing', async () => {
+  const id = await withdraw()
+  await sendDueWithdrawals()
+  expect(await work(id)).toBe('approved')
+  const { gateway, bank, receiver } = account
+  const deliver = async () => {
+    await bank.run('waitForNotices')
+    const notices = receiver.notices.flatMap(
+      ({ body }) => gateway.parseWebhook?.(JSON.stringify(body)) ?? [],
+    )
+    await storeNotices(
+      account.id,
+      notices.filter(notice => notice.id === removeHyphens(id)),
+    )
+    await askAboutNotices()
+    return askAboutEnded(ORDER_RULES)
+  }
+  expect(await deliver()).toBe(0)
+  await bank.run('returnPayout', { idEnvio: removeHyphens(id), amount: 1_500 })
+  expect(await deliver()).toBe(1)
+  expect((await find(id)).returnedAmount).toBe(1_500n)
+  await deliver()
+  expect((await readBalances(merchant.id, 'live')).available).toBe(BALANCE - AMOUNT + 1_500)
 })

@@ -11,6 +11,7 @@ import {
 } from '#lib/services/gateway/notices.ts'
 import { listServed } from '#lib/services/gateway/served.ts'
 import { findClaimed } from '#lib/services/operator/receipts.ts'
+import { askAboutReturned } from '#lib/services/orders/ended.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'
 
@@ -48,6 +49,10 @@ async function askAbout(
   kind: Notice['kind'],
   ids: string[],
 ): Promise<Set<string>> {
+  if (kind === 'return') {
+    await askAboutReturned(connectionId, ids)
+    return new Set()
+  }
   await noteTryNotices(connectionId, kind, ids)
   if (kind !== 'receipt') {
     const isCharge = kind === 'charge'

@@ -1,6 +1,9 @@
-/** What a notice is about: a charge by its txid, an order by its id, a payment by its end-to-end id. */
+/**
+ * What a notice is about: a charge by its txid, an order by its id, a payment by its end-to-end id. `return`: money
+ * of this payout came back.
+ */
 export interface GatewayNotification {
-  kind: 'charge' | 'payout' | 'refund' | 'receipt'
+  kind: 'charge' | 'payout' | 'return' | 'refund' | 'receipt'
   id: string
 }
 

@@ -1,5 +1,6 @@
 import { recordAudit } from '#lib/base/audit/record.ts'
 import { db, Prisma } from '#lib/base/db/client.ts'
+import { isInBucket } from '#lib/base/db/columns.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
@@ -15,13 +16,15 @@ import {
   rulesOf,
 } from '#lib/services/orders/order.ts'
 import { logged, queryOrder } from '#lib/services/orders/place.ts'
+import { ORDER_ID } from '#lib/services/orders/queue.ts'
 
 /** Few orders are ended by people, and a bank that hangs must not hold the job for long. */
 const BATCH_MAX = 5
 
 /**
  * Asks the bank about orders that people ended: after 1 min, 10 min, 1 h, then daily for 7 days. A
- * final answer ends the questions; one that contradicts the end is stored. Returns how many were due.
+ * final answer ends the questions; one that contradicts the end is stored. About an order that the bank ended, it
+ * asks when money came back. Returns how many were due.
  */
 export async function askAboutEnded(byKind: RulesByKind): Promise<number> {
   const due = await claimDue()
@@ -31,6 +34,19 @@ export async function askAboutEnded(byKind: RulesByKind): Promise<number> {
       log().error({ err, ...logged(order) }, 'asking about an end failed'),
     )
   return due.length
+}
+
+/**
+ * Has the bank asked once more about withdrawals that are done and of which it says that money came back. Should that
+ * fail, the list of what came back is the net.
+ */
+export async function askAboutReturned(connectionId: string, bankIds: string[]): Promise<void> {
+  const ids = bankIds.filter(id => ORDER_ID.test(id))
+  await db().$executeRaw`
+    UPDATE bank_orders o SET end_ask_at = now()
+    FROM unnest(${ids}::uuid[]) AS i (id) JOIN accounts a ON ${isInBucket(Prisma.sql`i.id`)}
+    WHERE o.account_id = a.id AND o.id = i.id AND o.connection_id = ${connectionId}::uuid
+      AND o.kind = 'withdrawal' AND o.state = 'done'`
 }
 
 /** The next time is stored before the call: of two workers, one asks. */

@@ -241,7 +241,8 @@ export async function pauseQueue(
       DO UPDATE SET paused_until = GREATEST(q.paused_until, EXCLUDED.paused_until)`
 }
 
-const ORDER_ID = /^[0-9a-f]{32}$/
+/** What a bank has as the id of an order. */
+export const ORDER_ID = /^[0-9a-f]{32}$/
 
 /**
  * Makes the placed orders of a connection due that a bank names, unless it is being asked about them. Returns the ids

@@ -1182,7 +1182,7 @@ CREATE TABLE bank_notices (
   CONSTRAINT bank_notices_pkey PRIMARY KEY (connection_id, kind, id),
   CONSTRAINT bank_notices_attempts CHECK (attempts >= 0),
   CONSTRAINT bank_notices_id_form CHECK (id ~ '^[A-Za-z0-9]{1,64}$'),
-  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'refund', 'receipt'))
+  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'return', 'refund', 'receipt'))
 );
 CREATE INDEX bank_notices_due_idx ON bank_notices (due_at);
 

@@ -87,7 +87,10 @@ test('notices name payouts, charges, payments and refunds; anything else is no n
     null,
   ]
   const notices = [
-    { kind: 'payout', id },
+    ...[
+      { kind: 'payout', id },
+      { kind: 'return', id },
+    ],
     ...[{ kind: 'charge', id: 'abc' }, receipt('E2')],
     ...[{ kind: 'charge', id: 'def' }, receipt('E3'), { kind: 'refund', id: 'r1' }],
     receipt('E4'),

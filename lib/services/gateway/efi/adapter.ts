@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { invalidInput } from '#lib/base/errors.ts'
 import { buildGateway, openClient } from '#lib/services/gateway/api-pix/adapter.ts'
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
+import { fieldsOf, listOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import {
   listNoticeAddresses,
   parseNotice,
@@ -106,10 +106,13 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
   }
 }
 
-/** An entry with `idEnvio` is about a payout, any other as in the standard. */
+/** An entry with `idEnvio` is about a payout, and what came back of it; any other as in the standard. */
 function readEntry(entry: unknown): GatewayNotification[] {
-  const id = textOf(fieldsOf(fieldsOf(entry).gnExtras).idEnvio)
-  return id === null ? readNoticeEntry(entry) : [{ kind: 'payout', id }]
+  const { gnExtras, devolucoes } = fieldsOf(entry)
+  const id = textOf(fieldsOf(gnExtras).idEnvio)
+  if (id === null) return readNoticeEntry(entry)
+  const isReturned = listOf(devolucoes).length > 0
+  return [{ kind: 'payout', id }, ...(isReturned ? [{ kind: 'return', id } as const] : [])]
 }
 
 const NOTHING_RECEIVED: GatewayResult<never> = {
