@@ -302,13 +302,13 @@ describe('a place', () => {
 
   test('of a worker that was killed during the call ends by itself, and its payout is asked about', async () => {
     const ids = await withdraw(merchant, 2)
-    const child = fork('lib/testing/payout-child.ts', [], {
+    const child = fork('lib/testing/order-child.ts', ['withdrawal'], {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       env: { ...inheritedEnv(), DATABASE_URL: env().DATABASE_URL },
     })
     const [called] = await once(child, 'message')
-    expect(called).toEqual({ sending: ids[0] })
+    expect(called).toMatchObject({ method: 'sendPayout', order: { id: ids[0] } })
     child.kill('SIGKILL')
     await once(child, 'exit')
     const runAll = startWorkers(2)
