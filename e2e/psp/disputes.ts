@@ -3,7 +3,7 @@ import type { Bank } from './bank.ts'
 import { makeHexId } from './formats.ts'
 import { selectPage } from './lists.ts'
 import type { Dispute, Receipt } from './records.ts'
-import { takeBack } from './refunds.ts'
+import { refundable, takeBack } from './refunds.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Reply, type Route, readBody } from './route.ts'
 
@@ -40,11 +40,11 @@ export function openDispute(bank: Bank, receipt: Receipt): Dispute {
   return dispute
 }
 
-/** Ends a dispute; an accepted one takes the money. */
+/** Ends a dispute; an accepted one takes the money that was not refunded. */
 export function closeDispute(bank: Bank, dispute: Dispute, isAccepted: boolean): void {
   dispute.status = isAccepted ? 'ACEITA' : 'REJEITADA'
   dispute.changedAt = bank.now()
-  if (isAccepted) takeBack(bank, dispute.receipt, dispute.receipt.amount)
+  if (isAccepted) takeBack(bank, dispute.receipt, refundable(dispute.receipt))
 }
 
 function defend(bank: Bank, { params, body }: Call): Reply {

@@ -46,7 +46,7 @@ function putRefund(bank: Bank, call: Call): Reply {
   return { status: 201, body: renderResponse(bank, refund) }
 }
 
-function refundable({ amount, refunds }: Receipt): number {
+export function refundable({ amount, refunds }: Receipt): number {
   const returned = refunds.filter(({ status }) => status !== 'NAO_REALIZADO')
   return amount - returned.reduce((sum, refund) => sum + refund.amount, 0)
 }

@@ -6,6 +6,7 @@ import { holdDispute } from '#lib/rooms/charges/disputes/open.ts'
 import {
   type DisputedCharge,
   findDisputedCharge,
+  isAmountAgreed,
   lockDisputed,
   newDispute,
   noteDispute,
@@ -54,7 +55,7 @@ async function closeDispute(
     const closed = isOpen ? await end(tx, dispute, outcome, report.amount) : dispute
     const endedAmount = closed.lostAmount ?? closed.amount
     const isAgreed = closed.status === outcome && closed.chargeId === charge.id
-    if (!isAgreed || endedAmount !== BigInt(report.amount))
+    if (!(isAgreed && (await isAmountAgreed(tx, charge, report.amount, endedAmount))))
       await note(tx, 'dispute_contradicted', report, outcome, closed)
     return closed
   })

@@ -165,9 +165,22 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
     for (let time = 0; time < 2; time++)
       expect(await loseDispute(report)).toMatchObject({ status: 'lost', lostAmount: 7_000n })
     expect(await readBooks()).toMatchObject({ available: 5_000, disputed: 0, claim: 0 })
+    // Banks name the whole payment, whatever was refunded of it.
+    expect(await itemsAbout(report)).toEqual([])
+  })
+
+  test('when it was refunded, and less or more is reported than what is left', async () => {
+    const report = await pay()
+    const { id: chargeId } = await db().charge.findFirstOrThrow({
+      where: { endToEndId: report.endToEndId },
+    })
+    const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, { amount: 3_000 })
+    await completeRefund({ accountId: merchant.id, refundId, returnId: newId() })
+    expect(await openDispute({ ...report, amount: 5_000 })).toMatchObject({ amount: 5_000n })
+    for (const amount of [4_999, 8_000]) await openDispute({ ...report, amount })
     const items = await itemsAbout(report)
-    expect(items.map(({ kind, facts }) => [kind, facts.status, facts.stored_amount])).toEqual(
-      ['open', 'lost'].map(status => ['dispute_contradicted', status, 7_000]),
+    expect(items.map(({ kind, facts }) => [kind, facts.amount, facts.stored_amount])).toEqual(
+      [4_999, 8_000].map(amount => ['dispute_contradicted', amount, 5_000]),
     )
   })
 

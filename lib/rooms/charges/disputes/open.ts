@@ -5,6 +5,7 @@ import { moveDisputed } from '#lib/rooms/charges/disputes/move.ts'
 import {
   type DisputedCharge,
   findDisputedCharge,
+  isAmountAgreed,
   lockDisputed,
   newDispute,
   noteDispute,
@@ -17,9 +18,9 @@ import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 /**
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
  * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
- * dispute of more than is left of the charge holds what is left, and goes to the inbox. A dispute of no
- * charge, or of one of which nothing is left, only goes to the inbox: returns null. A `note` that throws
- * undoes the call.
+ * dispute of more than is left of the charge holds what is left, and goes to the inbox unless the rest was
+ * refunded. A dispute of no charge, or of one of which nothing is left, only goes to the inbox: returns null.
+ * A `note` that throws undoes the call.
  */
 export async function openDispute(
   report: DisputeReport,
@@ -32,7 +33,10 @@ export async function openDispute(
     await lockDisputed(tx, charge)
     const dispute = await holdDispute(tx, report, charge)
     if (!dispute) await note(tx, 'dispute_unmatched', report, 'open')
-    else if (dispute.chargeId !== charge.id || dispute.amount !== BigInt(report.amount))
+    else if (
+      dispute.chargeId !== charge.id ||
+      !(await isAmountAgreed(tx, charge, report.amount, dispute.amount))
+    )
       await note(tx, 'dispute_contradicted', report, 'open', dispute)
     return dispute
   })

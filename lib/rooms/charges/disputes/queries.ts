@@ -62,6 +62,24 @@ export async function readDisputable(tx: Tx, { accountId, id }: DisputedCharge):
   return cents(charge?.disputable ?? 0)
 }
 
+/**
+ * Whether a reported amount is that of the dispute. Banks name the whole payment, of which a part may have been
+ * refunded before: a dispute that has all the rest agrees with more, up to the payment.
+ */
+export async function isAmountAgreed(
+  tx: Tx,
+  { accountId, id }: DisputedCharge,
+  reported: number,
+  stored: bigint,
+): Promise<boolean> {
+  if (BigInt(reported) === stored) return true
+  const { amount, refundedAmount } = await tx.charge.findUniqueOrThrow({
+    where: { accountId_id: { accountId, id } },
+  })
+  const hasRest = refundedAmount > 0n && stored + refundedAmount === amount
+  return hasRest && BigInt(reported) > stored && BigInt(reported) <= amount
+}
+
 /** Notes each report that differs, in its end or its amount, once. */
 export function noteDispute(
   tx: Tx,
