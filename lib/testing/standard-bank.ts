@@ -171,7 +171,9 @@ export class StandardBank {
     if (resource === 'cob') return this.serveCharge(method, id, body)
     if (resource === 'webhook') return { status: 200, body: { webhookUrl: body.webhookUrl } }
     if (refundId) return this.serveRefund(method, id, refundId, body)
-    return this.list(query)
+    if (!id) return this.list(query)
+    const payment = this.payments.find(({ endToEndId }) => endToEndId === id)
+    return payment ? { status: 200, body: payment } : problem(404, 'PixNaoEncontrado')
   }
 
   private serveCharge(method: string, txid: string, body: Json): BankResponse {
