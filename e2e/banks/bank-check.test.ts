@@ -233,8 +233,13 @@ describe('a check without an answer keeps the result of the one before', () => {
   })
 })
 
-test('a failure of the bank while a scope is used leaves that scope open', async () => {
-  await bank.run('addFault', { kind: 'respond', method: 'PATCH', status: 500 })
+test.each<[string, { status: number; body?: string }]>([
+  ['a failure of the bank', { status: 500 }],
+  ['a gateway without the route', { status: 404, body: '{"message":"no Route matched"}' }],
+  ['a route without the method', { status: 405, body: '{"detail":"Method Not Allowed"}' }],
+  ['a server without the function', { status: 501, body: '{}' }],
+])('%s while a scope is used leaves that scope open', async (_, response) => {
+  await bank.run('addFault', { kind: 'respond', method: 'PATCH', ...response })
   const { code, findings } = await check()
   expect(notOk(findings)).toEqual([
     ['scope_unproven', 'cob.write'],

@@ -40,7 +40,7 @@ function pathOfNoCharge(): string {
   return `/cob/${removeHyphens(newId())}`
 }
 
-/** Uses a scope. Any response but a refusal of access proves it: the bank looked for the subject. */
+/** Uses a scope. A response that is neither a refusal of access nor that of a missing route proves it. */
 export async function examineScope(
   client: BankClient,
   { scope, call }: ScopeUse,
@@ -59,6 +59,10 @@ export function judgeUse(scope: string, reply: Reply): BankFinding {
   if (reply.kind === 'response' && isStatusOk(reply.status)) return find('scope_used', { scope })
   const verdict = judge(reply, 'question')
   if (verdict.outcome === 'blocked') return judgeBlock(scope, verdict)
+  // A bank that looked for the subject says that it does not have it.
+  const isRouteMissing = reply.kind === 'response' && [404, 405].includes(reply.status)
+  if (isRouteMissing && verdict.outcome === 'rejected')
+    return find('scope_unproven', { scope, reason: verdict.bankText ?? '' })
   if (verdict.outcome !== 'retryable' && verdict.outcome !== 'unknown')
     return find('scope_used', { scope })
   const { reason } = verdict
