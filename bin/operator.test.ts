@@ -83,8 +83,8 @@ testInTorture(
   },
 )
 
-test('`troco trace` prints the story of a charge for people or as JSON, and nothing of an unknown id', async () => {
-  const made = await troco('account', 'create', '--name', 'Flores', '--email', 'story@x.example')
+test('`troco trace` prints the trace of a charge for people or as JSON, and nothing of an unknown id', async () => {
+  const made = await troco('account', 'create', '--name', 'Flores', '--email', 'trace@x.example')
   const account = lastLine(made.output)
   const { rows } = await commandLine.queryAsOwner('SELECT id FROM charges WHERE account_id = $1', [
     account,
@@ -95,8 +95,8 @@ test('`troco trace` prints the story of a charge for people or as JSON, and noth
   expect(title).toBe(`charge ${rows[0].id}, account ${account}, test mode`)
   expect(steps[0]).toMatch(/^\S+Z +\+0\.000 s {2}charge +\S+ paid$/)
   expect(steps[1]).toMatch(/^\S+Z +\+\d+\.\d{3} s {2}event +transaction\.paid \S+$/)
-  const [story] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
-  expect(story).toMatchObject({ account_id: account, subject: { kind: 'charge', id: rows[0].id } })
+  const [trace] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
+  expect(trace).toMatchObject({ account_id: account, subject: { kind: 'charge', id: rows[0].id } })
   const unknown = await troco('trace', OPERATOR_ACCOUNT_ID)
   expect(unknown.code).toBe(1)
   expect(unknown.output).toMatch(/^Nothing is known of this id/)

@@ -27,8 +27,8 @@ import enSecurity from '#messages/en/security.json' with { type: 'json' }
 import enSettings from '#messages/en/settings.json' with { type: 'json' }
 import enShare from '#messages/en/share.json' with { type: 'json' }
 import enStatement from '#messages/en/statement.json' with { type: 'json' }
-import enStory from '#messages/en/story.json' with { type: 'json' }
 import enTokens from '#messages/en/tokens.json' with { type: 'json' }
+import enTrace from '#messages/en/trace.json' with { type: 'json' }
 import enWebhooks from '#messages/en/webhooks.json' with { type: 'json' }
 import enWithdrawals from '#messages/en/withdrawals.json' with { type: 'json' }
 import ptAdmin from '#messages/pt-BR/admin.json' with { type: 'json' }
@@ -58,8 +58,8 @@ import ptSecurity from '#messages/pt-BR/security.json' with { type: 'json' }
 import ptSettings from '#messages/pt-BR/settings.json' with { type: 'json' }
 import ptShare from '#messages/pt-BR/share.json' with { type: 'json' }
 import ptStatement from '#messages/pt-BR/statement.json' with { type: 'json' }
-import ptStory from '#messages/pt-BR/story.json' with { type: 'json' }
 import ptTokens from '#messages/pt-BR/tokens.json' with { type: 'json' }
+import ptTrace from '#messages/pt-BR/trace.json' with { type: 'json' }
 import ptWebhooks from '#messages/pt-BR/webhooks.json' with { type: 'json' }
 import ptWithdrawals from '#messages/pt-BR/withdrawals.json' with { type: 'json' }
 
@@ -86,7 +86,7 @@ const en = {
   ...enSettings,
   ...enShare,
   ...enStatement,
-  ...enStory,
+  ...enTrace,
   ...enTokens,
   ...enWebhooks,
   ...enWithdrawals,
@@ -114,7 +114,7 @@ const ptBR = {
   ...ptSettings,
   ...ptShare,
   ...ptStatement,
-  ...ptStory,
+  ...ptTrace,
   ...ptTokens,
   ...ptWebhooks,
   ...ptWithdrawals,

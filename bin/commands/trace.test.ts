@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { formatStory } from '#bin/commands/trace.ts'
-import type { StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import { formatTrace } from '#bin/commands/trace.ts'
+import type { TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
 const BEGIN = Date.parse('2026-11-28T12:00:00.000Z')
 
-function makeStep(afterMs: number, step: Partial<StoryStep>): StoryStep {
+function makeStep(afterMs: number, step: Partial<TraceStep>): TraceStep {
   const at = new Date(BEGIN + afterMs).toISOString()
   const empty = { name: null, outcome: null, duration_ms: null, request_id: null, trace_id: null }
   return { what: 'request', at, id: 'id', ...empty, ...step }
 }
 
-function formatWaits(steps: StoryStep[]): (string | undefined)[] {
+function formatWaits(steps: TraceStep[]): (string | undefined)[] {
   const subject = { kind: 'withdrawal', id: 'w-1' } as const
-  const [, ...lines] = formatStory({ account_id: 'a-1', mode: 'live', subject, steps }).split('\n')
+  const [, ...lines] = formatTrace({ account_id: 'a-1', mode: 'live', subject, steps }).split('\n')
   return lines
     .filter(line => / {2}wait {2}/.test(line))
     .map(line => line.split(/ {2,}/).slice(1).join('  '))

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/base/errors.ts'
-import { findStories } from '#lib/views/admin/trace.ts'
-import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import { findTraces } from '#lib/views/admin/trace.ts'
+import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
 /** Prints what happened because of a request, or to a charge or withdrawal. */
 export async function trace(args: string[]): Promise<void> {
@@ -10,11 +10,11 @@ export async function trace(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const id = requireOption(positionals[0], '<id>')
   await withRuntime(async () => {
-    const stories = await findStories(id)
-    if (stories.length === 0) throw refuse('invalid_input', { message: NOTHING })
+    const traces = await findTraces(id)
+    if (traces.length === 0) throw refuse('invalid_input', { message: NOTHING })
     const text = values.json
-      ? JSON.stringify(stories, null, 2)
-      : stories.map(formatStory).join('\n\n')
+      ? JSON.stringify(traces, null, 2)
+      : traces.map(formatTrace).join('\n\n')
     process.stdout.write(`${text}\n`)
   })
 }
@@ -26,7 +26,7 @@ const NOTHING =
 const WAIT_MIN_MS = 1_000
 
 /** Prints a line per step, and one per wait between them that says what for. */
-export function formatStory({ account_id, mode, subject, steps }: Story): string {
+export function formatTrace({ account_id, mode, subject, steps }: Trace): string {
   const title = subject ? `${subject.kind} ${subject.id}` : 'request'
   const begin = Date.parse(steps[0]?.at ?? '')
   const lines = steps.flatMap((step, index) => [
@@ -45,7 +45,7 @@ export function formatStory({ account_id, mode, subject, steps }: Story): string
   return [`${title}, account ${account_id}, ${mode} mode`, ...table].join('\n')
 }
 
-function formatStep(step: StoryStep, begin: number): string[] {
+function formatStep(step: TraceStep, begin: number): string[] {
   const { at, what, name, id, outcome, duration_ms, request_id } = step
   const offset = `+${((Date.parse(at) - begin) / 1_000).toFixed(3)} s`
   const isRow = what === 'charge' || what === 'withdrawal' || what === 'refund'
@@ -57,7 +57,7 @@ function formatStep(step: StoryStep, begin: number): string[] {
   ]
 }
 
-function formatWait(before: StoryStep[], next: StoryStep, begin: number): string[][] {
+function formatWait(before: TraceStep[], next: TraceStep, begin: number): string[][] {
   const from = Math.max(...before.map(({ at, duration_ms }) => Date.parse(at) + (duration_ms ?? 0)))
   const waitedMs = Date.parse(next.at) - from
   const reason = waitedMs >= WAIT_MIN_MS ? findReason(before, next) : null
@@ -68,7 +68,7 @@ function formatWait(before: StoryStep[], next: StoryStep, begin: number): string
 }
 
 /** Says what a step had to wait for; null if it came on nobody's account, as a request. */
-function findReason(before: StoryStep[], { what, name, id }: StoryStep): string | null {
+function findReason(before: TraceStep[], { what, name, id }: TraceStep): string | null {
   const isWithdrawal = before.some(step => step.what === 'withdrawal')
   if (what === 'request') return /\/(approve|decline)$/.test(name ?? '') ? 'for an approval' : null
   if (what === 'bank_call') {

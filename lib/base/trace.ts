@@ -15,7 +15,7 @@ export function continueTrace(traceparent: string | null, requestId = ''): Trace
 /** The trace has the id of what started it, if that is a UUID: of a request, or of an event. */
 function startTrace(id: string): Trace {
   const traceId = isUuid(id) ? removeHyphens(id).toLowerCase() : randomBytes(16).toString('hex')
-  // Sampled, because the story is stored: most receivers record nothing of a trace that is not.
+  // Sampled, because the trace is stored: most receivers record nothing of a trace that is not.
   return { traceId, spanId: newSpanId(), isSampled: true }
 }
 

@@ -4,16 +4,16 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { StoryTimeline } from '#components/status/story.tsx'
+import { TraceSteps } from '#components/status/trace.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section, Sheet } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { findStories } from '#lib/views/admin/trace.ts'
+import { findTraces } from '#lib/views/admin/trace.ts'
 import type { SearchParams } from '#lib/views/dashboard/schema.ts'
-import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
 const ID_MAX = 64
 
@@ -29,18 +29,18 @@ export default async function TracePage({ searchParams }: TracePageProps) {
   await requireAdmin()
   const { id = '' } = await searchParams
   const text = String(id).trim().slice(0, ID_MAX)
-  const stories = text ? await findStories(text) : []
+  const traces = text ? await findTraces(text) : []
   return (
-    <ClientMessages namespaces={['adminTrace', 'story']}>
+    <ClientMessages namespaces={['adminTrace', 'trace']}>
       <TraceForm id={text} />
       <div className="grid gap-4">
-        {stories.map(story => (
-          <StorySection
-            key={`${story.account_id} ${story.mode} ${story.subject?.id}`}
-            story={story}
+        {traces.map(trace => (
+          <TraceSection
+            key={`${trace.account_id} ${trace.mode} ${trace.subject?.id}`}
+            trace={trace}
           />
         ))}
-        {stories.length === 0 ? <NoStory isAsked={text !== ''} /> : null}
+        {traces.length === 0 ? <NoTrace isAsked={text !== ''} /> : null}
       </div>
     </ClientMessages>
   )
@@ -73,7 +73,7 @@ function TraceForm({ id }: { id: string }) {
   )
 }
 
-function NoStory({ isAsked }: { isAsked: boolean }) {
+function NoTrace({ isAsked }: { isAsked: boolean }) {
   const t = useTranslations('adminTrace')
   return (
     <Sheet>
@@ -86,10 +86,10 @@ function NoStory({ isAsked }: { isAsked: boolean }) {
   )
 }
 
-function StorySection({ story }: { story: Story }) {
+function TraceSection({ trace }: { trace: Trace }) {
   const t = useTranslations('adminTrace')
-  const { account_id, mode, subject } = story
-  const hrefOf = ({ what, id }: StoryStep) =>
+  const { account_id, mode, subject } = trace
+  const hrefOf = ({ what, id }: TraceStep) =>
     what === 'charge' || what === 'refund' || what === 'withdrawal'
       ? `/admin/accounts/${account_id}?charge=${id}`
       : null
@@ -107,7 +107,7 @@ function StorySection({ story }: { story: Story }) {
         </Link>
       }
     >
-      <StoryTimeline {...{ story, hrefOf }} />
+      <TraceSteps {...{ trace, hrefOf }} />
     </Section>
   )
 }

@@ -2,23 +2,23 @@ import { Prisma } from '#lib/base/db/client.ts'
 import { isInBucket, requestIdOf } from '#lib/base/db/columns.ts'
 import { queryRows } from '#lib/base/db/rows.ts'
 import { isUuid, removeHyphens } from '#lib/base/ids.ts'
-import { readRequestStories, readStory, type Scope } from '#lib/views/dashboard/story/read.ts'
-import type { Story } from '#lib/views/dashboard/story/schema.ts'
+import { readRequestTraces, readTrace, type Scope } from '#lib/views/dashboard/trace/read.ts'
+import type { Trace } from '#lib/views/dashboard/trace/schema.ts'
 
 const ACCOUNTS_MAX = 20
 const SAFE_ID = /^[\w.:-]{1,64}$/
 
-/** Finds stories by the id of a request, charge, refund or withdrawal, in all accounts. */
-export async function findStories(text: string): Promise<Story[]> {
+/** Finds traces by the id of a request, charge, refund or withdrawal, in all accounts. */
+export async function findTraces(text: string): Promise<Trace[]> {
   const id = text.trim()
   if (!SAFE_ID.test(id)) return []
   const [owner] = isUuid(id) ? await findOwners(id.toLowerCase()) : []
   if (owner) {
-    const story = await readStory(owner, id.toLowerCase())
-    return story ? [story] : []
+    const trace = await readTrace(owner, id.toLowerCase())
+    return trace ? [trace] : []
   }
   const scopes = await findScopes(id)
-  return (await Promise.all(scopes.map(scope => readRequestStories(scope, id)))).flat()
+  return (await Promise.all(scopes.map(scope => readRequestTraces(scope, id)))).flat()
 }
 
 function findOwners(id: string): Promise<Scope[]> {

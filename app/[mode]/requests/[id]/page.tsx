@@ -10,7 +10,7 @@ import { RequestStatus } from '#app/[mode]/requests/status.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { callDurationText } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
-import { StoryTimeline } from '#components/status/story.tsx'
+import { TraceSteps } from '#components/status/trace.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -20,8 +20,8 @@ import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
 import { namesOfMasked } from '#lib/views/dashboard/requests/masked.ts'
 import { findRequest } from '#lib/views/dashboard/requests/read.ts'
 import type { RequestDetail } from '#lib/views/dashboard/requests/schema.ts'
-import { readRequestStories } from '#lib/views/dashboard/story/read.ts'
-import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import { readRequestTraces } from '#lib/views/dashboard/trace/read.ts'
+import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
 /** Pages of the resource that a path ends with. */
 const RESOURCE_PLACES: Record<string, string> = {
@@ -33,14 +33,14 @@ const RESOURCE_PLACES: Record<string, string> = {
   '/sandbox/withdrawals/{id}': 'withdrawals',
 }
 
-/** Pages of the steps of a story. */
-function pageOf({ what, id }: StoryStep, mode: Mode): string | null {
+/** Pages of the steps of a trace. */
+function pageOf({ what, id }: TraceStep, mode: Mode): string | null {
   if (what === 'charge') return `/${mode}/charges/${id}`
   if (what === 'withdrawal') return `/${mode}/withdrawals/${id}`
   return what === 'delivery' ? `/${mode}/webhooks/deliveries/${id}` : null
 }
 
-function isMoreThanRequest({ steps }: Story): boolean {
+function isMoreThanRequest({ steps }: Trace): boolean {
   return steps.some(({ what }) => what !== 'request')
 }
 
@@ -54,18 +54,18 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function RequestPage({ params }: RequestPageProps) {
   const { account, mode, user } = await requireMember(params)
-  const [t, tStory, found] = await Promise.all([
+  const [t, tTrace, found] = await Promise.all([
     getTranslations('requests'),
-    getTranslations('story'),
+    getTranslations('trace'),
     findRequest(account.id, mode, (await params).id),
   ])
   if (!found) notFound()
   const scope = { accountId: account.id, mode }
-  const stories = hideFromViewer(user, await readRequestStories(scope, found.request_id))
+  const traces = hideFromViewer(user, await readRequestTraces(scope, found.request_id))
   const request = hideFromViewer(user, found)
   const { method, path, request_body, request_bytes, response_body, response_bytes } = request
   return (
-    <ClientMessages namespaces={['requests', 'story']}>
+    <ClientMessages namespaces={['requests', 'trace']}>
       <PageHead
         title={
           <>
@@ -78,10 +78,10 @@ export default async function RequestPage({ params }: RequestPageProps) {
         <Section title={t('details')}>
           <RequestFacts request={request} />
         </Section>
-        {stories.filter(isMoreThanRequest).map(story => (
-          <Section key={story.subject?.id} title={tStory('title')} text={tStory('about')}>
-            <StoryTimeline
-              {...{ story, requestId: request.request_id }}
+        {traces.filter(isMoreThanRequest).map(trace => (
+          <Section key={trace.subject?.id} title={tTrace('title')} text={tTrace('about')}>
+            <TraceSteps
+              {...{ trace, requestId: request.request_id }}
               hrefOf={step => pageOf(step, mode)}
             />
           </Section>

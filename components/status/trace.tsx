@@ -14,9 +14,9 @@ import { callDurationText } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
-import { isGood, type Story, type StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import { isGood, type Trace, type TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
-const ICONS: Record<StoryStep['what'], LucideIcon> = {
+const ICONS: Record<TraceStep['what'], LucideIcon> = {
   request: ArrowLeftRight,
   charge: Banknote,
   withdrawal: Banknote,
@@ -27,21 +27,21 @@ const ICONS: Record<StoryStep['what'], LucideIcon> = {
   attempt: Send,
 }
 
-interface StoryTimelineProps {
-  story: Story
-  /** The request whose page shows the story: its steps need not name it. */
+interface TraceStepsProps {
+  trace: Trace
+  /** The request whose page shows the trace: its steps need not name it. */
   requestId?: string
   /** Address of a step's page; null: it has none. */
-  hrefOf: (step: StoryStep) => string | null
+  hrefOf: (step: TraceStep) => string | null
 }
 
 /** Shows what happened, oldest first, each step with its time, duration and cause. */
-export function StoryTimeline({ story, requestId, hrefOf }: StoryTimelineProps) {
-  const t = useTranslations('story')
+export function TraceSteps({ trace, requestId, hrefOf }: TraceStepsProps) {
+  const t = useTranslations('trace')
   return (
     <Timeline label={t('title')} hasDates>
-      {story.steps.map(step => (
-        <StoryTimelineStep
+      {trace.steps.map(step => (
+        <TraceStepRow
           key={`${step.what} ${step.id} ${step.name}`}
           {...{ step, requestId, hrefOf }}
         />
@@ -51,12 +51,12 @@ export function StoryTimeline({ story, requestId, hrefOf }: StoryTimelineProps) 
 }
 
 /** Steps whose outcome is the status that their row has when the page is shown. */
-const ROWS: StoryStep['what'][] = ['charge', 'withdrawal', 'refund', 'delivery']
+const ROWS: TraceStep['what'][] = ['charge', 'withdrawal', 'refund', 'delivery']
 
-type StoryTimelineStepProps = { step: StoryStep } & Omit<StoryTimelineProps, 'story'>
+type TraceStepRowProps = { step: TraceStep } & Omit<TraceStepsProps, 'trace'>
 
-function StoryTimelineStep({ step, requestId, hrefOf }: StoryTimelineStepProps) {
-  const t = useTranslations('story')
+function TraceStepRow({ step, requestId, hrefOf }: TraceStepRowProps) {
+  const t = useTranslations('trace')
   const locale = useLocale()
   const { what, at, name, outcome, duration_ms, request_id } = step
   const good = isGood(step)

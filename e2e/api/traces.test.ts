@@ -17,9 +17,9 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
-import { findStories } from '#lib/views/admin/trace.ts'
-import { readRequestStories, readStory } from '#lib/views/dashboard/story/read.ts'
-import type { Story } from '#lib/views/dashboard/story/schema.ts'
+import { findTraces } from '#lib/views/admin/trace.ts'
+import { readRequestTraces, readTrace } from '#lib/views/dashboard/trace/read.ts'
+import type { Trace } from '#lib/views/dashboard/trace/schema.ts'
 
 inOwnDatabase()
 
@@ -49,10 +49,10 @@ async function request(path: string, body: unknown, requestId: string) {
 }
 
 const scope = () => ({ accountId: merchant.id, mode: 'test' }) as const
-const summarize = ({ steps }: Story) =>
+const summarize = ({ steps }: Trace) =>
   steps.map(({ what, name, outcome, request_id }) => [what, name, outcome, request_id])
 
-test('the story of a charge has its requests, row, events, and deliveries with attempts, by who caused them', async () => {
+test('the trace of a charge has its requests, row, events, and deliveries with attempts, by who caused them', async () => {
   receiver.respondWith((_received, response) => response.writeHead(500).end())
   const [creates, pays] = [`creates-${newId()}`, newId()]
   const body = {
@@ -68,10 +68,10 @@ test('the story of a charge has its requests, row, events, and deliveries with a
   await makeRetriesDue()
   await deliverDue()
   await storeRequests()
-  const story = await readStory(scope(), id)
+  const trace = await readTrace(scope(), id)
   const host = new URL(receiver.url).hostname
-  expect(story).toMatchObject({ account_id: merchant.id, subject: { kind: 'charge', id } })
-  expect(story && summarize(story)).toEqual([
+  expect(trace).toMatchObject({ account_id: merchant.id, subject: { kind: 'charge', id } })
+  expect(trace && summarize(trace)).toEqual([
     ['request', 'POST /transactions', '200', creates],
     ['charge', null, 'paid', creates],
     ['request', 'POST /sandbox/transactions/{id}', '200', pays],
@@ -80,20 +80,20 @@ test('the story of a charge has its requests, row, events, and deliveries with a
     ['attempt', `${host} #1`, '500', pays],
     ['attempt', `${host} #2`, '204', pays],
   ])
-  expect(JSON.stringify(story)).not.toMatch(
+  expect(JSON.stringify(trace)).not.toMatch(
     new RegExp(`${CANARY.document}|${CHARGE.client_name}|secret-path`),
   )
-  const [ofPayment, ...others] = await readRequestStories(scope(), pays)
+  const [ofPayment, ...others] = await readRequestTraces(scope(), pays)
   expect(others).toEqual([])
   expect(ofPayment && summarize(ofPayment)).toEqual(
-    story && summarize(story).filter(([, , , caused]) => caused === pays),
+    trace && summarize(trace).filter(([, , , caused]) => caused === pays),
   )
   expect(ofPayment?.steps.at(-1)?.trace_id).toBe(pays.replaceAll('-', ''))
   for (const staffId of [id, id.toUpperCase(), pays, creates])
-    expect((await findStories(staffId))[0]?.subject).toEqual({ kind: 'charge', id })
+    expect((await findTraces(staffId))[0]?.subject).toEqual({ kind: 'charge', id })
 })
 
-test('the story of a withdrawal has the calls of the bank that its request caused', async () => {
+test('the trace of a withdrawal has the calls of the bank that its request caused', async () => {
   await fundMerchant(merchant, 9_000)
   const requestId = newId()
   const order = { amount: 1_000, pix_key: CANARY.pixKey, pix_key_type: 'email' }
@@ -116,9 +116,9 @@ test('the story of a withdrawal has the calls of the bank that its request cause
   })
   await deliverDue()
   await storeRequests()
-  const [story] = await findStories(requestId)
-  const kinds = story?.steps.map(({ what, request_id }) => [what, request_id])
-  const calls = story?.steps.filter(({ what }) => what === 'bank_call') ?? []
+  const [trace] = await findTraces(requestId)
+  const kinds = trace?.steps.map(({ what, request_id }) => [what, request_id])
+  const calls = trace?.steps.filter(({ what }) => what === 'bank_call') ?? []
   expect(calls).toMatchObject([{ name: 'sendPix', outcome: 'ok', duration_ms: 120 }])
   expect(kinds).toEqual([
     ['request', requestId],
@@ -128,31 +128,31 @@ test('the story of a withdrawal has the calls of the bank that its request cause
     ['delivery', requestId],
     ['attempt', requestId],
   ])
-  expect(await findStories(id)).toEqual([story])
-  expect(JSON.stringify(story)).not.toContain(CANARY.pixKey)
+  expect(await findTraces(id)).toEqual([trace])
+  expect(JSON.stringify(trace)).not.toContain(CANARY.pixKey)
 })
 
-test('a request that changed nothing, also a refused one, is its own story', async () => {
+test('a request that changed nothing, also a refused one, is its own trace', async () => {
   const requestId = newId()
   const headers = { 'x-request-id': requestId }
   await call(api.url, 'POST', '/withdrawals', { token, body: {}, headers })
   await storeRequests()
-  const stories = await findStories(requestId)
-  expect(stories).toHaveLength(1)
-  expect(stories[0]).toMatchObject({
+  const traces = await findTraces(requestId)
+  expect(traces).toHaveLength(1)
+  expect(traces[0]).toMatchObject({
     subject: null,
     steps: [{ what: 'request', name: 'POST /withdrawals', outcome: '422 invalid_input' }],
   })
 })
 
-test('no story shows another account, and an unknown id has none', async () => {
+test('no trace shows another account, and an unknown id has none', async () => {
   const requestId = newId()
   const { transaction_id: id } = await request('/transactions', CHARGE, requestId)
   await storeRequests()
   const other = await makeMerchant()
-  expect(await readStory({ accountId: other.id, mode: 'test' }, id)).toBeNull()
-  expect(await readStory({ accountId: merchant.id, mode: 'live' }, id)).toBeNull()
-  expect(await readRequestStories({ accountId: other.id, mode: 'test' }, requestId)).toEqual([])
+  expect(await readTrace({ accountId: other.id, mode: 'test' }, id)).toBeNull()
+  expect(await readTrace({ accountId: merchant.id, mode: 'live' }, id)).toBeNull()
+  expect(await readRequestTraces({ accountId: other.id, mode: 'test' }, requestId)).toEqual([])
   for (const unknown of [newId(), '', "'; DROP TABLE events", 'x'.repeat(65)])
-    expect(await findStories(unknown)).toEqual([])
+    expect(await findTraces(unknown)).toEqual([])
 })

@@ -3,7 +3,7 @@ import { requestIdOf, utc, utcText } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { smallestIdAt } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { Story, StoryStep } from '#lib/views/dashboard/story/schema.ts'
+import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
 
 /** Steps of each kind: more than any charge has by itself. */
 const STEPS_MAX = 200
@@ -15,39 +15,39 @@ export interface Scope {
   mode: Mode
 }
 
-type Subject = NonNullable<Story['subject']> & { created_at: string }
-type Step = StoryStep & { makes: string | null }
+type Subject = NonNullable<Trace['subject']> & { created_at: string }
+type Step = TraceStep & { makes: string | null }
 
-/** Reads the story of a charge with its refunds, or of a withdrawal; null if the id is neither. */
-export async function readStory(scope: Scope, id: string): Promise<Story | null> {
+/** Reads the trace of a charge with its refunds, or of a withdrawal; null if the id is neither. */
+export async function readTrace(scope: Scope, id: string): Promise<Trace | null> {
   const subject = await findSubject(scope, id)
   if (!subject) return null
   const steps = await readSteps(scope, subject)
-  return buildStory(scope, subject, steps)
+  return buildTrace(scope, subject, steps)
 }
 
 /**
- * Reads what the request with this id did: of the stories of its charges and withdrawals the steps that it
+ * Reads what the request with this id did: of the traces of its charges and withdrawals the steps that it
  * caused. Empty if nothing is known of it: a request is logged for 7 days, and a busy account's not always.
  */
-export async function readRequestStories(scope: Scope, requestId: string): Promise<Story[]> {
+export async function readRequestTraces(scope: Scope, requestId: string): Promise<Trace[]> {
   const [requests, subjects] = await Promise.all([
     queryRows<Step>(requestsSql(scope, Prisma.sql`r.request_id = ${requestId}`)),
     findSubjects(scope, requestId),
   ])
-  const stories = await Promise.all(subjects.map(id => readStory(scope, id)))
-  const found = stories
-    .flatMap(story => story ?? [])
-    .map(story => {
-      const others = requests.filter(({ id }) => story.steps.every(step => step.id !== id))
-      const caused = story.steps.filter(({ request_id }) => request_id === requestId)
-      return { ...story, steps: [...others.map(omitMakes), ...caused].toSorted(byTime) }
+  const traces = await Promise.all(subjects.map(id => readTrace(scope, id)))
+  const found = traces
+    .flatMap(trace => trace ?? [])
+    .map(trace => {
+      const others = requests.filter(({ id }) => trace.steps.every(step => step.id !== id))
+      const caused = trace.steps.filter(({ request_id }) => request_id === requestId)
+      return { ...trace, steps: [...others.map(omitMakes), ...caused].toSorted(byTime) }
     })
   if (found.length > 0 || requests.length === 0) return found
-  return [buildStory(scope, null, requests)]
+  return [buildTrace(scope, null, requests)]
 }
 
-function buildStory({ accountId, mode }: Scope, subject: Subject | null, steps: Step[]): Story {
+function buildTrace({ accountId, mode }: Scope, subject: Subject | null, steps: Step[]): Trace {
   const requests = steps.filter(({ what }) => what === 'request')
   const creator = (step: Step) => requests.find(({ makes }) => makes === step.id)?.request_id
   const caused = steps.map(step => ({
@@ -72,12 +72,12 @@ function findCaller({ what, at }: Step, requests: Step[]): string | null {
   return caller?.request_id ?? null
 }
 
-function omitMakes({ makes: _makes, ...step }: Step): StoryStep {
+function omitMakes({ makes: _makes, ...step }: Step): TraceStep {
   return step
 }
 
 /** Equal times keep the order of their kinds: the cause first. */
-function byTime(one: StoryStep, other: StoryStep): number {
+function byTime(one: TraceStep, other: TraceStep): number {
   return one.at === other.at ? 0 : one.at < other.at ? -1 : 1
 }
 
@@ -130,7 +130,7 @@ function requestsSql({ accountId, mode }: Scope, condition: Prisma.Sql): Prisma.
   )
 }
 
-/** Reads are no part of a story: programs poll. */
+/** Reads are no part of a trace: programs poll. */
 async function readSteps(scope: Scope, { kind, id, created_at }: Subject): Promise<Step[]> {
   const { accountId } = scope
   const of = (alias: string) =>

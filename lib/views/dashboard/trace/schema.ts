@@ -1,7 +1,7 @@
 import type { Mode } from '#lib/base/mode.ts'
 
-/** One step of a story. It has ids, states, times and hosts, and no data of a payer or receiver. */
-export interface StoryStep {
+/** One step of a trace. It has ids, states, times and hosts, and no data of a payer or receiver. */
+export interface TraceStep {
   what:
     | 'request'
     | 'charge'
@@ -25,15 +25,15 @@ export interface StoryStep {
 }
 
 /** What happened to a charge with its refunds, to a withdrawal, or because of one request. */
-export interface Story {
+export interface Trace {
   account_id: string
   mode: Mode
   subject: { kind: 'charge' | 'withdrawal'; id: string } | null
-  steps: StoryStep[]
+  steps: TraceStep[]
 }
 
 /** Whether a step ended as it should: null while it is open, or if it has no end. */
-export function isGood({ what, outcome }: StoryStep): boolean | null {
+export function isGood({ what, outcome }: TraceStep): boolean | null {
   if (outcome === null || outcome === 'pending') return null
   if (what === 'request' || what === 'attempt') return /^[23]\d\d/.test(outcome)
   if (what === 'event') return null
