@@ -13,7 +13,7 @@ interface OverviewChartProps {
   format: (value: number) => string
   /** Top of the scale; by default, the largest value. */
   top?: number
-  texts: { bucket: string; figures: string; empty: string }
+  texts: { from: string; figures: string; empty: string }
 }
 
 /** Draws bars on top of each other, or lines, with the same figures as a table. */
@@ -80,7 +80,7 @@ function Figures({ title, series, labels, format, texts }: FiguresProps) {
           <thead>
             <tr className="text-right text-muted">
               <th scope="col" className="py-1.5 pr-3 text-left font-medium">
-                {texts.bucket}
+                {texts.from}
               </th>
               {series.map(({ name }) => (
                 <th key={name} scope="col" className="py-1.5 pl-3 font-medium">

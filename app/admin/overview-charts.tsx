@@ -3,9 +3,9 @@ import { OverviewChart } from '#app/admin/overview-chart.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { dateFormat, numberFormat } from '#lib/base/formatters.ts'
 import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
-import type { Overview, OverviewBucket, SpanName } from '#lib/views/admin/overview/schema.ts'
+import type { Overview, OverviewInterval, SpanName } from '#lib/views/admin/overview/schema.ts'
 
-/** In Sao Paulo, whose days the buckets follow. */
+/** In Sao Paulo, whose days the intervals follow. */
 const LABEL_FORMATS = {
   '24h': { hour: '2-digit', minute: '2-digit' },
   '7d': { weekday: 'short', hour: '2-digit', minute: '2-digit' },
@@ -19,7 +19,7 @@ interface OverviewChartsProps {
 }
 
 export function OverviewCharts({
-  overview: { buckets, total },
+  overview: { intervals, total },
   span,
   locale,
 }: OverviewChartsProps) {
@@ -31,10 +31,10 @@ export function OverviewCharts({
   const duration = (ms: number) =>
     t('ms', { value: numberFormat(locale, { maximumFractionDigits: ms < 10 ? 1 : 0 }).format(ms) })
   const shared = {
-    labels: buckets.map(({ at }) => label.format(new Date(at))),
-    texts: { bucket: t('bucket'), figures: t('figures'), empty: t('empty') },
+    labels: intervals.map(({ at }) => label.format(new Date(at))),
+    texts: { from: t('from'), figures: t('figures'), empty: t('empty') },
   }
-  const valuesOf = (read: (bucket: OverviewBucket) => number | null) => buckets.map(read)
+  const valuesOf = (read: (interval: OverviewInterval) => number | null) => intervals.map(read)
   const { p50, p99 } = total
   const errors = total.refused + total.limited + total.failed
   return (
@@ -46,7 +46,11 @@ export function OverviewCharts({
         total={money(total.paid_amount)}
         kind="bars"
         series={[
-          { name: t('volume'), color: 'accent', values: valuesOf(bucket => bucket.paid_amount) },
+          {
+            name: t('volume'),
+            color: 'accent',
+            values: valuesOf(interval => interval.paid_amount),
+          },
         ]}
         format={money}
       />
@@ -70,9 +74,17 @@ export function OverviewCharts({
         })}
         kind="bars"
         series={[
-          { name: t('failed'), color: 'bad', values: valuesOf(bucket => bucket.failed) },
-          { name: t('limited'), color: 'lightWait', values: valuesOf(bucket => bucket.limited) },
-          { name: t('refused'), color: 'lightMuted', values: valuesOf(bucket => bucket.refused) },
+          { name: t('failed'), color: 'bad', values: valuesOf(interval => interval.failed) },
+          {
+            name: t('limited'),
+            color: 'lightWait',
+            values: valuesOf(interval => interval.limited),
+          },
+          {
+            name: t('refused'),
+            color: 'lightMuted',
+            values: valuesOf(interval => interval.refused),
+          },
         ]}
         format={value => number.format(value)}
       />
@@ -87,8 +99,13 @@ export function OverviewCharts({
         total={p50 === null ? '—' : duration(p50)}
         kind="lines"
         series={[
-          { name: t('p50'), color: 'accent', values: valuesOf(bucket => bucket.p50) },
-          { name: t('p99'), color: 'wait', values: valuesOf(bucket => bucket.p99), isDashed: true },
+          { name: t('p50'), color: 'accent', values: valuesOf(interval => interval.p50) },
+          {
+            name: t('p99'),
+            color: 'wait',
+            values: valuesOf(interval => interval.p99),
+            isDashed: true,
+          },
         ]}
         format={duration}
       />
@@ -96,6 +113,6 @@ export function OverviewCharts({
   )
 }
 
-function conversionOf({ created, converted }: OverviewBucket): number | null {
+function conversionOf({ created, converted }: OverviewInterval): number | null {
   return created > 0 ? converted / created : null
 }

@@ -9,7 +9,7 @@ export const COLORS = {
 export interface Series {
   name: string
   color: keyof typeof COLORS
-  /** Null: nothing to show in this bucket. */
+  /** Null: nothing to show in this interval. */
   values: (number | null)[]
   isDashed?: boolean
 }

@@ -1,27 +1,27 @@
-/** Bucket width: 1 % of a latency of 0.5 ms. */
-const BUCKET_US = 5
+/** Width of a class: 1 % of a latency of 0.5 ms. */
+const CLASS_US = 5
 /** Upper end of the histogram: the server's time limit of 10 s. */
 const LONGEST_US = 10_000_000
 
-/** Counts latencies in buckets of equal width, so that recording is a single increment. */
+/** Counts latencies in classes of equal width, so that recording is a single increment. */
 export class Histogram {
   count = 0
-  #buckets = new Uint32Array(LONGEST_US / BUCKET_US)
+  #counts = new Uint32Array(LONGEST_US / CLASS_US)
 
   record(milliseconds: number): void {
-    const bucket = Math.floor((milliseconds * 1_000) / BUCKET_US)
-    const index = Math.min(bucket, this.#buckets.length - 1)
-    this.#buckets[index] = (this.#buckets[index] ?? 0) + 1
+    const nth = Math.floor((milliseconds * 1_000) / CLASS_US)
+    const index = Math.min(nth, this.#counts.length - 1)
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1
     this.count++
   }
 
   quantile(share: number): number {
     const target = Math.ceil(this.count * share)
     let seen = 0
-    const bucket = this.#buckets.findIndex(bucketCount => {
-      seen += bucketCount
+    const nth = this.#counts.findIndex(count => {
+      seen += count
       return seen >= target
     })
-    return ((bucket + 1) * BUCKET_US) / 1_000
+    return ((nth + 1) * CLASS_US) / 1_000
   }
 }

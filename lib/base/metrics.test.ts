@@ -54,7 +54,7 @@ test('every alert and fault has a runbook with three things to look at, and none
   }
 })
 
-test('a distribution has cumulative buckets, and labels are escaped', () => {
+test('a distribution has cumulative counts, and labels are escaped', () => {
   observe('troco_bank_call_seconds', ['a "b" \\ c\nd', 'op'], 0.005)
   observe('troco_bank_call_seconds', ['a "b" \\ c\nd', 'op'], 0.3)
   observe('troco_bank_call_seconds', ['a "b" \\ c\nd', 'op'], 60)

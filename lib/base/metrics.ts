@@ -102,12 +102,12 @@ export interface Reading {
   value: number
 }
 
-/** Upper bounds of the buckets, in seconds: from a fast read to the longest call of a bank. */
+/** Upper bounds of the classes, in seconds: from a fast read to the longest call of a bank. */
 const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Distribution {
   labels: string[]
-  buckets: number[]
+  counts: number[]
   sum: number
 }
 
@@ -127,12 +127,12 @@ export function observe(name: NameOf<'histogram'>, labels: string[], seconds: nu
   const key = `${name}\0${labels.join('\0')}`
   let known = state.distributions.get(key)
   if (!known) {
-    known = { name, labels, buckets: Array<number>(BOUNDS.length + 1).fill(0), sum: 0 }
+    known = { name, labels, counts: Array<number>(BOUNDS.length + 1).fill(0), sum: 0 }
     state.distributions.set(key, known)
   }
   const bound = BOUNDS.findIndex(each => seconds <= each)
-  const bucket = bound === -1 ? BOUNDS.length : bound
-  known.buckets[bucket] = (known.buckets[bucket] ?? 0) + 1
+  const nth = bound === -1 ? BOUNDS.length : bound
+  known.counts[nth] = (known.counts[nth] ?? 0) + 1
   known.sum += seconds
 }
 
@@ -155,9 +155,9 @@ export function renderMetrics(readings: Reading[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function formatDistribution(name: string, names: string[], { labels, buckets, sum }: Distribution) {
+function formatDistribution(name: string, names: string[], { labels, counts, sum }: Distribution) {
   let count = 0
-  const lines = buckets.map((each, index) => {
+  const lines = counts.map((each, index) => {
     count += each
     const bound = BOUNDS[index] ?? '+Inf'
     return formatLine(`${name}_bucket`, [...names, 'le'], [...labels, String(bound)], count)

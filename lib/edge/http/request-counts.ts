@@ -1,7 +1,7 @@
 import { db } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { processWide } from '#lib/base/process-wide.ts'
-import { LATENCY_BOUNDS_MS, latencyBucketOf } from '#lib/views/admin/overview/latency.ts'
+import { LATENCY_BOUNDS_MS, latencyClassOf } from '#lib/views/admin/overview/latency.ts'
 
 const HOUR_MS = 3_600_000
 /** A crash loses the counts of at most this long; a stop stores them. */
@@ -31,8 +31,8 @@ export function countRequest(status: number, tookMs: number): void {
   else if (status >= 500) counts.failed++
   else if (status >= 400) counts.refused++
   else counts.succeeded++
-  const bucket = latencyBucketOf(tookMs)
-  counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1
+  const nth = latencyClassOf(tookMs)
+  counts.latencies[nth] = (counts.latencies[nth] ?? 0) + 1
 }
 
 /** Adds the pending counts to those of all processes. Those that cannot be stored stay pending. */
@@ -48,8 +48,8 @@ export async function storeRequestCounts(): Promise<void> {
         ON CONFLICT (hour) DO UPDATE SET succeeded = r.succeeded + excluded.succeeded,
           refused = r.refused + excluded.refused, limited = r.limited + excluded.limited,
           failed = r.failed + excluded.failed,
-          latencies = (SELECT array_agg(COALESCE(u.stored, 0) + COALESCE(u.added, 0) ORDER BY u.bucket)
-            FROM unnest(r.latencies, excluded.latencies) WITH ORDINALITY AS u (stored, added, bucket))`
+          latencies = (SELECT array_agg(COALESCE(u.stored, 0) + COALESCE(u.added, 0) ORDER BY u.nth)
+            FROM unnest(r.latencies, excluded.latencies) WITH ORDINALITY AS u (stored, added, nth))`
     } catch (error) {
       restore(hour, counts)
       throw error
@@ -62,8 +62,8 @@ function restore(hour: number, counts: Counts): void {
   if (!newer) return void pending.hours.set(hour, counts)
   for (const key of ['succeeded', 'refused', 'limited', 'failed'] as const)
     newer[key] += counts[key]
-  for (const [bucket, count] of counts.latencies.entries())
-    newer.latencies[bucket] = (newer.latencies[bucket] ?? 0) + count
+  for (const [nth, count] of counts.latencies.entries())
+    newer.latencies[nth] = (newer.latencies[nth] ?? 0) + count
 }
 
 /** Stores the counts of this process regularly. Returns a function that stores the last ones. */

@@ -30,11 +30,11 @@ test('charges of all accounts are summed by the time of their payment and of the
     ['7d', 28],
     ['30d', 30],
   ] as const) {
-    const { buckets, total } = await sumUp(span, 'test')
-    expect(buckets).toHaveLength(count)
+    const { intervals, total } = await sumUp(span, 'test')
+    expect(intervals).toHaveLength(count)
     expect(total).toMatchObject(expected)
-    // The present bucket is the last one, unless the hour has just ended.
-    expect(buckets.slice(-2).reduce((sum, bucket) => sum + bucket.paid_amount, 0)).toBe(3_500)
+    // The present interval is the last one, unless the hour has just ended.
+    expect(intervals.slice(-2).reduce((sum, interval) => sum + interval.paid_amount, 0)).toBe(3_500)
   }
   const none = { paid_amount: 0, paid_count: 0, created: 0, converted: 0 }
   expect((await sumUp('24h', 'live')).total).toMatchObject(none)

@@ -6,13 +6,13 @@ import { processWide } from '#lib/base/process-wide.ts'
 import { LATENCY_BOUNDS_MS, percentileOf } from '#lib/views/admin/overview/latency.ts'
 import {
   type Overview,
-  type OverviewBucket,
+  type OverviewInterval,
   SPANS,
   type SpanName,
 } from '#lib/views/admin/overview/schema.ts'
 
 const HOUR_MS = 3_600_000
-/** Midnight in Sao Paulo, from which buckets are counted. No clock change since 2019. */
+/** Midnight in Sao Paulo, from which intervals are counted. No clock change since 2019. */
 const ORIGIN_MS = Date.UTC(2000, 0, 1, 3)
 /** Each open page asks again by itself at most this often; sums of 30 days read many rows. */
 const CACHED_MS = 60_000
@@ -38,71 +38,71 @@ interface Span {
   widthMs: number
 }
 
-type Payments = Pick<OverviewBucket, 'paid_amount' | 'paid_count'>
-type Created = Pick<OverviewBucket, 'created' | 'converted'>
-interface Requests extends Pick<OverviewBucket, 'refused' | 'limited' | 'failed'> {
+type Payments = Pick<OverviewInterval, 'paid_amount' | 'paid_count'>
+type Created = Pick<OverviewInterval, 'created' | 'converted'>
+interface Requests extends Pick<OverviewInterval, 'refused' | 'limited' | 'failed'> {
   succeeded: number
   latencies: number[]
 }
-type Bucketed<Row> = Row & { at_ms: number }
+type OfInterval<Row> = Row & { at_ms: number }
 
-/** Computes the figures of the buckets up to and including the present one. */
+/** Computes the figures of the intervals up to and including the present one. */
 export async function sumUp(name: SpanName, mode: Mode, now = Date.now()): Promise<Overview> {
-  const { hours, bucketHours } = SPANS[name]
-  const widthMs = bucketHours * HOUR_MS
+  const { hours, intervalHours } = SPANS[name]
+  const widthMs = intervalHours * HOUR_MS
   const last = ORIGIN_MS + Math.floor((now - ORIGIN_MS) / widthMs) * widthMs
-  const starts = Array.from({ length: hours / bucketHours }, (_, index) => last - index * widthMs)
+  const starts = Array.from({ length: hours / intervalHours }, (_, index) => last - index * widthMs)
   starts.reverse()
   const span = { mode, from: new Date(starts[0] ?? last), widthMs }
   const [payments, created, requests] = await Promise.all([
-    byBucket(readPayments(span)),
-    byBucket(readCreated(span)),
+    byInterval(readPayments(span)),
+    byInterval(readCreated(span)),
     readRequests(span),
   ])
   const requestsOf = (start: number) =>
     addUp(requests.filter(({ at_ms }) => at_ms >= start && at_ms < start + widthMs))
-  const buckets = starts.map(start => ({
+  const intervals = starts.map(start => ({
     at: new Date(start).toISOString(),
     ...{ paid_amount: 0, paid_count: 0, ...payments.get(start) },
     ...{ created: 0, converted: 0, ...created.get(start) },
     ...serializeRequests(requestsOf(start)),
   }))
-  return { buckets, total: totalOf(buckets, addUp(requests)) }
+  return { intervals, total: totalOf(intervals, addUp(requests)) }
 }
 
-async function byBucket<Row>(rows: Promise<Bucketed<Row>[]>): Promise<Map<number, Row>> {
+async function byInterval<Row>(rows: Promise<OfInterval<Row>[]>): Promise<Map<number, Row>> {
   return new Map((await rows).map(({ at_ms, ...row }) => [at_ms, row as Row]))
 }
 
-function bucketSql(column: string, widthMs: number): Prisma.Sql {
+function intervalSql(column: string, widthMs: number): Prisma.Sql {
   return Prisma.sql`(extract(epoch FROM date_bin(make_interval(secs => ${widthMs / 1_000}::int),
     ${Prisma.raw(column)}, ${new Date(ORIGIN_MS)})) * 1000)::bigint`
 }
 
 /** Reads one range of an index per account, and no table. */
-function readPayments({ mode, from, widthMs }: Span): Promise<Bucketed<Payments>[]> {
+function readPayments({ mode, from, widthMs }: Span): Promise<OfInterval<Payments>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', p.at_ms,
       'paid_amount', sum(p.amount), 'paid_count', count(*))::text AS json
     FROM accounts a CROSS JOIN LATERAL (
-      SELECT ${bucketSql('c.paid_at', widthMs)} AS at_ms, c.amount FROM charges c
+      SELECT ${intervalSql('c.paid_at', widthMs)} AS at_ms, c.amount FROM charges c
       WHERE c.account_id = a.id AND c.mode = ${mode} AND c.paid_at >= ${from}) p
     GROUP BY p.at_ms`)
 }
 
-function readCreated({ mode, from, widthMs }: Span): Promise<Bucketed<Created>[]> {
+function readCreated({ mode, from, widthMs }: Span): Promise<OfInterval<Created>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', p.at_ms,
       'created', count(*), 'converted', count(*) FILTER (WHERE p.status = 'paid'))::text AS json
     FROM accounts a CROSS JOIN LATERAL (
-      SELECT ${bucketSql('c.created_at', widthMs)} AS at_ms, c.status FROM charges c
+      SELECT ${intervalSql('c.created_at', widthMs)} AS at_ms, c.status FROM charges c
       WHERE c.account_id = a.id AND c.mode = ${mode} AND c.status <> 'opening'
         AND c.id >= ${idLowerBoundAt(from.getTime())}::uuid AND c.created_at >= ${from}) p
     GROUP BY p.at_ms`)
 }
 
 /** Reads the hours, in both modes together: a refused caller may have none. */
-function readRequests({ from }: Span): Promise<Bucketed<Requests>[]> {
+function readRequests({ from }: Span): Promise<OfInterval<Requests>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', (extract(epoch FROM r.hour) * 1000)::bigint,
       'succeeded', r.succeeded, 'refused', r.refused, 'limited', r.limited, 'failed', r.failed,
@@ -115,8 +115,8 @@ function addUp(rows: Requests[]): Requests {
   const latencies = Array<number>(LATENCY_BOUNDS_MS.length + 1).fill(0)
   for (const row of rows) {
     for (const key of ['succeeded', 'refused', 'limited', 'failed'] as const) sum[key] += row[key]
-    for (const [bucket, count] of row.latencies.entries())
-      latencies[bucket] = (latencies[bucket] ?? 0) + count
+    for (const [nth, count] of row.latencies.entries())
+      latencies[nth] = (latencies[nth] ?? 0) + count
   }
   return { ...sum, latencies }
 }
@@ -127,9 +127,9 @@ function serializeRequests({ succeeded, refused, limited, failed, latencies }: R
   return { requests, refused, limited, failed, p50: p50 ?? null, p99: p99 ?? null }
 }
 
-function totalOf(buckets: OverviewBucket[], requests: Requests): Overview['total'] {
+function totalOf(intervals: OverviewInterval[], requests: Requests): Overview['total'] {
   const sum = (key: 'paid_amount' | 'paid_count' | 'created' | 'converted') =>
-    buckets.reduce((total, bucket) => total + bucket[key], 0)
+    intervals.reduce((total, interval) => total + interval[key], 0)
   return {
     ...{ paid_amount: sum('paid_amount'), paid_count: sum('paid_count') },
     ...{ created: sum('created'), converted: sum('converted') },

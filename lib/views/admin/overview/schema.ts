@@ -1,14 +1,14 @@
 /** Spans of the overview, each with the width of a bar in hours. */
 export const SPANS = {
-  '24h': { hours: 24, bucketHours: 1 },
-  '7d': { hours: 7 * 24, bucketHours: 6 },
-  '30d': { hours: 30 * 24, bucketHours: 24 },
+  '24h': { hours: 24, intervalHours: 1 },
+  '7d': { hours: 7 * 24, intervalHours: 6 },
+  '30d': { hours: 30 * 24, intervalHours: 24 },
 } as const
 export type SpanName = keyof typeof SPANS
 export const SPAN_NAMES = Object.keys(SPANS) as SpanName[]
 
-/** What happened from `at` until the next bucket. Amounts in cents, times in milliseconds. */
-export interface OverviewBucket {
+/** What happened from `at` until the next interval. Amounts in cents, times in milliseconds. */
+export interface OverviewInterval {
   at: string
   paid_amount: number
   paid_count: number
@@ -25,6 +25,6 @@ export interface OverviewBucket {
 }
 
 export interface Overview {
-  buckets: OverviewBucket[]
-  total: Omit<OverviewBucket, 'at'>
+  intervals: OverviewInterval[]
+  total: Omit<OverviewInterval, 'at'>
 }
