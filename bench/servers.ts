@@ -64,10 +64,10 @@ export async function startServer(
   flags: string[] = [],
 ): Promise<Server> {
   const port = await findFreePort()
-  const apiLane = variant === 'next' ? 'next' : 'fast'
-  await prepare({ pages: true, apiLane })
-  const laneSettings = { API_LANE: apiLane, PORT: String(port) }
-  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...laneSettings })
+  const apiServer = variant === 'next' ? 'next' : 'front'
+  await prepare({ pages: true, apiServer })
+  const apiSettings = { API_SERVER: apiServer, PORT: String(port) }
+  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...apiSettings })
   await waitUntilReady(child, TITLES[variant], async () => {
     const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
     return response?.ok ?? false

@@ -1,5 +1,5 @@
 export function prepare(options: {
   pages: boolean
   tests?: boolean
-  apiLane?: 'fast' | 'next'
+  apiServer?: 'front' | 'next'
 }): Promise<void>

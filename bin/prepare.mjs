@@ -29,7 +29,7 @@ const LOCK_OWNER = randomUUID()
  * Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. Unless `tests`,
  * only the packages are installed that a server and its build run on.
  */
-export async function prepare({ pages, tests = false, apiLane = process.env.API_LANE }) {
+export async function prepare({ pages, tests = false, apiServer = process.env.API_SERVER }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
   const nextTsconfig = '.cache/tsconfig.next.json'
@@ -38,7 +38,7 @@ export async function prepare({ pages, tests = false, apiLane = process.env.API_
   const steps = [
     () => install(tests),
     generate,
-    ...(pages ? [() => build(apiLane === 'next')] : []),
+    ...(pages ? [() => build(apiServer === 'next')] : []),
   ]
   if (steps.every(step => isUpToDate(step()))) return
   await withLock(async () => {
@@ -106,7 +106,7 @@ function build(hasApi) {
     env: () => ({
       NEXT_TELEMETRY_DISABLED: '1',
       NODE_ENV: 'production',
-      API_LANE: hasApi ? 'next' : 'fast',
+      API_SERVER: hasApi ? 'next' : 'front',
     }),
     after: () => compressBuild(folder).then(removeOldBuilds),
   }

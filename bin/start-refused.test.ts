@@ -33,12 +33,12 @@ test('a port in use stops the start with one line of output and leaves no proces
   expect(processesOf(installation)).toEqual([])
 })
 
-test('without the API in the build, API_LANE=next is refused', async () => {
-  const settings = { ...installation.settings, API_LANE: 'next' }
+test('without the API in the build, API_SERVER=next is refused', async () => {
+  const settings = { ...installation.settings, API_SERVER: 'next' }
   const { code, output } = await runTroco(['start'], settings)
   expect(code).toBe(1)
   expect(output.trim()).toBe(
-    'API_LANE=next needs pages that are built with it: run `API_LANE=next npm run build`, and set it in the environment of the start, not in .env',
+    'API_SERVER=next needs pages that are built with it: run `API_SERVER=next npm run build`, and set it in the environment of the start, not in .env',
   )
 })
 

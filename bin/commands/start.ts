@@ -84,9 +84,9 @@ function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
 
 /** Without it, Next would answer each request of the API with 404. */
 function requireApiInBuild(folder = '.next'): void {
-  if (env().API_LANE === 'fast' || existsSync(join(folder, 'server/app/api/account'))) return
+  if (env().API_SERVER === 'front' || existsSync(join(folder, 'server/app/api/account'))) return
   throw setupError(
-    'API_LANE=next needs pages that are built with it: run `API_LANE=next npm run build`, and set it in the environment of the start, not in .env',
+    'API_SERVER=next needs pages that are built with it: run `API_SERVER=next npm run build`, and set it in the environment of the start, not in .env',
   )
 }
 

@@ -38,7 +38,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** Text in all data of the merchant whose data must not leak. */
 const MARKER = 'canary4711'
 
-/** Whether Next serves the API, as in vitest.lane.config.ts. */
+/** Whether Next serves the API, as in vitest.next.config.ts. */
 const IS_NEXT = Boolean(process.env.E2E_API_URL)
 /**
  * Set by `npm run torture`: sends every method with every variant, also the variants for Next to

@@ -71,7 +71,7 @@ process.exit(failed > 0 || passed === 0 ? 1 : 0)
 
 /** Runs all API tests with Next serving the API; `npm test` omits some and runs others smaller. */
 function repeatBehindNext(): Promise<number> {
-  return runProgram('vitest', ['run', '--config', 'vitest.lane.config.ts'], {
+  return runProgram('vitest', ['run', '--config', 'vitest.next.config.ts'], {
     MATRIX_FULL: '1',
     MODEL_RUNS: '15',
   })

@@ -21,7 +21,7 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const CHARGE_COUNT = pickSize(100, 1_000)
 /** Charges that are cancelled and paid at the same time as others. */
-const LANE_COUNT = 10
+const LOOP_COUNT = 10
 const AMOUNT = 1_000
 
 let api: Api
@@ -64,10 +64,10 @@ function watchRemovals(bank: StubBank) {
 async function raceAll(one: (number: number) => Promise<[string, Race]>) {
   const numbers = Array.from({ length: CHARGE_COUNT }, (_, number) => number).values()
   const races: [string, Race][] = []
-  const lanes = Array.from({ length: LANE_COUNT }, async () => {
+  const loops = Array.from({ length: LOOP_COUNT }, async () => {
     for (const number of numbers) races.push(await one(number))
   })
-  await Promise.all(lanes)
+  await Promise.all(loops)
   return races
 }
 

@@ -2,16 +2,16 @@ import { Agent, request as requestByHttp } from 'node:http'
 import { request as requestByTls, Agent as TlsAgent } from 'node:https'
 import { CHARGE } from '#lib/testing/charge.ts'
 
-const LANE_COUNT = 8
+const LOOP_COUNT = 8
 
 interface Creations {
   /** Ends after at least so many requests. */
   end: (countMin?: number) => Promise<{ begun: number; outcomes: Record<string, number> }>
 }
 
-/** Creates charges in lanes that keep their connections and repeat nothing, and counts the outcomes. */
+/** Creates charges in loops that keep their connections and repeat nothing, and counts the outcomes. */
 export function startCreations(url: string, token: string, ca?: Buffer): Creations {
-  const options = { keepAlive: true, maxSockets: LANE_COUNT }
+  const options = { keepAlive: true, maxSockets: LOOP_COUNT }
   const agent = ca ? new TlsAgent({ ...options, ca }) : new Agent(options)
   const request = ca ? requestByTls : requestByHttp
   const outcomes = new Map<string, number>()
@@ -27,18 +27,18 @@ export function startCreations(url: string, token: string, ca?: Buffer): Creatio
       sent.on('error', error => resolve(`${error}`))
       sent.end(JSON.stringify(CHARGE))
     })
-  const runLane = async () => {
+  const runLoop = async () => {
     while (begun < countMin) {
       begun++
       const outcome = await create()
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     }
   }
-  const lanes = Array.from({ length: LANE_COUNT }, runLane)
+  const loops = Array.from({ length: LOOP_COUNT }, runLoop)
   return {
     async end(min = 0) {
       countMin = min
-      await Promise.all(lanes)
+      await Promise.all(loops)
       agent.destroy()
       return { begun, outcomes: Object.fromEntries(outcomes) }
     },

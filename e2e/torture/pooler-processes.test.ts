@@ -154,7 +154,7 @@ for (const { name, program, hasStatements } of POOLERS)
         await Promise.all(requests)
       })()
       const tookMs: number[] = []
-      const lane = async () => {
+      const loop = async () => {
         while (tookMs.length < START_COUNT) {
           const began = performance.now()
           const { web } = await startWeb()
@@ -162,7 +162,7 @@ for (const { name, program, hasStatements } of POOLERS)
           await web.kill()
         }
       }
-      await Promise.all(Array.from({ length: STARTING_MAX }, lane))
+      await Promise.all(Array.from({ length: STARTING_MAX }, loop))
       isOver = true
       await load
       const figures = { ...describeTimes(tookMs), requests: requestCount }

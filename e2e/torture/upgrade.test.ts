@@ -14,7 +14,7 @@ import { runTroco } from '#lib/testing/process.ts'
 /** Charges before the upgrade. 20,000 are enough to try this; `npm test` leaves it out. */
 const CHARGE_COUNT = Number(process.env.UPGRADE_CHARGES ?? pickSize(0, 1_000_000))
 const PER_SECOND = 200
-const LANE_COUNT = 16
+const LOOP_COUNT = 16
 const PHASE_MS = 10_000
 const WAIT_MAX_MS = 1_000
 
@@ -108,14 +108,14 @@ function startLoad(apis: ApiProcess[], token: string): () => Promise<Phase> {
     phase.statuses[status] = (phase.statuses[status] ?? 0) + 1
     if (!id && status === 200) created.push(body.data.transaction_id)
   }
-  const runLane = async () => {
+  const runLoop = async () => {
     while (!isEnding) {
       const nth = count++
       await sleep(began + (nth * 1_000) / PER_SECOND - performance.now())
       await send(nth)
     }
   }
-  const running = Promise.all(Array.from({ length: LANE_COUNT }, runLane))
+  const running = Promise.all(Array.from({ length: LOOP_COUNT }, runLoop))
   return async () => {
     isEnding = true
     await running

@@ -193,11 +193,11 @@ const schema = z.object({
     .describe(
       'requests with an invalid token per minute of one client address; 0 disables the limit',
     ),
-  API_LANE: z
-    .enum(['fast', 'next'])
-    .default('fast')
+  API_SERVER: z
+    .enum(['front', 'next'])
+    .default('front')
     .describe(
-      'fast or next: whether the HTTP front or Next.js serves /api; next must be set for the build too',
+      'front or next: whether the HTTP front or Next.js serves /api; next must be set for the build too',
     ),
   WEBHOOK_ALLOW_CIDRS: z
     .string()

@@ -14,15 +14,15 @@ const EXPECTED_MIN = 64 * 1_024
 /** Factor of the expected size after a smaller read: after a few small ones, a large one is still expected. */
 const SIZE_DECAY = 0.9
 /** Above it, accounts without a read in progress are forgotten. */
-const LANES_MAX = 10_000
+const BUDGETS_MAX = 10_000
 
-interface Lane {
+interface ReadBudget {
   /** Bytes that the next read is expected to have. Before the first has ended, the whole budget. */
   expected: number | null
   gate: Gate
 }
 
-const lanes = processWide('read-lanes', () => new Map<string, Lane>())
+const budgets = processWide('read-budgets', () => new Map<string, ReadBudget>())
 
 /**
  * Runs reads of one account at the same time while they fit into BUDGET, by the size of earlier ones.
@@ -34,27 +34,27 @@ export async function readWithinBudget<Result extends { bytes: number }>(
 ): Promise<Result> {
   const { accountId } = currentLogContext()
   if (accountId === undefined) return read()
-  const lane = laneOf(accountId)
+  const budget = budgetOf(accountId)
   const deadline = performance.now() + WAIT_MAX_MS
-  const taken = await lane.gate.enter(BUDGET, deadline, () => lane.expected ?? BUDGET)
+  const taken = await budget.gate.enter(BUDGET, deadline, () => budget.expected ?? BUDGET)
   let bytes = 0
   try {
     const result = await read()
     bytes = result.bytes
-    lane.expected = Math.max(bytes, EXPECTED_MIN, (lane.expected ?? 0) * SIZE_DECAY)
+    budget.expected = Math.max(bytes, EXPECTED_MIN, (budget.expected ?? 0) * SIZE_DECAY)
     return result
   } finally {
-    if (bytes < LARGE_BYTES) lane.gate.leave(taken)
-    else rest().then(() => lane.gate.leave(taken))
+    if (bytes < LARGE_BYTES) budget.gate.leave(taken)
+    else rest().then(() => budget.gate.leave(taken))
   }
 }
 
-function laneOf(accountId: string): Lane {
-  const known = lanes.get(accountId)
+function budgetOf(accountId: string): ReadBudget {
+  const known = budgets.get(accountId)
   if (known) return known
-  if (lanes.size >= LANES_MAX)
-    for (const [id, { gate }] of lanes) if (gate.isEmpty) lanes.delete(id)
-  const lane = { expected: null, gate: new Gate() }
-  lanes.set(accountId, lane)
-  return lane
+  if (budgets.size >= BUDGETS_MAX)
+    for (const [id, { gate }] of budgets) if (gate.isEmpty) budgets.delete(id)
+  const budget = { expected: null, gate: new Gate() }
+  budgets.set(accountId, budget)
+  return budget
 }

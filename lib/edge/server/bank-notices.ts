@@ -37,7 +37,7 @@ export function isBankNotice(path: string): boolean {
 }
 
 /**
- * Serves a bank's notice. Part of the front, not a route file: no lane leads to Next, whose development
+ * Serves a bank's notice. Part of the front, not a route file: no setting leads to Next, whose development
  * server logs paths, and this one contains a secret.
  */
 export async function serveBankNotice(

@@ -191,14 +191,14 @@ describe('a page', () => {
     },
   )
 
-  test('the API bypasses Next unless API_LANE is `next`', async () => {
+  test('the API bypasses Next unless API_SERVER is `next`', async () => {
     const path = '/api/account/?a=1'
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch((await startFront()) + path, { headers })
     expect(await response.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
-    const nextResponse = await fetch((await startFront({ API_LANE: 'next' })) + path, { headers })
+    const nextResponse = await fetch((await startFront({ API_SERVER: 'next' })) + path, { headers })
     expect(((await nextResponse.json()) as ReceivedRequest).url).toBe('/api/account?a=1')
-    supplyEnv({ API_LANE: 'fast' })
+    supplyEnv({ API_SERVER: 'front' })
   })
 })
 

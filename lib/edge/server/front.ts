@@ -136,9 +136,9 @@ async function createHandler(
 ): Promise<Handler> {
   const routes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
-  const { API_LANE, PUBLIC_URL } = env()
+  const { API_SERVER, PUBLIC_URL } = env()
   const files = new Map([...builtFiles, ...(await serveReference(routes, PUBLIC_URL))])
-  const isFastLane = API_LANE === 'fast' && !isDevelopment
+  const servesApi = API_SERVER === 'front' && !isDevelopment
   const passToNext = createPassage(nextHandler, isDevelopment)
 
   return async (request, response, sender) => {
@@ -155,7 +155,7 @@ async function createHandler(
       // In development, Next finds routes that were added after startup.
       if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
       if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
-      const isServedHere = isFastLane || hasDotSegments(path) || !hasMethod
+      const isServedHere = servesApi || hasDotSegments(path) || !hasMethod
       return isServedHere
         ? serveApi(request, response, match, sender)
         : passToNext(request, response, sender, 'api', match.route)
@@ -173,7 +173,7 @@ async function createHandler(
     if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
     if (isPublicPath(path)) {
       const match = path === RECEIPT_KEYS_PATH ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
-      if (match && match !== RECEIPT_KEYS_ROUTE && !isFastLane)
+      if (match && match !== RECEIPT_KEYS_ROUTE && !servesApi)
         return passToNext(request, response, sender, 'public')
       // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
       const publicMatch = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
@@ -197,7 +197,7 @@ const serveCompressed: typeof serveApi = (request, response, ...rest) => {
   return serveApi(request, response, ...rest)
 }
 
-/** Returns a function that passes a request to Next: a page, or what API_LANE=next serves there. */
+/** Returns a function that passes a request to Next: a page, or what API_SERVER=next serves there. */
 function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
   const publicUrl = new URL(env().PUBLIC_URL)
   return (

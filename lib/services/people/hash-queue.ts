@@ -8,8 +8,8 @@ export interface HashCaller {
   key: string
 }
 
-interface Lane {
-  /** Maximum concurrent hashes of the lane. */
+interface Group {
+  /** Maximum concurrent hashes of the group. */
   runningMax: number
   waitingMax: number
   /** Maximum callers with the same key that wait. */
@@ -22,7 +22,7 @@ interface Lane {
  * callers get one of the two places, so that a known one waits for none of them. The queue holds
  * about as many as can be served before their users give up.
  */
-const LANES: Record<'known' | 'unknown', Lane> = {
+const GROUPS: Record<'known' | 'unknown', Group> = {
   known: { runningMax: 2, waitingMax: 100, waitingPerKeyMax: 10, waitMaxMs: 5_000 },
   unknown: { runningMax: 1, waitingMax: 60, waitingPerKeyMax: 12, waitMaxMs: 5_000 },
 }
@@ -30,15 +30,15 @@ const LANES: Record<'known' | 'unknown', Lane> = {
 const RUNNING_MAX = 2
 const WARNING_INTERVAL_MS = 60_000
 
-type LaneName = keyof typeof LANES
+type GroupName = keyof typeof GROUPS
 
 /** Waiting callers by key. The first key is the next to be served: one hash each in turn. */
 type Waiting = Map<string, (() => void)[]>
 
 interface HashQueue {
-  running: Record<LaneName, number>
-  waiting: Record<LaneName, Waiting>
-  /** Whether the lane of unknown callers rests. */
+  running: Record<GroupName, number>
+  waiting: Record<GroupName, Waiting>
+  /** Whether the group of unknown callers rests. */
   isResting: boolean
   warnedAt: number
 }
@@ -52,7 +52,7 @@ const queue = processWide<HashQueue>('hash-queue', () => ({
 
 /** Throws `service_unavailable` if the queue has no place for this caller, or after a long wait. */
 export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T>): Promise<T> {
-  const name = laneOf(caller)
+  const name = groupOf(caller)
   await takePlace(name, caller.key)
   const began = performance.now()
   try {
@@ -64,7 +64,7 @@ export async function withHashPlace<T>(caller: HashCaller, work: () => Promise<T
   }
 }
 
-/** Guesses must not keep a processor busy: after each hash, their lane rests for as long as it took. */
+/** Guesses must not keep a processor busy: after each hash, their group rests for as long as it took. */
 function restUnknown(durationMs: number): void {
   queue.isResting = true
   const end = () => {
@@ -76,14 +76,14 @@ function restUnknown(durationMs: number): void {
 
 /** Throws `service_unavailable` if the queue is full, before the caller costs anything else. */
 export function requireHashPlace(caller: HashCaller): void {
-  const name = laneOf(caller)
+  const name = groupOf(caller)
   const waiting = queue.waiting[name]
-  const { waitingMax, waitingPerKeyMax } = LANES[name]
+  const { waitingMax, waitingPerKeyMax } = GROUPS[name]
   const isFull = countWaiting(waiting) >= waitingMax
   if (isFull || (waiting.get(caller.key)?.length ?? 0) >= waitingPerKeyMax) throw queueFull(name)
 }
 
-async function takePlace(name: LaneName, key: string): Promise<void> {
+async function takePlace(name: GroupName, key: string): Promise<void> {
   const { running, waiting } = queue
   if (hasFreePlace(name) && waiting[name].size === 0) {
     running[name] += 1
@@ -98,7 +98,7 @@ async function takePlace(name: LaneName, key: string): Promise<void> {
     const timer = setTimeout(() => {
       removeWaiting(waiting[name], key, start)
       reject(queueFull(name))
-    }, LANES[name].waitMaxMs)
+    }, GROUPS[name].waitMaxMs)
     waiting[name].set(key, [...(waiting[name].get(key) ?? []), start])
   })
 }
@@ -122,24 +122,24 @@ function removeWaiting(waiting: Waiting, key: string, start: () => void): void {
   if (others.length > 0) waiting.set(key, others)
 }
 
-function hasFreePlace(name: LaneName): boolean {
+function hasFreePlace(name: GroupName): boolean {
   const { running, isResting } = queue
   if (name === 'unknown' && isResting) return false
-  return running[name] < LANES[name].runningMax && running.known + running.unknown < RUNNING_MAX
+  return running[name] < GROUPS[name].runningMax && running.known + running.unknown < RUNNING_MAX
 }
 
 function countWaiting(waiting: Waiting): number {
   return [...waiting.values()].reduce((sum, callers) => sum + callers.length, 0)
 }
 
-function laneOf({ isKnown }: HashCaller): LaneName {
+function groupOf({ isKnown }: HashCaller): GroupName {
   return isKnown ? 'known' : 'unknown'
 }
 
-function queueFull(lane: LaneName) {
+function queueFull(group: GroupName) {
   if (performance.now() - queue.warnedAt > WARNING_INTERVAL_MS) {
     queue.warnedAt = performance.now()
-    log().warn({ lane }, 'password queue is full')
+    log().warn({ group }, 'password queue is full')
   }
   return refuse('service_unavailable')
 }

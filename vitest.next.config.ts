@@ -6,12 +6,12 @@ const API_TESTS = 'e2e/api/*.test.ts'
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 
 /**
- * Runs the tests of the API and the payer's page again, against the built product with API_LANE=next.
+ * Runs the tests of the API and the payer's page again, against the built product with API_SERVER=next.
  * Excludes tests that start servers of their own or call no API.
  */
 export default defineConfig({
   test: {
-    globalSetup: ['lib/testing/setup.ts', 'lib/testing/lane.ts'],
+    globalSetup: ['lib/testing/setup.ts', 'lib/testing/next-server.ts'],
     include: [API_TESTS],
     exclude: [
       ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),

@@ -8,10 +8,10 @@ const START_MAX_MS = 60_000
 
 /** Starts the built product for the API tests of this run, with Next serving the API. */
 export default async function startNextServer(): Promise<() => Promise<void>> {
-  await prepare({ pages: true, apiLane: 'next' })
+  await prepare({ pages: true, apiServer: 'next' })
   const port = await findFreePort()
   const settings = {
-    ...{ PORT: String(port), API_LANE: 'next', WORKER: 'false' },
+    ...{ PORT: String(port), API_SERVER: 'next', WORKER: 'false' },
     // Receivers of the tests listen on this machine, which production refuses.
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   }
