@@ -7,6 +7,7 @@ import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
@@ -629,9 +630,11 @@ test('the journal contains the bank calls, with the PIX key masked', async () =>
   ])
 })
 
-test('a bank is asked about a payout by its id, amount and key, so that it can tell another one', async () => {
+test('a bank is asked about a payout by its ids, amount and key, so that it can tell another one', async () => {
   const id = await withdrawLive()
   const bank = new StubBank()
+  const endToEndId = newEndToEndId()
+  bank.sendPayout = async () => ({ outcome: 'ok', value: { state: 'taken', endToEndId } })
   const asked: unknown[] = []
   const { getPayout } = bank
   bank.getPayout = (payout, signal) => {
@@ -640,8 +643,9 @@ test('a bank is asked about a payout by its id, amount and key, so that it can t
   }
   await makeDueAndSend(id, bank)
   await makeDueAndSend(id, bank)
-  const known = { id: removeHyphens(id), amount: 4_000, endToEndId: null }
-  expect(asked).toEqual([{ ...known, dictKey: expect.any(String) }])
+  expect(asked).toEqual([
+    { id: removeHyphens(id), amount: 4_000, dictKey: expect.any(String), endToEndId },
+  ])
 })
 
 test("the bank's text about a payout is stored without PIX key, receiver and CPF", async () => {
