@@ -94,12 +94,12 @@ const SENTENCES: Record<FindingCode, Sentences> = {
     `no answer while the scope ${scope} was tried (${reason})`,
     ASK_AGAIN,
   ],
-  receipts_listed: () => ['the bank lists payments'],
-  receipts_refused: ({ reason }) => [
+  payments_listed: () => ['the bank lists payments'],
+  payments_refused: ({ reason }) => [
     `the bank refuses to list payments (${reason})`,
     'Ask the bank: without the list, payments are not found',
   ],
-  receipts_unanswered: ({ reason }) => [`no list of payments (${reason})`, ASK_AGAIN],
+  payments_unanswered: ({ reason }) => [`no list of payments (${reason})`, ASK_AGAIN],
   balance_read: ({ amount }) => [`the bank reports the balance: R$ ${amount}`],
   balance_refused: ({ reason }) => [
     `the bank refuses to report the balance (${reason})`,

@@ -15,7 +15,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders, signIn, signInAdmin } from '#lib/testing/member.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { readAccount } from '#lib/views/admin/accounts.ts'
 
 const LOST = 10_000
@@ -30,7 +30,7 @@ beforeAll(async () => {
   admin = await signInAdmin()
   merchant = await makeMerchant()
   const { id: chargeId } = await openCharge(merchant, LOST)
-  const payment = makeReceipt(LOST)
+  const payment = makePayment(LOST)
   await receivePayments([{ accountId: merchant.id, chargeId, payments: [payment] }])
   await createWithdrawal(merchant.id, 'test', PAYOUT)
   const { endToEndId } = payment

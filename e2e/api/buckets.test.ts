@@ -19,7 +19,7 @@ import {
   openCharge,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 let api: Api
 let merchant: Account
@@ -95,13 +95,13 @@ test.each([
   }
 })
 
-test("the id of a receipt carries the bucket of the operator's account, which has its money", async () => {
+test("the id of a payment carries the bucket of the operator's account, which has its money", async () => {
   const { id: chargeId } = await openCharge(merchant)
-  const payments = [makeReceipt(1)]
+  const payments = [makePayment(1)]
   await receivePayments([{ accountId: merchant.id, chargeId, payments }])
-  const receipt = await db().receipt.findFirstOrThrow({ where: { chargeId } })
-  expect(receipt.accountId).toBe(OPERATOR_ACCOUNT_ID)
-  expect(bucketOf(receipt.id)).toBe(bucketOf(OPERATOR_ACCOUNT_ID))
+  const payment = await db().unmatchedPayment.findFirstOrThrow({ where: { chargeId } })
+  expect(payment.accountId).toBe(OPERATOR_ACCOUNT_ID)
+  expect(bucketOf(payment.id)).toBe(bucketOf(OPERATOR_ACCOUNT_ID))
 })
 
 test('an issued token begins with the bucket of its account', () => {

@@ -15,7 +15,7 @@ import {
   runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { suspendOfCharge, suspendStray } from '#lib/testing/inbox.ts'
+import { keepOfCharge, keepStray } from '#lib/testing/inbox.ts'
 import { personHeaders, signInAdmin } from '#lib/testing/member.ts'
 import type { InboxDetail, InboxLine } from '#lib/views/admin/inbox/schema.ts'
 
@@ -44,11 +44,11 @@ const settle = (id: string, body: object) =>
     body: { reason: 'Agreed with the payer', ...body },
   })
 
-/** Two payments of one charge: the first pays it, the second is in suspense. */
+/** Two payments of one charge: the first pays it, the second is unmatched. */
 async function payTwice(amount: number) {
   const charge = await openCharge(merchant, amount)
   const named = { accountId: merchant.id, chargeId: charge.id }
-  const { itemId } = await suspendOfCharge(named, amount + 1)
+  const { itemId } = await keepOfCharge(named, amount + 1)
   return { itemId, chargeId: charge.id }
 }
 
@@ -84,7 +84,7 @@ test('an item is read with what the bank and what Troco says, and settled by who
 test('unpaid charges of the amount around the time are offered, and one of them is matched', async () => {
   const charge = await openCharge(merchant, 7_777)
   await openCharge(merchant, 7_778)
-  const { itemId } = await suspendStray(7_777)
+  const { itemId } = await keepStray(7_777)
   const { evidence, suggestion } = await read(itemId)
   expect(evidence.candidates.map(({ id }) => id)).toEqual([charge.id])
   expect(suggestion).toMatchObject({ entry: 'match', transaction_id: charge.id })
@@ -94,7 +94,7 @@ test('unpaid charges of the amount around the time are offered, and one of them 
 })
 
 test('while the bank gives money back, nothing else is offered or accepted', async () => {
-  const { itemId } = await suspendStray(3_000)
+  const { itemId } = await keepStray(3_000)
   expect((await settle(itemId, { entry: 'give_back' })).status).toBe(200)
   expect(await read(itemId)).toMatchObject({
     ...{ is_giving_back: true, entries: [], resolved_at: null },
@@ -106,7 +106,7 @@ test('while the bank gives money back, nothing else is offered or accepted', asy
 
 test('a payment older than 90 days is not offered to be given back, and the bank is not asked to', async () => {
   const age = 90 * 86_400_000
-  const suspendAt = (ms: number) => suspendStray(2_500, undefined, { paidAt: new Date(ms) })
+  const suspendAt = (ms: number) => keepStray(2_500, undefined, { paidAt: new Date(ms) })
   const { itemId } = await suspendAt(Date.now() - age - 1_000)
   expect(await read(itemId)).toMatchObject({
     entries: ['credit', 'match', 'keep'],
@@ -117,7 +117,7 @@ test('a payment older than 90 days is not offered to be given back, and the bank
     ...[409, 'refund_window_closed'],
   ])
   expect(refused.body.error).toContain('90 days')
-  expect(await db().receiptReturn.count({ where: { itemId } })).toBe(0)
+  expect(await db().unmatchedReturn.count({ where: { itemId } })).toBe(0)
   const young = await suspendAt(Date.now() - age + 60_000)
   expect((await read(young.itemId)).entries).toContain('give_back')
   expect((await settle(young.itemId, { entry: 'give_back' })).status).toBe(200)
@@ -134,7 +134,7 @@ test.each([
   [{ entry: 'credit', account_id: newId() }, 'account_id'],
   [{}, 'entry'],
 ])('%j is refused, and the error names %s', async (body, field) => {
-  const { itemId } = await suspendStray(1_000)
+  const { itemId } = await keepStray(1_000)
   const { status, body: response } = await settle(itemId, body)
   expect(status).toBe(422)
   expect(Object.keys(response.fields ?? response.errors ?? {})).toContain(field)
@@ -221,16 +221,16 @@ describe('an item of a reconciled day', () => {
 
   test('has both sides as facts of their own, the amount of the bank, and the rows that they name', async () => {
     const { id: chargeId } = await openCharge(merchant, 6_100)
-    const bank = { amount: 6_000, at, kind: 'receipt', end_to_end_id: 'E1' }
+    const bank = { amount: 6_000, at, kind: 'payment', end_to_end_id: 'E1' }
     const ours = {
       ...{ amount: 6_100, at, state: 'booked' },
       ...{ transaction_id: chargeId, account_id: merchant.id, end_to_end_id: 'E1' },
     }
-    const item = await note('day_different', 'receipt', bank, ours)
+    const item = await note('day_different', 'payment', bank, ours)
     expect(item).toMatchObject({
       amount: 6_000,
       evidence: {
-        bank: { what: 'receipt', day, ...bank },
+        bank: { what: 'payment', day, ...bank },
         noted: ours,
         charge: { id: chargeId },
         account: { id: merchant.id },

@@ -19,7 +19,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
-import { makeReceipt, paidState } from '#lib/testing/receipts.ts'
+import { makePayment, paidState } from '#lib/testing/payments.ts'
 
 inOwnDatabase()
 
@@ -257,7 +257,7 @@ describe('after another connection is assigned', () => {
 
   test('an older charge is refunded through the old bank', async () => {
     const { transaction_id: chargeId } = expectOk(await charge())
-    const payments = [makeReceipt(CHARGE.amount)]
+    const payments = [makePayment(CHARGE.amount)]
     await receivePayments([{ accountId: merchant.id, chargeId, payments }])
     await reassign()
     const { id } = expectOk(await post(`/transactions/${chargeId}/refunds`, { amount: 500 }))

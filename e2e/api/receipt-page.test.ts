@@ -8,8 +8,8 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { parseReceipt } from '#lib/services/payment-receipts/format.ts'
-import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/payment-receipts/sign.ts'
+import { parseReceipt } from '#lib/services/receipts/format.ts'
+import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/receipts/sign.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -20,7 +20,7 @@ import {
   openCharge,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { RECEIPT_FACTS } from '#lib/testing/payment-receipts.ts'
+import { RECEIPT_FACTS } from '#lib/testing/receipts.ts'
 
 let api: Api
 let merchant: Account

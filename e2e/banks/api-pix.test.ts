@@ -52,8 +52,8 @@ async function openCharge(changes = {}): Promise<string> {
 }
 /** A charge that was paid; returns the end-to-end id. */
 async function pay(txid: string, order: object = {}): Promise<string> {
-  const [receipt] = await bank.run('pay', { txid, ...order })
-  return receipt?.e2eid ?? ''
+  const [payment] = await bank.run('pay', { txid, ...order })
+  return payment?.e2eid ?? ''
 }
 /** Requests of the bank since there were that many. */
 async function countTokens(after: number): Promise<number> {
@@ -102,8 +102,8 @@ describe('a lost response', () => {
         expectOk(await gateway.refundCharge(refund, signal())).state,
       )
       await gateway.refundCharge(refund, signal())
-      const { receipts } = await bank.run('readRecords')
-      expect(receipts.find(({ e2eid }) => e2eid === endToEndId)?.refunds).toHaveLength(1)
+      const { payments } = await bank.run('readRecords')
+      expect(payments.find(({ e2eid }) => e2eid === endToEndId)?.refunds).toHaveLength(1)
     },
   )
 
@@ -217,7 +217,7 @@ describe('a payment', () => {
     const endToEndId = await pay(txid, { dropsTxid: true })
     expect(await stateOf(txid)).toEqual({ state: 'open' })
     const list = () =>
-      gateway.listReceipts?.(new Date(Date.now() - 10_000), null, signal()).then(expectOk)
+      gateway.listPayments?.(new Date(Date.now() - 10_000), null, signal()).then(expectOk)
     // A list ends with a whole second.
     await expect
       .poll(async () => (await list())?.items)

@@ -52,7 +52,7 @@ describe('a check of a good bank', () => {
     expect(notOk(findings)).toEqual([['notices_missing', '']])
     expect(findings.map(finding => finding.code)).toEqual([
       ...['certificate_expires_soon', 'server_trusted', 'token_issued', 'clock_agrees'],
-      ...['scope_used', 'scope_used', 'scope_used', 'scope_used', 'receipts_listed'],
+      ...['scope_used', 'scope_used', 'scope_used', 'scope_used', 'payments_listed'],
       ...['scope_used', 'notices_missing', 'scope_used'],
     ])
     const used = findings
@@ -81,9 +81,9 @@ describe('a check of a good bank', () => {
 
   test('changes nothing there', async () => {
     await check()
-    const { charges, receipts, payouts, webhooks } = await bank.run('readRecords')
-    expect({ charges, receipts, payouts, webhooks }).toEqual({
-      ...{ charges: [], receipts: [], payouts: [], webhooks: [] },
+    const { charges, payments, payouts, webhooks } = await bank.run('readRecords')
+    expect({ charges, payments, payouts, webhooks }).toEqual({
+      ...{ charges: [], payments: [], payouts: [], webhooks: [] },
     })
   })
 })

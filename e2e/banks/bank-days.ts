@@ -7,12 +7,12 @@ import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { acknowledgeItem, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { acknowledgeItem, keepUnmatched } from '#lib/rooms/inbox/settle.ts'
 import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { requestDays } from '#lib/rooms/reconciliation/claim-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { assignConnection, endPause, endPlaces, openLiveCharge } from '#lib/testing/connection.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
@@ -76,20 +76,20 @@ export class BankDays {
   }
 
   /** A payer pays a charge; returns what a list of the bank would have. */
-  async pay(amount: number, copies = 1): Promise<{ id: string; receipts: Receipt[] }> {
+  async pay(amount: number, copies = 1): Promise<{ id: string; payments: ReceivedPayment[] }> {
     const { id } = await openLiveCharge(this.merchant, amount)
     const txid = removeHyphens(id)
     const order = { txid, copies, isForced: copies > 1 }
     const paid = await this.account.bank.run('pay', order)
-    const receipts = paid.map(({ e2eid: endToEndId, at }) => ({
+    const payments = paid.map(({ e2eid: endToEndId, at }) => ({
       ...{ endToEndId, amount, paidAt: new Date(at), txid },
     }))
-    return { id, receipts }
+    return { id, payments }
   }
 
   async receive(amount: number, copies = 1) {
     const paid = await this.pay(amount, copies)
-    await matchPayments({ id: this.account.id, mode: 'live' }, paid.receipts)
+    await matchPayments({ id: this.account.id, mode: 'live' }, paid.payments)
     return paid
   }
 
@@ -195,7 +195,7 @@ export class BankDays {
     const payment = `/v2/pix/${evidence?.bank.end_to_end_id}`
     const found = await this.account.client.call('GET', payment)
     // No bank returns what it does not have: the person keeps it.
-    if (found.status !== 200) return keepReceipt(decision)
+    if (found.status !== 200) return keepUnmatched(decision)
     await giveBack(decision)
     for (let count = 0; count < 2; count++) {
       await sendDueReturns()

@@ -49,8 +49,8 @@ function runBank(...args: string[]) {
 
 test('the statement of a day is printed with its balances', async () => {
   const { code, output } = await printStatement('--day', DAY)
-  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\treceipt\t50\\.00\t${endToEndId}\t\t\t$`, 'm'))
-  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\treceipt_fee\t-0\\.60\t${endToEndId}\t\t\t$`, 'm'))
+  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\tpayment\t50\\.00\t${endToEndId}\t\t\t$`, 'm'))
+  expect(output).toMatch(RegExp(`^${DAY}T15:.*Z\tpayment_fee\t-0\\.60\t${endToEndId}\t\t\t$`, 'm'))
   expect(output).toContain('Opening balance 100.00, closing balance 149.40, difference 0.00\n')
   expect(code).toBe(0)
 })

@@ -7,8 +7,8 @@ import type { BankWorld } from '#lib/testing/gateway-conformity.ts'
 export function worldOf(bank: RunningBank): BankWorld {
   const receive = async (amount: number, paidAt: Date) => {
     const secondsAgo = (Date.now() - paidAt.getTime()) / 1_000
-    const [receipt] = await bank.run('pay', { key: bank.keys[0], amount, secondsAgo })
-    return receipt?.e2eid ?? ''
+    const [payment] = await bank.run('pay', { key: bank.keys[0], amount, secondsAgo })
+    return payment?.e2eid ?? ''
   }
   return {
     pay: async (txid, amount) => void (await bank.run('pay', { txid, amount, isForced: true })),

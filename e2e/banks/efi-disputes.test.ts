@@ -36,8 +36,8 @@ afterEach(async () => {
 async function contest() {
   const { id: chargeId } = await openLiveCharge(merchant, AMOUNT)
   const txid = chargeId.replaceAll('-', '')
-  const [receipt] = await account.bank.run('pay', { txid })
-  const endToEndId = receipt?.e2eid ?? expect.unreachable()
+  const [payment] = await account.bank.run('pay', { txid })
+  const endToEndId = payment?.e2eid ?? expect.unreachable()
   const payments = [{ endToEndId, amount: AMOUNT, paidAt: new Date(), txid }]
   await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   return { endToEndId, bankId: await account.bank.run('openDispute', { e2eid: endToEndId }) }

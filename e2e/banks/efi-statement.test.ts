@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => account.close())
 afterEach(() => account.bank.run('clearFaults'))
 
-const ids = { refund: removeHyphens(newId()), receipt: '', contested: '' }
+const ids = { refund: removeHyphens(newId()), payment: '', contested: '' }
 const [paid, failed] = [newPayout({ amount: 30_000 }), newPayout({ amount: 2_000 })]
 
 /** Every kind of movement that the test bank knows. */
@@ -33,8 +33,8 @@ async function fillDay(): Promise<void> {
   const { bank, gateway } = account
   const receive = async (amount: number) =>
     (await bank.run('pay', { key: bank.keys[0], amount }))[0]?.e2eid ?? ''
-  Object.assign(ids, { receipt: await receive(10_000), contested: await receive(5_000) })
-  await gateway.refundCharge({ id: ids.refund, endToEndId: ids.receipt, amount: 400 }, signal())
+  Object.assign(ids, { payment: await receive(10_000), contested: await receive(5_000) })
+  await gateway.refundCharge({ id: ids.refund, endToEndId: ids.payment, amount: 400 }, signal())
   await account.send(paid)
   await account.settle()
   await bank.run('returnPayout', { idEnvio: paid.id, amount: 100 })
@@ -83,11 +83,11 @@ async function countCalls(after: number): Promise<{ orders: number; questions: n
 
 const countExchanges = async () => (await account.bank.run('readTraffic', {})).length
 
-test('a day has its receipts, fees, refunds, disputes, payouts and returns, and its balances agree', async () => {
+test('a day has its payments, fees, refunds, disputes, payouts and returns, and its balances agree', async () => {
   const { entries, ...totals } = await readWhole()
   expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
-    ...[['receipt', 10_000] as const, ['receipt_fee', -119] as const],
-    ...[['receipt', 5_000] as const, ['receipt_fee', -60] as const],
+    ...[['payment', 10_000] as const, ['payment_fee', -119] as const],
+    ...[['payment', 5_000] as const, ['payment_fee', -60] as const],
     ['refund', -400],
     ...[['payout', -30_000] as const, ['payout_fee', -50] as const],
     ['payout_return', 100],
@@ -99,8 +99,8 @@ test('a day has its receipts, fees, refunds, disputes, payouts and returns, and 
     ...{ day: DAY, opening: OPENING_BALANCE, closing },
     ...{ difference: 0, missing: 0, unread: [] },
   })
-  expect(entries[0]).toMatchObject({ endToEndId: ids.receipt, txid: null })
-  expect(entries[4]).toMatchObject({ endToEndId: ids.receipt, orderId: ids.refund })
+  expect(entries[0]).toMatchObject({ endToEndId: ids.payment, txid: null })
+  expect(entries[4]).toMatchObject({ endToEndId: ids.payment, orderId: ids.refund })
   expect(entries[5]).toMatchObject({ orderId: paid.id, endToEndId: expect.stringMatching(/^E/) })
   expect(entries[7]).toMatchObject({ returnId: expect.stringMatching(/^D/) })
   expect(entries[10]).toMatchObject({ endToEndId: ids.contested })

@@ -36,8 +36,8 @@ testConformity('an account at Efí', async () => {
       hang: () => void bank.run('addFault', { kind: 'hang', times: 1_000 }).catch(() => {}),
       receive: async (amount, paidAt) => {
         const secondsAgo = (Date.now() - paidAt.getTime()) / 1_000
-        const [receipt] = await bank.run('pay', { key: bank.keys[0], amount, secondsAgo })
-        return receipt?.e2eid ?? expect.unreachable()
+        const [payment] = await bank.run('pay', { key: bank.keys[0], amount, secondsAgo })
+        return payment?.e2eid ?? expect.unreachable()
       },
       payOut: (amount, sentAt) => account.payAloneAt(sentAt, amount),
     },
@@ -251,8 +251,8 @@ async function readScopes({ bank }: EfiAccount) {
 
 test('the balance is that of the bank, less what disputes block', async () => {
   const account = await openAccount({ openingBalance: 5_000 })
-  const [receipt] = await account.bank.run('pay', { key: account.bank.keys[0], amount: 2_000 })
-  await account.bank.run('openDispute', { e2eid: receipt?.e2eid ?? '' })
+  const [payment] = await account.bank.run('pay', { key: account.bank.keys[0], amount: 2_000 })
+  await account.bank.run('openDispute', { e2eid: payment?.e2eid ?? '' })
   const { balance } = await account.bank.run('readBook')
   expect(await account.gateway.getBalance(signal())).toEqual({
     ...{ outcome: 'ok', value: { available: balance - 2_000 } },

@@ -5,8 +5,8 @@ import { db } from '#lib/base/db/client.ts'
 import { env } from '#lib/base/env.ts'
 import { dayOf } from '#lib/base/home-time.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
@@ -34,10 +34,10 @@ afterAll(async () => {
 /** Returns the id of the item of a payment without txid, as the bank's list names it. */
 async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
   const order = { key: bank.keys[0], amount: AMOUNT, secondsAgo: 5, dropsTxid: true }
-  const [receipt] = await bank.run('pay', order)
-  const e2eid = receipt?.e2eid ?? ''
-  await db().$executeRaw`UPDATE receipt_readings SET due_at = now() - interval '1 second'`
-  const reader = createReceiptReader()
+  const [payment] = await bank.run('pay', order)
+  const e2eid = payment?.e2eid ?? ''
+  await db().$executeRaw`UPDATE payment_readings SET due_at = now() - interval '1 second'`
+  const reader = createPaymentReader()
   await reader.run()
   await reader.idle()
   const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
@@ -45,7 +45,7 @@ async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
 }
 
 const refundsOf = async (e2eid: string) =>
-  (await bank.run('readRecords')).receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
+  (await bank.run('readRecords')).payments.find(one => one.e2eid === e2eid)?.refunds ?? []
 /** Rows of a payment that today's reconciliation reads from the books. */
 const listOwn = async (e2eid: string) =>
   (await listOwnRows(connectionId, dayOf(new Date()), []))
@@ -57,7 +57,7 @@ const resolution = async (id: string) =>
 
 test('a worker that is killed after the bank took the order gives the money back once', async () => {
   const { itemId, e2eid } = await receiveStray()
-  expect(await operatorBalances('live')).toMatchObject({ suspense: AMOUNT, external: -AMOUNT })
+  expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT, external: -AMOUNT })
   // The bank acts, and its response never comes: the worker dies while it waits.
   await bank.run('addFault', { kind: 'hang', method: 'PUT', path: '/v2/pix', hasActed: true })
   await giveBack({ itemId, reason: 'Paid by mistake', actor: ACTOR })
@@ -66,7 +66,7 @@ test('a worker that is killed after the bank took the order gives the money back
   await expect.poll(async () => (await refundsOf(e2eid)).length, { timeout: 10_000 }).toBe(1)
   await first.kill()
   expect(await resolution(itemId)).toBeNull()
-  expect(await operatorBalances('live')).toMatchObject({ suspense: AMOUNT })
+  expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT })
   const second = await startWorkerProcess({ TROCO_SECRET })
   await expect
     .poll(
@@ -79,10 +79,10 @@ test('a worker that is killed after the bank took the order gives the money back
     .toBe('give_back')
   expect(await second.stop()).toBe(0)
   expect(await refundsOf(e2eid)).toHaveLength(1)
-  expect(await operatorBalances('live')).toMatchObject({ suspense: 0, external: 0 })
+  expect(await operatorBalances('live')).toMatchObject({ unmatched: 0, external: 0 })
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
   expect(await listOwn(e2eid)).toEqual([
-    ['receipt', AMOUNT, 'booked'],
+    ['payment', AMOUNT, 'booked'],
     ['refund', -AMOUNT, 'booked'],
   ])
 })
@@ -93,7 +93,7 @@ test('a payment that a person matches to a charge is one payment for the reconci
   const where = { id: merchant.id }
   await db().account.update({ where, data: { receivingConnectionId: connectionId } })
   const { id: chargeId } = await openLiveCharge(merchant, AMOUNT)
-  await payByReceipt({ itemId, reason: 'Paid without the code', actor: ACTOR }, chargeId)
-  expect(await listOwn(e2eid)).toEqual([['receipt', AMOUNT, 'booked']])
+  await payByUnmatched({ itemId, reason: 'Paid without the code', actor: ACTOR }, chargeId)
+  expect(await listOwn(e2eid)).toEqual([['payment', AMOUNT, 'booked']])
   await expectBalancedLedger(merchant.id)
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import type { Gateway, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { Gateway, GatewayResult, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
@@ -34,15 +34,15 @@ beforeEach(async () => {
 })
 
 async function pay(secondsAgo: number): Promise<string> {
-  const [receipt] = await bank.run('pay', { key: bank.keys[0], amount: 100, secondsAgo })
-  return receipt?.e2eid ?? ''
+  const [payment] = await bank.run('pay', { key: bank.keys[0], amount: 100, secondsAgo })
+  return payment?.e2eid ?? ''
 }
 
 async function readAll(): Promise<GatewayResult<string[]>> {
   const since = new Date(Date.now() - 8 * HOUR_MS)
   const found: string[] = []
   for (let cursor: string | null = null; ; ) {
-    const page: GatewayResult<Listing<Receipt>> | undefined = await gateway.listReceipts?.(
+    const page: GatewayResult<Listing<ReceivedPayment>> | undefined = await gateway.listPayments?.(
       ...([since, cursor, AbortSignal.timeout(10_000)] as const),
     )
     if (page?.outcome !== 'ok') return page ?? expect.unreachable()

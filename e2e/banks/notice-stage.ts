@@ -93,11 +93,11 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   }
 }
 
-/** From now on the list of receipts is read only if a notice makes it due. */
+/** From now on the list of payments is read only if a notice makes it due. */
 async function stopLists(connectionId: string): Promise<void> {
   const row = { connectionId, readUntil: new Date(), dueAt: new Date('2100-01-01') }
   const data = Object.keys(PACES).map(pace => ({ ...row, pace }))
-  await db().receiptReading.createMany({ data })
+  await db().paymentReading.createMany({ data })
 }
 
 async function closeAll(bank: RunningBank, nginx: Nginx, web: ApiProcess, worker: WorkerProcess) {

@@ -31,8 +31,8 @@ afterEach(async () => {
   await stage.bank.run('change', { notices, habits, listsBehindMs, clockOffsetMs })
   // Questions and readings that one test leaves would count in the next.
   await db().bankNotice.deleteMany()
-  await db().receiptReading.updateMany({ data: { isWanted: false } })
-  const inProgress = () => db().receiptReading.count({ where: { lease: { not: null } } })
+  await db().paymentReading.updateMany({ data: { isWanted: false } })
+  const inProgress = () => db().paymentReading.count({ where: { lease: { not: null } } })
   await expect.poll(inProgress).toBe(0)
 })
 afterAll(async () => {
@@ -49,8 +49,8 @@ async function openQuietCharge(amount: number): Promise<{ id: string; txid: stri
 }
 
 async function pay(txid: string, order: object = {}): Promise<string> {
-  const [receipt] = await stage.bank.run('pay', { txid, ...order })
-  return receipt?.e2eid ?? ''
+  const [payment] = await stage.bank.run('pay', { txid, ...order })
+  return payment?.e2eid ?? ''
 }
 
 const chargeOf = (id: string) => db().charge.findFirstOrThrow({ where: { id } })
@@ -159,16 +159,17 @@ describe('a notice', () => {
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
-  const suspended = (endToEndId: string) => db().receipt.findMany({ where: { endToEndId } })
+  const suspended = (endToEndId: string) =>
+    db().unmatchedPayment.findMany({ where: { endToEndId } })
 
   /** A payment without txid, about which the bank sends a notice. */
   async function payWithoutTxid(amount: number): Promise<string> {
-    const [receipt] = await stage.bank.run('pay', { key, amount })
-    const body = JSON.stringify([{ endToEndId: receipt?.e2eid, valor: '7.77', chave: key }])
+    const [payment] = await stage.bank.run('pay', { key, amount })
+    const body = JSON.stringify([{ endToEndId: payment?.e2eid, valor: '7.77', chave: key }])
     await stage.bank.run('sendNotice', { key, body })
     await stage.bank.run('waitForNotices')
-    await hurry(receipt?.e2eid ?? '')
-    return receipt?.e2eid ?? ''
+    await hurry(payment?.e2eid ?? '')
+    return payment?.e2eid ?? ''
   }
 
   test.each([

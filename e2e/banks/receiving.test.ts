@@ -7,7 +7,7 @@ import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -33,7 +33,7 @@ let api: Api
 let merchant: Account
 let token: string
 let connectionId: string
-/** The clock of the reader of receipts, which moves only by `pass`. */
+/** The clock of the reader of payments, which moves only by `pass`. */
 let clock: number
 const now = () => new Date(clock)
 beforeAll(async () => {
@@ -56,7 +56,7 @@ beforeEach(async () => {
     await expectBalancedLedger(merchant.id)
     await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
     // No later test reads it.
-    await db().receiptReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
+    await db().paymentReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
   }
 })
 
@@ -71,10 +71,10 @@ async function charge(): Promise<string> {
 async function pay(id: string, order: Partial<PaymentOrder> = LISTED) {
   await bank.run('pay', { txid: removeHyphens(id), ...LISTED, ...order })
 }
-/** Reads the due lists of receipts, `seconds` later. Only this way, nothing else asks the bank. */
+/** Reads the due list of payments, `seconds` later. Only this way, nothing else asks the bank. */
 async function read(seconds = 0): Promise<void> {
   clock += seconds * 1_000
-  const reader = createReceiptReader(now)
+  const reader = createPaymentReader(now)
   await reader.run()
   await reader.idle()
 }
@@ -226,8 +226,8 @@ test.each([
     })
     .toBe('completed')
   expect((await bank.run('readBook')).balance).toBe(balance - 500)
-  const { receipts } = await bank.run('readRecords')
-  const refunds = receipts.flatMap(receipt => receipt.refunds)
+  const { payments } = await bank.run('readRecords')
+  const refunds = payments.flatMap(payment => payment.refunds)
   expect(refunds.filter(({ id }) => id === removeHyphens(refundId))).toHaveLength(1)
 })
 

@@ -16,8 +16,8 @@ import { endDay } from '#lib/rooms/reconciliation/end-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { runTroco } from '#lib/testing/process.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { pickSize } from '#lib/testing/size.ts'
 
@@ -107,7 +107,7 @@ describe('a day that is over', () => {
 
   test('the balance is explained by what the open items name', async () => {
     const { terms, rest } = await readConnectionBalance(bank.account.id)
-    expect({ ...terms, rest }).toMatchObject({ others: -300, payouts: 0, receipts: 0, rest: 0 })
+    expect({ ...terms, rest }).toMatchObject({ others: -300, payouts: 0, payments: 0, rest: 0 })
     await expectBalancedLedger(bank.merchant.id)
   })
 })
@@ -168,7 +168,7 @@ describe('a day that is not over is read by lists', () => {
         secondsAgo: secondsSince(hour),
       })
     const paidAt = atHour(YESTERDAY, 11)
-    const foreign = makeReceipt(900, { paidAt })
+    const foreign = makePayment(900, { paidAt })
     await matchPayments({ id, mode: 'live' }, [foreign])
     await bank.stamp(new Date(Date.now() - HOUR_MS), paidAt)
     await runAt(atHour(YESTERDAY, 18))
@@ -177,10 +177,10 @@ describe('a day that is not over is read by lists', () => {
     expect(items).toEqual([
       ['payment_unmatched', 900],
       ['payment_unmatched', 700],
-      ['day_missing_there', 'receipt'],
+      ['day_missing_there', 'payment'],
     ])
     expect(line).toMatchObject({ source: 'lists', counts: { matched: 1, waiting: 1, booked: 1 } })
-    expect(await db().receipt.count({ where: { connectionId: id } })).toBe(2)
+    expect(await db().unmatchedPayment.count({ where: { connectionId: id } })).toBe(2)
     // 10 minutes later, and not before, the day is read again, with the same result.
     const [row] = await db().reconciledDay.findMany({ where: { connectionId: id } })
     expect(row?.dueAt).toEqual(new Date(atHour(YESTERDAY, 18).getTime() + 600_000))

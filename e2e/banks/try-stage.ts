@@ -95,8 +95,8 @@ export class TryStage {
 
   /** Pays the code as the app of another bank does. Returns the payment's id. */
   async pay(found: Try, changes = {}): Promise<string> {
-    const [receipt] = await this.bank.run('pay', { txid: txidOf(found), ...changes })
-    return receipt?.e2eid ?? ''
+    const [payment] = await this.bank.run('pay', { txid: txidOf(found), ...changes })
+    return payment?.e2eid ?? ''
   }
 
   /** Delivers the notices that the bank has posted about a payment. */
@@ -121,8 +121,8 @@ export class TryStage {
   }
 
   async refundsOf(e2eid: string) {
-    const { receipts } = await this.bank.run('readRecords')
-    return receipts.find(one => one.e2eid === e2eid)?.refunds ?? []
+    const { payments } = await this.bank.run('readRecords')
+    return payments.find(one => one.e2eid === e2eid)?.refunds ?? []
   }
 
   /** Rows of the books that today's reconciliation reads. */

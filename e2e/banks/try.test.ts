@@ -17,7 +17,7 @@ import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
@@ -46,8 +46,8 @@ beforeEach(() => stage.connect())
 
 /** Reads the bank's list of payments, as the worker does for the books. */
 async function readList(): Promise<void> {
-  await db().$executeRaw`UPDATE receipt_readings SET due_at = now() - interval '1 second'`
-  const reader = createReceiptReader()
+  await db().$executeRaw`UPDATE payment_readings SET due_at = now() - interval '1 second'`
+  const reader = createPaymentReader()
   await reader.run()
   await reader.idle()
 }
@@ -73,8 +73,8 @@ describe('a try', () => {
     expect(await stage.payoutsTo(KEY)).toMatchObject([{ amount: 1, status: 'REALIZADO' }])
     expect((await readOwn()) - before).toBe(-1)
     expect(await stage.listOwn()).toEqual([
+      ['payment', 1, 'booked'],
       ['payout', -1, 'booked'],
-      ['receipt', 1, 'booked'],
       ['refund', -1, 'booked'],
     ])
     expect(await stage.countItems(opened)).toBe(0)
@@ -134,14 +134,14 @@ describe('a try', () => {
 
   test('that is paid twice gives the first payment back, and the second waits in the inbox', async () => {
     const before = await readOwn()
-    const suspense = (await operatorBalances('live')).suspense ?? 0
+    const unmatched = (await operatorBalances('live')).unmatched ?? 0
     const opened = await stage.open({ pixKey: newId() })
     const e2eid = await stage.pay(opened, { isForced: true, copies: 2 })
     await stage.announce(e2eid)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
     await readList()
     expect(await stage.countItems(opened)).toBe(1)
-    expect(((await operatorBalances('live')).suspense ?? 0) - suspense).toBe(1)
+    expect(((await operatorBalances('live')).unmatched ?? 0) - unmatched).toBe(1)
     expect((await readOwn()) - before).toBe(-1)
   })
 

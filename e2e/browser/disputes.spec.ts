@@ -47,8 +47,8 @@ async function dispute(name: string, respondBy = new Date(Date.now() + 3 * DAY_M
   await db().account.update({ where, data: { receivingConnectionId: connectionId } })
   const { id: chargeId } = await openLiveCharge(merchant, AMOUNT)
   const txid = chargeId.replaceAll('-', '')
-  const [receipt] = await bank.run('pay', { txid })
-  const endToEndId = receipt?.e2eid ?? ''
+  const [payment] = await bank.run('pay', { txid })
+  const endToEndId = payment?.e2eid ?? ''
   const payments = [{ endToEndId, amount: AMOUNT, paidAt: new Date(), txid }]
   await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   const bankId = await bank.run('openDispute', { e2eid: endToEndId })

@@ -12,8 +12,8 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addConnection, assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
-import { suspendStray } from '#lib/testing/inbox.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { keepStray } from '#lib/testing/inbox.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 /** The longest name and text without a space, where a line can break only inside a word. */
@@ -95,14 +95,14 @@ export async function fillBank(shop: Shop): Promise<Ids> {
   const bank = await addConnection(new StubBank(), { name })
   await assignConnection(bank, shop)
   const { id: chargeId } = await openLiveCharge(shop, AMOUNT_MAX)
-  const payment = makeReceipt(AMOUNT_MAX)
+  const payment = makePayment(AMOUNT_MAX)
   await receivePayments([{ accountId: shop.id, chargeId, payments: [payment] }])
   const { endToEndId } = payment
   const respondBy = new Date(Date.now() + 86_400_000)
   const report = { connectionId: bank, bankId: newId(), endToEndId, amount: AMOUNT_MAX, respondBy }
   const dispute = await openDispute(report)
   await openLiveCharge(shop, AMOUNT_MAX)
-  const { itemId } = await suspendStray(AMOUNT_MAX, { connectionId: bank, mode: 'live' })
+  const { itemId } = await keepStray(AMOUNT_MAX, { connectionId: bank, mode: 'live' })
   return { bank, dispute: dispute?.id ?? '', item: itemId }
 }
 

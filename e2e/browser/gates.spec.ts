@@ -8,7 +8,7 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
-import { suspendOfCharge } from '#lib/testing/inbox.ts'
+import { keepOfCharge } from '#lib/testing/inbox.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Text in all data that only members of the account may see. */
@@ -175,10 +175,7 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
       host: `${MARKER}.example`,
     },
   })
-  const { itemId } = await suspendOfCharge(
-    { accountId: shop.id, chargeId: charge.transaction_id },
-    1,
-  )
+  const { itemId } = await keepOfCharge({ accountId: shop.id, chargeId: charge.transaction_id }, 1)
   const logged = { where: { accountId: shop.id } }
   await expect.poll(() => db().requestLog.count(logged)).toBeGreaterThan(0)
   const request = await db().requestLog.findFirstOrThrow(logged)

@@ -5,7 +5,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
-import { suspendStray } from '#lib/testing/inbox.ts'
+import { keepStray } from '#lib/testing/inbox.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
@@ -22,7 +22,7 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   const merchant = await makeMerchant(`Conciliada e muito, muito comprida ${Date.now()} Ltda`)
   const amount = newAmount()
   await openCharge(merchant, amount)
-  const { itemId } = await suspendStray(amount)
+  const { itemId } = await keepStray(amount)
   await page.goto('/admin/reconciliation')
   await expect(page.getByTestId('open-count')).not.toHaveText('0')
   await expectAccessible(page)
@@ -48,7 +48,7 @@ test('an admin credits a payment to an account, which shows on its statement', a
   context,
 }) => {
   const shop = await createShop(`Creditada ${Date.now()}`)
-  const { itemId } = await suspendStray(newAmount())
+  const { itemId } = await keepStray(newAmount())
   await page.goto(`/admin/reconciliation/${itemId}`)
   await page.getByRole('radio', { name: 'Credit to an account' }).check()
   await page.getByLabel('Account ID').fill('unknown')
@@ -76,8 +76,8 @@ test('a difference of a day shows what the bank and the books have, as rows with
   const at = '2026-11-20T15:00:00.000Z'
   const named = { transaction_id: chargeId, account_id: merchant.id }
   const facts = {
-    ...{ what: 'receipt', day: '2026-11-20' },
-    bank: { amount: 6_000, at, kind: 'receipt', end_to_end_id: 'E123' },
+    ...{ what: 'payment', day: '2026-11-20' },
+    bank: { amount: 6_000, at, kind: 'payment', end_to_end_id: 'E123' },
     ours: { amount: 6_100, at, state: 'booked', ...named },
   }
   const item = { id, connectionId: SIMULATOR_CONNECTION_ID, kind: 'day_different', key: id, facts }

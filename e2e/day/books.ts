@@ -49,7 +49,7 @@ const stateOf = (status: string) => ENDS[status] ?? 'open'
 export async function readBankBook(
   bank: RunningBank,
 ): Promise<BankBook & { txids: Map<string, string> }> {
-  const { receipts, payouts } = await bank.run('readRecords')
+  const { payments, payouts } = await bank.run('readRecords')
   const { entries, balance } = await bank.run('readBook')
   const sum = (pattern: RegExp) =>
     entries
@@ -57,13 +57,13 @@ export async function readBankBook(
       .reduce((total, { amount }) => total + amount, 0)
   const fees = 0 - sum(/_fee$/)
   return {
-    payments: receipts.map(({ e2eid: id, amount }) => ({ id, amount, state: 'done' })),
-    txids: new Map(receipts.flatMap(({ e2eid, txid }) => (txid ? [[e2eid, txid]] : []))),
+    payments: payments.map(({ e2eid: id, amount }) => ({ id, amount, state: 'done' })),
+    txids: new Map(payments.flatMap(({ e2eid, txid }) => (txid ? [[e2eid, txid]] : []))),
     payouts: payouts.map(({ idEnvio: id, amount, status, payeeKey: key, returns }) => ({
       ...{ id, amount, key, state: stateOf(status) },
       returned: returns.reduce((total, each) => total + each.amount, 0),
     })),
-    refunds: receipts.flatMap(({ refunds }) =>
+    refunds: payments.flatMap(({ refunds }) =>
       refunds.map(({ id, amount, status }) => ({ id, amount, state: stateOf(status) })),
     ),
     ...{ fees, balance: balance - sum(/^opening$/) + fees },
@@ -76,7 +76,7 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
   const ofConnection = { where: { connectionId } }
   const [charges, suspended, items, withdrawals, refunds, transfers, outbound] = await Promise.all([
     db().charge.findMany(ofConnection),
-    db().receipt.findMany(ofConnection),
+    db().unmatchedPayment.findMany(ofConnection),
     db().inboxItem.findMany(ofConnection),
     db().withdrawal.findMany(ofConnection),
     db().refund.findMany(ofConnection),
@@ -94,7 +94,7 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
         toPayment(endToEndId, amounts.get(`charge_paid ${id}`)),
       ),
       ...suspended.map(({ id, endToEndId }) =>
-        toPayment(endToEndId, amounts.get(`receipt_suspended ${id}`)),
+        toPayment(endToEndId, amounts.get(`unmatched_received ${id}`)),
       ),
     ],
     txids: new Map(credited.map(({ endToEndId, txid }) => [endToEndId ?? '', txid])),

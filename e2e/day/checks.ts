@@ -45,7 +45,7 @@ export async function listFindings(
   ]
 }
 
-/** Each payment is credited to its charge, or in suspense with an item in the inbox: once. */
+/** Each payment is credited to its charge, or unmatched with an item in the inbox: once. */
 function findPayments(theirs: BankBook & { txids: Map<string, string> }, ours: OwnBook): string[] {
   const booked = Map.groupBy(ours.payments, ({ id }) => id)
   const known = new Set(theirs.payments.map(({ id }) => id))

@@ -98,7 +98,7 @@ test('without a flaw, the checks find nothing', async () => {
 test('payments that are booked without their unique end-to-end id are found', async () => {
   const found = await findIn(planFew(PAYMENTS), async () => {
     await runAsOwner('ALTER TABLE booked_payments DROP CONSTRAINT booked_payments_pkey')
-    await runAsOwner('DROP INDEX receipts_connection_id_end_to_end_id_key')
+    await runAsOwner('DROP INDEX unmatched_payments_connection_id_end_to_end_id_key')
   })
   expect(found).toContainEqual(expect.stringMatching(/^payment E\w+ is booked \d+ times$/))
   expect(found).toContainEqual(expect.stringMatching(/^the balance at the bank is/))

@@ -75,7 +75,7 @@ export class Driver {
     const began = Date.now()
     const isQuiet = async () => Object.keys(await this.#time.listOpen()).length === 0
     const isRead = async () => {
-      const readings = await db().receiptReading.findMany({ where: { connectionId } })
+      const readings = await db().paymentReading.findMany({ where: { connectionId } })
       // A bank that writes local times as UTC lists a payment three hours before it was made: the daily reading finds it.
       const paces = readings.filter(({ readUntil }) => readUntil.getTime() > began)
       return ['late', 'daily'].every(pace => paces.some(reading => reading.pace === pace))

@@ -87,7 +87,7 @@ const PASSING = [
   moveBack('bank_orders', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
   moveBack('withdrawals', ROW, ['created_at'], `status = 'pending'`),
   moveBack('refunds', ROW, ['created_at'], `status = 'pending'`),
-  moveBack('receipt_readings', 'connection_id, pace', ['due_at', 'paused_until'], 'lease IS NULL'),
+  moveBack('payment_readings', 'connection_id, pace', ['due_at', 'paused_until'], 'lease IS NULL'),
   moveBack('bank_notices', 'connection_id, kind, id', ['due_at', 'asked_at', 'created_at'], 'true'),
   moveBack('connection_states', 'connection_id', ['opened_at', 'probe_until'], 'true'),
   // After several failed probes a rest takes a minute, in which merchants would only repeat requests.
@@ -122,7 +122,7 @@ const OPEN = `SELECT kind, count(*)::int AS count FROM (
   UNION ALL SELECT 'withdrawals pending' FROM withdrawals WHERE status = 'pending'
   UNION ALL SELECT 'refunds pending' FROM refunds WHERE status = 'pending'
   UNION ALL SELECT 'notices' FROM bank_notices
-  UNION ALL SELECT 'readings held' FROM receipt_readings WHERE lease IS NOT NULL) open
+  UNION ALL SELECT 'readings held' FROM payment_readings WHERE lease IS NOT NULL) open
   GROUP BY kind`
 
 export async function waitFor(what: string, isReached: () => Promise<boolean>): Promise<void> {

@@ -71,8 +71,8 @@ test('a payment concludes its charge and is in the book with its fee', async () 
   expect((await client.call('GET', `/v2/pix/${pix?.e2eid}`)).body.valor).toBe('100.00')
   const { entries } = await bank.run('readBook')
   expect(entries.slice(-2)).toMatchObject([
-    { kind: 'receipt', amount: 10_000 },
-    { kind: 'receipt_fee', amount: -119 },
+    { kind: 'pix', amount: 10_000 },
+    { kind: 'payment_fee', amount: -119 },
   ])
 })
 

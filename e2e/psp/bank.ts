@@ -2,7 +2,7 @@ import { Book } from './book.ts'
 import type { Certificates } from './certificates.ts'
 import { Faults } from './faults.ts'
 import { Notices } from './notices.ts'
-import type { Charge, Dispute, Location, Payout, Receipt, Report, Webhook } from './records.ts'
+import type { Charge, Dispute, Location, Payout, ReceivedPix, Report, Webhook } from './records.ts'
 import { completeSettings, type Settings } from './settings.ts'
 import { Tokens } from './tokens.ts'
 import { Traffic } from './traffic.ts'
@@ -34,7 +34,7 @@ export class Bank {
   readonly traffic: Traffic
   readonly notices: Notices
   readonly charges = new Map<string, Charge>()
-  readonly receipts = new Map<string, Receipt>()
+  readonly payments = new Map<string, ReceivedPix>()
   readonly payouts = new Map<string, Payout>()
   readonly webhooks = new Map<string, Webhook>()
   readonly locations = new Map<number, Location>()
@@ -63,7 +63,7 @@ export class Bank {
     const open = [...this.disputes.values()].filter(({ status }) =>
       /^(ABERTA|EM_DEFESA)$/.test(status),
     )
-    return open.reduce((sum, { receipt }) => sum + receipt.amount, 0)
+    return open.reduce((sum, { pix }) => sum + pix.amount, 0)
   }
 
   /** Cents that payouts and refunds may take. */

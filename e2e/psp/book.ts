@@ -1,7 +1,7 @@
 type EntryKind =
   | 'opening'
-  | 'receipt'
-  | 'receipt_fee'
+  | 'pix'
+  | 'payment_fee'
   | 'refund'
   | 'refund_reversal'
   | 'med'

@@ -5,7 +5,7 @@ import { buildDynamicCode } from './br-code.ts'
 import { MONEY_PATTERN, makeHexId, TXID_PATTERN } from './formats.ts'
 import { readDocument, readFlag, selectPage } from './lists.ts'
 import { addLocation, HOST, renderLocation } from './locations.ts'
-import { renderReceipt } from './receipts.ts'
+import { renderPix } from './received.ts'
 import type { Charge, ChargeTerms, Location } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Reply, type Route, readBody, refuseValue } from './route.ts'
@@ -86,7 +86,7 @@ function createCharge(bank: Bank, txid: string, terms: ChargeTerms, locationId?:
   location.txid = txid
   const createdAt = bank.now()
   const charge: Charge = {
-    ...{ txid, createdAt, status: 'ATIVA', revisions: [terms], location, receipts: [] },
+    ...{ txid, createdAt, status: 'ATIVA', revisions: [terms], location, payments: [] },
   }
   bank.charges.set(txid, charge)
   return renderCharge(bank, charge)
@@ -171,9 +171,9 @@ function listCharges(bank: Bank, call: Call): Reply {
   return { status: 200, body: { parametros, cobs } }
 }
 
-function renderPayments(bank: Bank, { receipts }: Charge) {
-  if (receipts.length === 0) return undefined
-  return receipts.map(receipt => renderReceipt(bank, receipt, false))
+function renderPayments(bank: Bank, { payments }: Charge) {
+  if (payments.length === 0) return undefined
+  return payments.map(pix => renderPix(bank, pix, false))
 }
 
 function renderCharge(bank: Bank, charge: Charge, revisao = charge.revisions.length - 1) {

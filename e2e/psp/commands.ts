@@ -4,7 +4,7 @@ import { closeDispute, openDispute } from './disputes.ts'
 import type { Fault } from './faults.ts'
 import { toCents } from './formats.ts'
 import { returnPayout, settlePayout } from './payouts.ts'
-import { type Payment, receive } from './receipts.ts'
+import { type Payment, receive } from './received.ts'
 import type { Charge } from './records.ts'
 import { returnByHabit, settleRefund, takeBack } from './refunds.ts'
 import type { BankServer, Identity } from './server.ts'
@@ -28,21 +28,21 @@ export interface Stage {
 /** Commands of a test to the bank. Arguments and results are JSON. */
 export const COMMANDS = {
   async pay({ bank }: Stage, order: PaymentOrder) {
-    const receipts = []
-    for (let copy = 0; copy < (order.copies ?? 1); copy += 1) receipts.push(await pay(bank, order))
-    return receipts
+    const payments = []
+    for (let copy = 0; copy < (order.copies ?? 1); copy += 1) payments.push(await pay(bank, order))
+    return payments
   },
 
   /** Ends every payout and refund that is in process. */
   settle({ bank }: Stage) {
     for (const payout of bank.payouts.values()) settlePayout(bank, payout)
-    for (const receipt of bank.receipts.values())
-      for (const refund of receipt.refunds) settleRefund(bank, receipt, refund)
+    for (const pix of bank.payments.values())
+      for (const refund of pix.refunds) settleRefund(bank, pix, refund)
   },
 
   takeBack({ bank }: Stage, { e2eid, amount }: { e2eid: string; amount: number }) {
-    const receipt = bank.receipts.get(e2eid) ?? fail('There is no such Pix')
-    return takeBack(bank, receipt, amount).id
+    const pix = bank.payments.get(e2eid) ?? fail('There is no such Pix')
+    return takeBack(bank, pix, amount).id
   },
 
   returnPayout({ bank }: Stage, { idEnvio, amount }: { idEnvio: string; amount: number }) {
@@ -51,7 +51,7 @@ export const COMMANDS = {
 
   /** Contests a payment; returns the id of the dispute. */
   openDispute({ bank }: Stage, { e2eid }: { e2eid: string }) {
-    return openDispute(bank, bank.receipts.get(e2eid) ?? fail('There is no such Pix')).id
+    return openDispute(bank, bank.payments.get(e2eid) ?? fail('There is no such Pix')).id
   },
 
   closeDispute({ bank }: Stage, { id, isAccepted }: { id: string; isAccepted: boolean }) {
@@ -109,10 +109,10 @@ export const COMMANDS = {
   /** Everything that the bank stored, with amounts in cents. */
   readRecords({ bank }: Stage) {
     return {
-      charges: [...bank.charges.values()].map(({ txid, status, receipts }) => ({
-        ...{ txid, status, e2eids: receipts.map(({ e2eid }) => e2eid) },
+      charges: [...bank.charges.values()].map(({ txid, status, payments }) => ({
+        ...{ txid, status, e2eids: payments.map(({ e2eid }) => e2eid) },
       })),
-      receipts: [...bank.receipts.values()],
+      payments: [...bank.payments.values()],
       payouts: [...bank.payouts.values()],
       webhooks: [...bank.webhooks.values()],
     }
@@ -135,9 +135,9 @@ async function pay(bank: Bank, order: PaymentOrder) {
     txid: order.dropsTxid ? undefined : order.txid,
     ...{ payer, payerText, secondsAgo },
   }
-  const receipt = await receive(bank, payment, order.dropsTxid ? undefined : charge)
-  returnByHabit(bank, receipt)
-  return receipt
+  const pix = await receive(bank, payment, order.dropsTxid ? undefined : charge)
+  returnByHabit(bank, pix)
+  return pix
 }
 
 /** Refuses what the payer's bank or the account's settings would refuse. */

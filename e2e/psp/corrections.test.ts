@@ -56,8 +56,8 @@ async function makeTraffic(kind: Kind): Promise<void> {
   await client.call('GET', `/v2/cob?${DAYS}`)
   await client.call('GET', `/v2/cob/${makeHexId()}`)
   await bank.run('pay', { txid })
-  const [receipt] = await bank.run('pay', { key: chave, amount: 1, txid: 'A1', isForced: true })
-  await client.call('GET', `/v2/pix/${receipt?.e2eid}`)
+  const [pix] = await bank.run('pay', { key: chave, amount: 1, txid: 'A1', isForced: true })
+  await client.call('GET', `/v2/pix/${pix?.e2eid}`)
   const appKey = kind === 'efi' ? '' : '&gw-dev-app-key=a1'
   await client.call('GET', `/v2/pix?${DAYS}${appKey}`)
   await client.call('GET', '/v2/pix?inicio=2020-01-02T00:00:00Z&fim=2020-01-01T00:00:00Z')

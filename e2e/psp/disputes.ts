@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Bank } from './bank.ts'
 import { makeHexId } from './formats.ts'
 import { selectPage } from './lists.ts'
-import type { Dispute, Receipt } from './records.ts'
+import type { Dispute, ReceivedPix } from './records.ts'
 import { refundable, takeBack } from './refunds.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Reply, type Route, readBody } from './route.ts'
@@ -30,10 +30,10 @@ const DAY_MS = 86_400_000
 const ANALYSIS_DAYS = 7
 
 /** A payer contests a payment: its amount is blocked until the dispute ends. */
-export function openDispute(bank: Bank, receipt: Receipt): Dispute {
+export function openDispute(bank: Bank, pix: ReceivedPix): Dispute {
   const openedAt = bank.now()
   const dispute: Dispute = {
-    ...{ id: makeHexId(), receipt, status: 'ABERTA', openedAt, changedAt: openedAt },
+    ...{ id: makeHexId(), pix, status: 'ABERTA', openedAt, changedAt: openedAt },
     ...{ protocol: bank.disputes.size + 1, dueAt: new Date(+openedAt + ANALYSIS_DAYS * DAY_MS) },
   }
   bank.disputes.set(dispute.id, dispute)
@@ -44,7 +44,7 @@ export function openDispute(bank: Bank, receipt: Receipt): Dispute {
 export function closeDispute(bank: Bank, dispute: Dispute, isAccepted: boolean): void {
   dispute.status = isAccepted ? 'ACEITA' : 'REJEITADA'
   dispute.changedAt = bank.now()
-  if (isAccepted) takeBack(bank, dispute.receipt, refundable(dispute.receipt))
+  if (isAccepted) takeBack(bank, dispute.pix, refundable(dispute.pix))
 }
 
 function defend(bank: Bank, { params, body }: Call): Reply {
@@ -70,12 +70,12 @@ function listDisputes(bank: Bank, call: Call): Reply {
 }
 
 function renderDispute(bank: Bank, dispute: Dispute) {
-  const { id, protocol, receipt, status, openedAt, changedAt, dueAt, defense } = dispute
-  const { payer } = receipt
+  const { id, protocol, pix, status, openedAt, changedAt, dueAt, defense } = dispute
+  const { payer } = pix
   const isOver = status === 'ACEITA' || status === 'REJEITADA'
   return {
-    ...{ idInfracao: id, endToEndId: receipt.e2eid, protocolo: protocol, chave: receipt.key },
-    ...{ dataTransacao: receipt.at.toISOString(), valor: receipt.amount / 100, status },
+    ...{ idInfracao: id, endToEndId: pix.e2eid, protocolo: protocol, chave: pix.key },
+    ...{ dataTransacao: pix.at.toISOString(), valor: pix.amount / 100, status },
     ...{ razao: 'Fraude', tipoSituacao: 'golpe', defesa: defense, identificadorTicket: [] },
     dadosAnalise: {
       abertura: openedAt.toISOString(),

@@ -31,7 +31,7 @@ export interface Charge {
   /** The terms of each revision; the last ones apply. */
   revisions: ChargeTerms[]
   location: Location
-  receipts: Receipt[]
+  payments: ReceivedPix[]
 }
 
 export interface Payer {
@@ -42,7 +42,7 @@ export interface Payer {
 }
 
 /** A received Pix. */
-export interface Receipt {
+export interface ReceivedPix {
   e2eid: string
   txid?: string
   amount: number
@@ -86,7 +86,7 @@ export interface Payout {
 export interface Dispute {
   id: string
   protocol: number
-  receipt: Receipt
+  pix: ReceivedPix
   status: 'ABERTA' | 'EM_DEFESA' | 'ACEITA' | 'REJEITADA'
   openedAt: Date
   changedAt: Date

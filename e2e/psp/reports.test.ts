@@ -33,7 +33,7 @@ test('a report has the ordered records of its day, with balances and counts', as
   await bank.run('change', { clockOffsetMs: -2 * DAY_MS })
   await bank.run('pay', { key, amount: 10_000 })
   await bank.run('change', { clockOffsetMs: -DAY_MS })
-  const [receipt] = await bank.run('pay', { key, amount: 5_000 })
+  const [pix] = await bank.run('pay', { key, amount: 5_000 })
   const webhookUrl = receiver.url
   await client.call('PUT', `/v2/webhook/${key}`, { webhookUrl })
   const body = { valor: '10.00', pagador: { chave: key }, favorecido: { chave: 'a@b.co' } }
@@ -50,8 +50,8 @@ test('a report has the ordered records of its day, with balances and counts', as
   const lines = text.trimEnd().split('\n')
   expect(lines[0]).toMatch(RegExp(`^CA;.*;${dayAgo(0)};${dayAgo(1)};Extrato .*;1\\.0$`))
   expect(lines.slice(1, 3)).toEqual([`SD0;1098.81;${dayAgo(2)}`, `SD1;1138.21;${dayAgo(1)}`])
-  expect(lines[3]).toMatch(RegExp(`^PR;\\d+;${receipt?.e2eid};;50.00;52998224725;;;.*Z$`))
-  expect(lines[4]).toMatch(RegExp(`^TPR;\\d+;${receipt?.e2eid};0.60;.*Z$`))
+  expect(lines[3]).toMatch(RegExp(`^PR;\\d+;${pix?.e2eid};;50.00;52998224725;;;.*Z$`))
+  expect(lines[4]).toMatch(RegExp(`^TPR;\\d+;${pix?.e2eid};0.60;.*Z$`))
   expect(lines.slice(5)).toEqual(['T;2;1;0;0;0;1;0;0;0;0;0;0'])
 })
 

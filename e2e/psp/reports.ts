@@ -117,15 +117,15 @@ function writeReport(bank: Bank, { day, flags, orderedAt }: Report): string {
 
 function writeEntry(bank: Bank, entry: Entry): string[] {
   const { at, kind, amount, reference } = entry
-  const { receipt, payout } = findSubject(bank, reference)
+  const { pix, payout } = findSubject(bank, reference)
   const value = toReais(Math.abs(amount))
   const protocol = String(FIRST_PROTOCOL + bank.book.entries.indexOf(entry))
-  const e2eid = receipt?.e2eid ?? payout?.e2eid ?? ''
-  const { txid = '', payer, refunds = [] } = receipt ?? {}
+  const e2eid = pix?.e2eid ?? payout?.e2eid ?? ''
+  const { txid = '', payer, refunds = [] } = pix ?? {}
   const refundId = refunds.find(({ rtrId }) => rtrId === reference)?.id ?? ''
   const { idEnvio = '', payeeKey = '', text = '' } = payout ?? {}
   const fields: Record<Exclude<Entry['kind'], 'opening'>, string[]> = {
-    receipt: ['PR', protocol, e2eid, txid, value, payer?.cpf ?? payer?.cnpj ?? '', '', ''],
+    pix: ['PR', protocol, e2eid, txid, value, payer?.cpf ?? payer?.cnpj ?? '', '', ''],
     payout: ['PEC', protocol, e2eid, idEnvio, value, payeeKey, btoa(text), 'API'],
     payout_reversal: ['EPE', protocol, e2eid, value],
     // The layout has no record of a refund that failed.
@@ -133,19 +133,19 @@ function writeEntry(bank: Bank, entry: Entry): string[] {
     refund: ['PDE', protocol, e2eid, txid, refundId, reference, value],
     med: ['PDE', protocol, e2eid, txid, refundId, reference, value],
     payout_return: ['PDR', protocol, e2eid, reference, value],
-    receipt_fee: ['TPR', protocol, e2eid, value],
+    payment_fee: ['TPR', protocol, e2eid, value],
     payout_fee: ['TPE', protocol, e2eid, value],
   }
   return kind === 'opening' ? [] : [...fields[kind], at]
 }
 
 /** Finds the payment or payout of an entry by its own id or that of a return. */
-function findSubject({ receipts, payouts }: Bank, reference: string) {
+function findSubject({ payments, payouts }: Bank, reference: string) {
   const isReturn = ({ rtrId }: { rtrId: string }) => rtrId === reference
   return {
-    receipt:
-      receipts.get(reference) ??
-      [...receipts.values()].find(({ refunds }) => refunds.some(isReturn)),
+    pix:
+      payments.get(reference) ??
+      [...payments.values()].find(({ refunds }) => refunds.some(isReturn)),
     payout:
       payouts.get(reference) ?? [...payouts.values()].find(({ returns }) => returns.some(isReturn)),
   }

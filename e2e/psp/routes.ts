@@ -3,7 +3,7 @@ import { CHARGE_ROUTES } from './charges.ts'
 import { DISPUTE_ROUTES } from './disputes.ts'
 import { LOCATION_ROUTES } from './locations.ts'
 import { PAYOUT_ROUTES } from './payouts.ts'
-import { RECEIPT_ROUTES } from './receipts.ts'
+import { PAYMENT_ROUTES } from './received.ts'
 import { REFUND_ROUTES } from './refunds.ts'
 import { REPORT_ROUTES } from './reports.ts'
 import type { Route } from './route.ts'
@@ -12,7 +12,7 @@ import { WEBHOOK_ROUTES } from './webhooks.ts'
 
 const ROUTES: Route[] = [
   ...CHARGE_ROUTES,
-  ...RECEIPT_ROUTES,
+  ...PAYMENT_ROUTES,
   ...REFUND_ROUTES,
   ...WEBHOOK_ROUTES,
   ...LOCATION_ROUTES,

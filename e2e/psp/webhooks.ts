@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Bank } from './bank.ts'
 import { selectPage } from './lists.ts'
 import { announcePayout } from './payouts.ts'
-import { announceReceipt } from './receipts.ts'
+import { announcePix } from './received.ts'
 import type { Webhook } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Reply, type Route, readBody, refuseValue } from './route.ts'
@@ -90,8 +90,7 @@ function renderWebhook({ key, url, createdAt }: Webhook) {
 function resendNotices(bank: Bank, { body }: Call): Reply {
   const { tipo, e2eids } = readBody(RESEND_BODY, body, 'invalidRequest')
   if (tipo === 'PIX_RECEBIDO' || tipo === 'DEVOLUCAO_ENVIADA')
-    for (const receipt of e2eids.flatMap(id => bank.receipts.get(id) ?? []))
-      announceReceipt(bank, receipt)
+    for (const pix of e2eids.flatMap(id => bank.payments.get(id) ?? [])) announcePix(bank, pix)
   else
     for (const payout of bank.payouts.values())
       if (e2eids.includes(payout.e2eid)) announcePayout(bank, payout)

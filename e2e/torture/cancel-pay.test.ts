@@ -15,8 +15,8 @@ import {
   openCharge,
   startApi,
 } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 const CHARGE_COUNT = pickSize(100, 1_000)
@@ -98,7 +98,7 @@ test(`${CHARGE_COUNT} charges that a program cancels while a bank has them paid:
     const pay = async () => {
       if (moment !== 'at once') await waitFor(moment, txid)
       if (bank.charges.get(txid)?.state !== 'open') return false
-      const payments = [makeReceipt(AMOUNT)]
+      const payments = [makePayment(AMOUNT)]
       bank.charges.set(txid, { state: 'paid', payments })
       await receivePayments([{ accountId: merchant.id, chargeId: id, payments }])
       return true

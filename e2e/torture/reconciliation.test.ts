@@ -9,8 +9,8 @@ import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { addDays, endOf, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { payFees } from '#lib/services/operator/fees.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 inOwnDatabase()
@@ -41,7 +41,7 @@ interface Found {
 
 /** Differences by hand: each happens at noon of a day, and says what must be found. */
 const DIFFERENCES: Record<string, (day: string) => Promise<Found>> = {
-  async 'a receipt that nobody has listed'() {
+  async 'a payment that nobody has listed'() {
     const { id } = await bank.pay(1_100)
     const read = () => db().charge.findFirstOrThrow({ where: { id } })
     expect((await read()).status).toBe('pending')
@@ -53,8 +53,8 @@ const DIFFERENCES: Record<string, (day: string) => Promise<Found>> = {
     return { items: ['payment_repeated'] }
   },
   async 'a fee of another amount'(day) {
-    const { receipts } = await bank.receive(1_300)
-    const bankId = `${day} receipt_fee ${receipts[0]?.endToEndId}`
+    const { payments } = await bank.receive(1_300)
+    const bankId = `${day} payment_fee ${payments[0]?.endToEndId}`
     const fee = { connectionId: connection.id, mode: 'live', bankId, isReturn: false } as const
     await payFees([{ ...fee, amount: 999, at: noonOf(day) }])
     return { items: ['day_different fee'] }
@@ -71,8 +71,8 @@ const DIFFERENCES: Record<string, (day: string) => Promise<Found>> = {
     return { booked: 3, onOtherDays: 3, check }
   },
   async 'a refund of other software'() {
-    const { receipts } = await bank.receive(1_400)
-    await bank.refundAlone(receipts[0]?.endToEndId ?? '', 300)
+    const { payments } = await bank.receive(1_400)
+    await bank.refundAlone(payments[0]?.endToEndId ?? '', 300)
     return { items: ['day_missing_here refund'] }
   },
   async 'a payout of other software'() {
@@ -81,8 +81,8 @@ const DIFFERENCES: Record<string, (day: string) => Promise<Found>> = {
     return { items: ['day_missing_here payout'] }
   },
   async 'a payment that the bank does not have'(day) {
-    await matchPayments(connection, [makeReceipt(1_500, { paidAt: noonOf(day) })])
-    return { items: ['day_missing_there receipt', 'payment_unmatched'] }
+    await matchPayments(connection, [makePayment(1_500, { paidAt: noonOf(day) })])
+    return { items: ['day_missing_there payment', 'payment_unmatched'] }
   },
 }
 
@@ -93,7 +93,7 @@ const STATEMENTS: Record<
 > = {
   'a record is lost': {
     change: file => file.replace(/^PR;.*\n/m, ''),
-    items: ['day_balance statement', 'day_missing_there receipt'],
+    items: ['day_balance statement', 'day_missing_there payment'],
   },
   'transfers between accounts': {
     change(file, day) {

@@ -12,7 +12,7 @@ export function newId(): string {
 }
 
 /**
- * Returns the id of a charge, withdrawal, refund, receipt or event. It ends in the bucket of the
+ * Returns the id of a charge, withdrawal, refund, payment or event. It ends in the bucket of the
  * account, which leads to its database (docs/decisions/029). Sorts as those of `newId` do: time and
  * counter of a UUIDv7 are in front of the bucket.
  */

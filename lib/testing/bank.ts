@@ -8,7 +8,7 @@ import type {
   OrderState,
   Party,
   PayoutOrder,
-  Receipt,
+  ReceivedPayment,
   RefundOrder,
 } from '#lib/services/gateway/gateway.ts'
 import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
@@ -85,7 +85,7 @@ export class StubBank implements Gateway {
   /** Whether an accepted order has its end-to-end id at once. */
   isIdKnownEarly = false
   /** What the bank received and sent, in the order of its lists. */
-  readonly receipts: Receipt[] = []
+  readonly payments: ReceivedPayment[] = []
   readonly sentPayouts: SentPayout[] = []
   /** Maximum items on a page of a list. */
   pageMax = 2
@@ -238,19 +238,22 @@ export class StubBank implements Gateway {
     return { outcome: 'ok', value: null }
   }
 
-  async listReceipts(
+  async listPayments(
     since: Date,
     cursor: string | null,
     signal?: AbortSignal,
-  ): Promise<GatewayResult<Listing<Receipt>>> {
+  ): Promise<GatewayResult<Listing<ReceivedPayment>>> {
     await this.reach(signal)
-    const value = this.listPage(this.receipts, cursor, ({ paidAt }) => paidAt >= since)
+    const value = this.listPage(this.payments, cursor, ({ paidAt }) => paidAt >= since)
     return { outcome: 'ok', value }
   }
 
-  async getReceipt(id: string, signal?: AbortSignal): Promise<GatewayResult<Receipt | null>> {
+  async getPayment(
+    id: string,
+    signal?: AbortSignal,
+  ): Promise<GatewayResult<ReceivedPayment | null>> {
     await this.reach(signal)
-    const value = this.receipts.find(({ endToEndId }) => endToEndId === id) ?? null
+    const value = this.payments.find(({ endToEndId }) => endToEndId === id) ?? null
     return { outcome: 'ok', value }
   }
 

@@ -9,7 +9,7 @@ import { breaker } from '#lib/services/gateway/breaker.ts'
 import { openEfi } from '#lib/services/gateway/efi/adapter.ts'
 import type { Gateway } from '#lib/services/gateway/gateway.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 /** Banks of this process by the id of their connection. */
 const banks = new Map<string, Gateway>()
@@ -63,7 +63,7 @@ export async function openLiveCharge(
 /** Gives a merchant a balance in live mode by paying a charge. Returns its id. */
 export async function fundLive(merchant: Account, amount: number): Promise<string> {
   const { id: chargeId } = await openLiveCharge(merchant, amount)
-  const payments = [makeReceipt(amount)]
+  const payments = [makePayment(amount)]
   await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   return chargeId
 }

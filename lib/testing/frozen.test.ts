@@ -28,13 +28,9 @@ import { registerAdapter, unregisterAdapters } from '#lib/services/gateway/adapt
 import { simulator } from '#lib/services/gateway/simulator.ts'
 import { verifyLedger } from '#lib/services/ledger/verify.ts'
 import { sendDueMails } from '#lib/services/mail/send.ts'
-import {
-  createReceiptUrl,
-  RECEIPT_PATH,
-  verifyReceipt,
-} from '#lib/services/payment-receipts/sign.ts'
 import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
+import { createReceiptUrl, RECEIPT_PATH, verifyReceipt } from '#lib/services/receipts/sign.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'

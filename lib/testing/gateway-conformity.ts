@@ -7,7 +7,7 @@ import type {
   GatewayResult,
   OrderState,
   PayoutOrder,
-  Receipt,
+  ReceivedPayment,
 } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import { REJECTIONS } from '#lib/services/gateway/rejection.ts'
@@ -209,7 +209,7 @@ function testRefunds(bank: () => Bank): void {
     await world.pay(charge.txid, charge.amount)
     const { states } = expectOk(await gateway.getCharges([charge.txid], signal()))
     const { payments } = states.get(charge.txid) as Extract<ChargeState, { state: 'paid' }>
-    const { endToEndId } = payments[0] as Receipt
+    const { endToEndId } = payments[0] as ReceivedPayment
     const refund = { id: removeHyphens(newId()), endToEndId, amount: 500 }
     expect(expectOk(await gateway.getRefund(refund, signal()))).toBeNull()
     expectOk(await gateway.refundCharge(refund, signal()))
@@ -239,7 +239,7 @@ async function readAll<Item extends { endToEndId: string }>(
 
 async function expectFoundById(gateway: Gateway, endToEndId: string): Promise<void> {
   const find = async (id: string) =>
-    expectOk((await gateway.getReceipt?.(id, signal())) ?? expect.unreachable())
+    expectOk((await gateway.getPayment?.(id, signal())) ?? expect.unreachable())
   expect(await find(endToEndId)).toMatchObject({ endToEndId, amount: 100 })
   expect(await find(`E${'x'.repeat(31)}`)).toBeNull()
 }
@@ -249,7 +249,7 @@ function testLists(bank: () => Bank): void {
     const { gateway, world } = bank()
     const [receive, send] = [world.receive, world.payOut]
     for (const [list, happen] of [
-      [gateway.listReceipts?.bind(gateway), receive],
+      [gateway.listPayments?.bind(gateway), receive],
       [gateway.listSentPayouts?.bind(gateway), send],
     ] as const) {
       expect(list === undefined).toBe(happen === undefined)
@@ -288,7 +288,7 @@ function testSignals(bank: () => Bank): void {
       gateway.checkHealth(signal),
       ...(bank().payee ? [gateway.getBalance(signal)] : []),
       gateway.registerWebhook?.('https://troco.example/hooks', signal),
-      gateway.listReceipts?.(SINCE, null, signal),
+      gateway.listPayments?.(SINCE, null, signal),
       gateway.listSentPayouts?.(SINCE, null, signal),
     ]
     const settled = Promise.allSettled(calls)

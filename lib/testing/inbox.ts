@@ -1,10 +1,10 @@
 import { db } from '#lib/base/db/client.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 interface Place {
   connectionId: string
@@ -13,24 +13,24 @@ interface Place {
 
 const SIMULATOR: Place = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' }
 
-/** Puts a payment of no charge into suspense. Returns the id of its item, and the payment. */
-export async function suspendStray(
+/** Puts a payment of no charge into `unmatched`. Returns the id of its item, and the payment. */
+export async function keepStray(
   amount: number,
   place = SIMULATOR,
-  changes: Partial<Receipt> = {},
-): Promise<{ itemId: string; payment: Receipt }> {
-  const payment = makeReceipt(amount, changes)
-  await suspendPayments([{ payment, ...place }])
+  changes: Partial<ReceivedPayment> = {},
+): Promise<{ itemId: string; payment: ReceivedPayment }> {
+  const payment = makePayment(amount, changes)
+  await keepUnmatched([{ payment, ...place }])
   return { itemId: await findItemId(payment.endToEndId), payment }
 }
 
-/** Puts a payment of a charge that does not fit into suspense. */
-export async function suspendOfCharge(
+/** Puts a payment of a charge that does not fit into `unmatched`. */
+export async function keepOfCharge(
   charge: { accountId: string; chargeId: string },
   amount: number,
-): Promise<{ itemId: string; payment: Receipt }> {
-  const payment = makeReceipt(amount)
-  await suspendPayments([{ payment, ...charge }])
+): Promise<{ itemId: string; payment: ReceivedPayment }> {
+  const payment = makePayment(amount)
+  await keepUnmatched([{ payment, ...charge }])
   return { itemId: await findItemId(payment.endToEndId), payment }
 }
 

@@ -72,7 +72,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   charge_search_marks: 'rooms/charges',
   refunds: 'rooms/charges',
   disputes: 'rooms/charges',
-  receipt_readings: 'rooms/charges',
+  payment_readings: 'rooms/charges',
   reconciled_days: 'rooms/reconciliation',
   withdrawals: 'rooms/withdrawals',
   bank_orders: 'services/orders',
@@ -87,9 +87,9 @@ export const TABLE_OWNERS: Record<string, string> = {
   ledger_transfers: 'services/ledger',
   ledger_entries: 'services/ledger',
   booked_payments: 'services/operator',
-  receipts: 'services/operator',
-  receipt_settlements: 'services/operator',
-  receipt_returns: 'rooms/inbox',
+  unmatched_payments: 'services/operator',
+  unmatched_resolutions: 'services/operator',
+  unmatched_returns: 'rooms/inbox',
   bank_fees: 'services/operator',
   bank_tries: 'services/tries',
   inbox_items: 'services/operator',
@@ -108,7 +108,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   restore_closures: 'services/gateway',
   bank_notices: 'services/gateway',
   gateway_calls: 'services/gateway',
-  payment_receipt_keys: 'services/payment-receipts',
+  receipt_keys: 'services/receipts',
   simulator_orders: 'services/gateway',
   idempotency_keys: 'base/db',
   test_usage: 'base/db',
@@ -125,7 +125,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   request_log: 'edge/http',
 }
 
-/** Code that makes ids of charges, withdrawals, refunds, receipts and events: all must be routable. */
+/** Code that makes ids of charges, withdrawals, refunds, payments and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
   /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/(operator|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 

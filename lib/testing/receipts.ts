@@ -1,13 +1,23 @@
-import type { ChargeState, Receipt } from '#lib/services/gateway/gateway.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { sign } from 'node:crypto'
+import { formatFacts, type ReceiptFacts, signedBytes } from '#lib/services/receipts/format.ts'
+import type { SigningKey } from '#lib/services/receipts/keys.ts'
+import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/receipts/sign.ts'
 
-/** A payment that a bank received. */
-export function makeReceipt(amount: number, changes: Partial<Receipt> = {}): Receipt {
-  return { endToEndId: newEndToEndId(), amount, paidAt: new Date(), txid: null, ...changes }
+export const RECEIPT_FACTS: ReceiptFacts = {
+  mode: 'live',
+  kind: 'transaction',
+  id: '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa',
+  amount: 123_456,
+  at: '2026-11-21T01:28:12.004211Z',
+  endToEndId: 'E00000000202611210128a1b2c3d4e5f',
 }
 
-/** State of a charge that was paid once. */
-export function paidState(amount: number, changes: Partial<Receipt> = {}) {
-  const payment = makeReceipt(amount, changes)
-  return { state: 'paid', payments: [payment] } satisfies ChargeState
+/** Returns the text of a receipt: the last part of its URL. */
+export async function issueReceipt(facts = RECEIPT_FACTS): Promise<string> {
+  return new URL(await createReceiptUrl(facts)).pathname.slice(RECEIPT_PATH.length)
+}
+
+/** Signs what the product itself would not: the facts for any key, or any text. */
+export function signWith(key: SigningKey, text = formatFacts(key.id, RECEIPT_FACTS)): string {
+  return `${text}.${sign(null, signedBytes(text), key.privateKey).toString('base64url')}`
 }

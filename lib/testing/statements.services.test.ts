@@ -89,7 +89,7 @@ const VERBS: Record<string, Calls> = {
   },
   'gateway/notices': {
     'what a bank gave notice of': () =>
-      storeNotices(SIMULATOR_CONNECTION_ID, [{ kind: 'receipt', id: removeHyphens(newId()) }]),
+      storeNotices(SIMULATOR_CONNECTION_ID, [{ kind: 'payment', id: removeHyphens(newId()) }]),
     'notices that are due': () => claimNotices(),
   },
   'ledger/accounts': {

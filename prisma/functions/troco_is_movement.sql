@@ -7,8 +7,8 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
   IF account_id = '00000000-0000-7000-8000-000000000002' THEN
     RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[
-      'receipt_suspended external suspense', 'receipt_released suspense external',
-      'receipt_kept suspense own', 'try_received external own', 'try_returned own external',
+      'unmatched_received external unmatched', 'unmatched_released unmatched external',
+      'unmatched_kept unmatched own', 'try_received external own', 'try_returned own external',
       'try_sent own external', 'fee_paid own external', 'fee_returned external own',
       'write_off_paid own external']);
   END IF;
@@ -17,7 +17,7 @@ BEGIN
     'withdrawal_sent outbound external', 'withdrawal_returned outbound available',
     'refund_held available outbound', 'refund_sent outbound external',
     'refund_returned outbound available', 'payout_returned external available',
-    'receipt_credited external available', 'dispute_held available disputed',
+    'unmatched_credited external available', 'dispute_held available disputed',
     'dispute_owed owed disputed', 'dispute_won disputed available',
     'dispute_lost disputed external', 'owed_repaid available owed',
     'owed_written_off external owed']);

@@ -18,7 +18,7 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   withdrawal_held: ArrowUpRight,
   withdrawal_returned: Undo2,
   payout_returned: Undo2,
-  receipt_credited: ArrowDownLeft,
+  unmatched_credited: ArrowDownLeft,
   refund_held: CornerUpLeft,
   dispute_held: ShieldAlert,
   dispute_won: Undo2,

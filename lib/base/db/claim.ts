@@ -12,7 +12,7 @@ const KEYS = {
   ...{ charges: ACCOUNT_ROW, bank_orders: ACCOUNT_ROW },
   ...{ bank_tries: ACCOUNT_ROW, deliveries: ACCOUNT_ROW },
   mails: ['id'],
-  receipt_readings: ['connection_id', 'pace'],
+  payment_readings: ['connection_id', 'pace'],
   reconciled_days: ['connection_id', 'day'],
   restore_closures: ['connection_id', 'restore_id'],
 }

@@ -1,7 +1,7 @@
 import { wake } from '#lib/base/db/wake.ts'
 import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
-import { askAboutReceipts } from '#lib/rooms/charges/ask-receipts.ts'
+import { askAboutPayments } from '#lib/rooms/charges/ask-payments.ts'
 import { hastenCharges, hastenReading } from '#lib/rooms/charges/hasten.ts'
 import {
   claimNotices,
@@ -10,7 +10,7 @@ import {
   QUESTIONS_MAX,
 } from '#lib/services/gateway/notices.ts'
 import { listServed } from '#lib/services/gateway/served.ts'
-import { findClaimed } from '#lib/services/operator/receipts.ts'
+import { findClaimed } from '#lib/services/operator/unmatched.ts'
 import { askAboutReturned } from '#lib/services/orders/ended.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
 import { noteTryNotices } from '#lib/services/tries/receive.ts'
@@ -54,7 +54,7 @@ async function askAbout(
     return new Set()
   }
   await noteTryNotices(connectionId, kind, ids)
-  if (kind !== 'receipt') {
+  if (kind !== 'payment') {
     const isCharge = kind === 'charge'
     const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)
     if (open.size > 0) wake(isCharge ? 'charges' : 'orders')
@@ -72,5 +72,5 @@ async function lookFor(connectionId: string, ids: string[]): Promise<void> {
   if (!connection || questions.free(connectionId) === 0) return hastenReading(connectionId)
   const logFailure = (err: unknown) =>
     log().error({ err, connectionId }, 'asking about payments failed')
-  questions.start(askAboutReceipts(connection, ids), logFailure, connectionId)
+  questions.start(askAboutPayments(connection, ids), logFailure, connectionId)
 }

@@ -21,7 +21,7 @@ export const ORDER_RULES = {
 /** Creates the reader of banks after a restore, with the rooms that book what it finds. */
 export function createRestoredReader(): RestoreReader {
   return createRestoreReader({
-    bookReceipts: bookPage,
+    bookPayments: bookPage,
     noteUnread,
     bookRefund: adoptRefund,
     bookPayout: adoptPayout,

@@ -28,7 +28,7 @@ import {
   makeMerchant,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { suspendStray } from '#lib/testing/inbox.ts'
+import { keepStray } from '#lib/testing/inbox.ts'
 import { changeOrder, makeOrdersDue, orderOf, sendDueReturns } from '#lib/testing/orders.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 
@@ -218,7 +218,7 @@ test('the calls of a withdrawal or refund that has not ended are kept', async ()
 test('the calls of a return that has not ended are kept', async () => {
   const bank = Object.assign(new StubBank(), { isQuick: true })
   const connectionId = await addConnection(bank)
-  const { itemId } = await suspendStray(5_000, { connectionId, mode: 'live' })
+  const { itemId } = await keepStray(5_000, { connectionId, mode: 'live' })
   const actor = { type: 'user', id: newId() } as const
   const { id: subjectId } = await giveBack({ itemId, reason: 'Paid by mistake', actor })
   const call = { accountId: OPERATOR_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }

@@ -4,5 +4,5 @@ import { creditReturn } from '#lib/rooms/withdrawals/read-returns.ts'
 
 /** Creates the worker of days of banks, with the rooms that book what it finds. */
 export function createDayReconciler(now?: () => Date): Reconciler {
-  return createReconciler({ bookReceipts: bookPage, bookReturn: creditReturn }, now)
+  return createReconciler({ bookPayments: bookPage, bookReturn: creditReturn }, now)
 }

@@ -2,11 +2,11 @@ import { type Claim, withLease } from '#lib/base/db/claim.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import { breaker } from '#lib/services/gateway/breaker.ts'
 import { TIMED_OUT } from '#lib/services/gateway/call.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { ChargeState, GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ChargeState, GatewayResult, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { readPages } from '#lib/services/gateway/list-reader.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
@@ -144,12 +144,12 @@ async function lookForPayment(
 }
 
 /** The first payment is that of the try; what else was paid to its code waits in the inbox. */
-async function receive(claim: Claim, payments: Receipt[]): Promise<Wait> {
+async function receive(claim: Claim, payments: ReceivedPayment[]): Promise<Wait> {
   const { connectionId, mode } = claim
   const sorted = payments.toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
   const { booked } = await receiveTryPayments([connectionId], sorted)
   const rest = sorted.filter(({ endToEndId }) => !booked.has(endToEndId))
-  if (rest.length > 0) await suspendPayments(rest.map(payment => ({ payment, connectionId, mode })))
+  if (rest.length > 0) await keepUnmatched(rest.map(payment => ({ payment, connectionId, mode })))
   const found = await findClaimedTry(claim)
   if (found?.status === 'open') {
     await failTry(claim, 'other_amount')
@@ -201,15 +201,15 @@ async function lookInList(
   { endToEndId, paidAt, paidMs }: ClaimedTry,
   served: ServedConnection,
 ): Promise<Wait> {
-  const { listReceipts } = withConnectionJournal(served)
-  if (!listReceipts || !paidAt) return { pauseMs: pauseAt(paidMs) }
+  const { listPayments } = withConnectionJournal(served)
+  if (!listPayments || !paidAt) return { pauseMs: pauseAt(paidMs) }
   const since = new Date(paidAt.getTime() - MINUTE_MS)
   let isListed = false
-  const look = (page: Listing<Receipt>) => {
+  const look = (page: Listing<ReceivedPayment>) => {
     isListed ||= page.items.some(item => item.endToEndId === endToEndId)
     return !isListed
   }
-  const read = await readPages(listReceipts, { since, cursor: null }, look, PAGES_MAX)
+  const read = await readPages(listPayments, { since, cursor: null }, look, PAGES_MAX)
   if (read.end === 'failed') {
     const pauseMs = listPauseMs(read.failure, pauseAt(paidMs))
     return { pauseMs, problems: describeFailure(read.failure) }

@@ -86,7 +86,7 @@ describe('a worker', () => {
       'prune test usage',
       'read banks after a restore',
       'read disputes and returns',
-      'read receipts',
+      'read payments',
       'reconcile days',
       'resume endpoints',
       'rotate request log',

@@ -31,7 +31,7 @@ import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
 import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { createVerifier } from '#lib/rooms/charges/verifier.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
@@ -88,7 +88,7 @@ export function startWorker(): Worker {
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
   const verifier = createVerifier(() => wakeLocal('charges'))
   const orders = createOrderSender(ORDER_RULES, () => wakeLocal('orders'))
-  const receipts = createReceiptReader()
+  const payments = createPaymentReader()
   const lists = [createDisputeReader(), createReturnsReader()]
   const days = createDayReconciler()
   const restored = createRestoredReader()
@@ -98,7 +98,7 @@ export function startWorker(): Worker {
     expire: rest => expireDueCharges(verifier, rest),
     deliver: () => deliverer.run(signal).then(() => 0),
     send: () => orders.run().then(() => 0),
-    receive: () => receipts.run(signal).then(() => 0),
+    receive: () => payments.run(signal).then(() => 0),
     list: () => Promise.all(lists.map(reader => reader.run(signal))).then(() => 0),
     reconcile: () => days.run(signal).then(() => 0),
     restore: () => restored.run(signal).then(() => 0),
@@ -109,7 +109,7 @@ export function startWorker(): Worker {
     jobs: [...running.keys()],
     async stop() {
       stopping.abort()
-      const callers = [deliverer, verifier, orders, receipts, ...lists, days, restored]
+      const callers = [deliverer, verifier, orders, payments, ...lists, days, restored]
       const finished = Promise.all(running.values()).then(() =>
         Promise.all([awaitQuestions(), ...callers.map(({ idle }) => idle())]),
       )
@@ -152,7 +152,7 @@ function listJobs({
   const runAuditChecks = () => checkAuditLog().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
-    { name: 'read receipts', run: receive, ...polled },
+    { name: 'read payments', run: receive, ...polled },
     { name: 'send orders', run: send, wakesOn: 'orders', ...polled },
     { name: 'expire waiting withdrawals', run: expireWaitingWithdrawals, idleMs: MINUTE_MS },
     { name: 'ask about ended orders', run: () => askAboutEnded(ORDER_RULES), idleMs: MINUTE_MS },

@@ -1,13 +1,14 @@
 import { log } from '#lib/base/log.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 
 /**
  * Books a page. If that fails, books its payments one by one, so that one that cannot be stored keeps no
  * other from being credited. Without the database, storing the place fails, too.
  */
-export async function bookPage(connectionId: string, items: Receipt[]): Promise<void> {
-  const book = (payments: Receipt[]) => matchPayments({ id: connectionId, mode: 'live' }, payments)
+export async function bookPage(connectionId: string, items: ReceivedPayment[]): Promise<void> {
+  const book = (payments: ReceivedPayment[]) =>
+    matchPayments({ id: connectionId, mode: 'live' }, payments)
   if (items.length === 0) return
   try {
     await book(items)

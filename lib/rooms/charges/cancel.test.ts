@@ -28,7 +28,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
-import { makeReceipt, paidState } from '#lib/testing/receipts.ts'
+import { makePayment, paidState } from '#lib/testing/payments.ts'
 
 inOwnDatabase()
 const faults = new Faults(['events', 'audit_log'])
@@ -51,7 +51,7 @@ async function openAtBank() {
   const { id } = await openLiveCharge(merchant, AMOUNT)
   const find = () => findCharge(merchant.id, 'live', id)
   const pay = (amount = AMOUNT) =>
-    receivePayments([{ accountId: merchant.id, chargeId: id, payments: [makeReceipt(amount)] }])
+    receivePayments([{ accountId: merchant.id, chargeId: id, payments: [makePayment(amount)] }])
   const cancel = (callsMaxMs?: number) => cancelCharge(inLive(merchant), id, callsMaxMs)
   return { merchant, bank, connectionId, id, txid: removeHyphens(id), find, pay, cancel }
 }
@@ -220,7 +220,7 @@ describe('at a bank', () => {
     const { merchant, bank, id, txid, cancel } = await openAtBank()
     bank.charges.set(txid, paidState(AMOUNT - 1))
     expect(await cancel()).toMatchObject(CANCELLED)
-    expect(await db().receipt.findMany({ where: { chargeId: id } })).toMatchObject([
+    expect(await db().unmatchedPayment.findMany({ where: { chargeId: id } })).toMatchObject([
       { amount: BigInt(AMOUNT - 1), reason: 'payment_amount' },
     ])
     bank.charges.set(txid, paidState(AMOUNT))
@@ -301,7 +301,7 @@ describe('races', () => {
     await Promise.all(
       charges.map(({ id }) => {
         cancelling.push(cancelCharge(inTest(merchant), id).catch(error => error.code))
-        const payments = [makeReceipt(AMOUNT)]
+        const payments = [makePayment(AMOUNT)]
         return receivePayments([{ accountId: merchant.id, chargeId: id, payments }])
       }),
     )

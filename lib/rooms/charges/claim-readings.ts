@@ -8,7 +8,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * How often receipts are listed, and how far before the end of the last reading: banks list payments
+ * How often payments are listed, and how far before the end of the last reading: banks list payments
  * late, and their clocks differ. `recent`: only while the bank has charges that may be paid.
  */
 export const PACES = {
@@ -23,7 +23,7 @@ const BEFORE_CREATION_MS = PACES.late.overlapMs
 /** Time for which a closed connection is read: payers may still pay what they were shown. */
 const AFTER_CLOSING_MS = 7 * DAY_MS
 
-/** A claimed reading of the receipts of a connection. */
+/** A claimed reading of the payments of a connection. */
 export interface Reading {
   connectionId: string
   pace: Pace
@@ -48,18 +48,18 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
   const nowSql = Prisma.sql`${at}::timestamptz`
   await retryOnConflict(
     () => db().$executeRaw`
-      INSERT INTO receipt_readings (connection_id, pace, read_until, due_at)
+      INSERT INTO payment_readings (connection_id, pace, read_until, due_at)
       SELECT n.id, p.pace, n.created_at, ${nowSql}
       FROM connections n, unnest(${paces}::text[]) AS p (pace)
       WHERE n.id = ANY (${connectionIds}::uuid[])
       ON CONFLICT DO NOTHING`,
   )
   await correctFutureReadings(connectionIds, at, PACES.daily.overlapMs)
-  return claim<Reading>('receipt_readings', connectionIds.length * paces.length, {
+  return claim<Reading>('payment_readings', connectionIds.length * paces.length, {
     at: nowSql,
     isDue: Prisma.sql`(r.due_at <= ${nowSql} OR (r.is_wanted AND r.lease IS NULL AND r.place IS NULL))`,
     condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[])
-      AND NOT EXISTS (SELECT FROM receipt_readings o
+      AND NOT EXISTS (SELECT FROM payment_readings o
         WHERE o.connection_id = r.connection_id AND o.paused_until > ${nowSql})
       AND (r.pace <> 'recent' OR EXISTS (
         SELECT FROM charges c WHERE c.connection_id = r.connection_id AND c.due_at IS NOT NULL))
@@ -72,7 +72,7 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
       since = CASE WHEN r.place IS NULL THEN GREATEST(
         (SELECT n.created_at FROM connections n WHERE n.id = r.connection_id)
           - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
-        (SELECT LEAST(max(o.read_until), ${nowSql}) FROM receipt_readings o
+        (SELECT LEAST(max(o.read_until), ${nowSql}) FROM payment_readings o
           WHERE o.connection_id = r.connection_id)
           - make_interval(secs => (SELECT t.overlap_ms / 1000 FROM unnest(${paces}::text[],
             ${overlaps}::float8[]) AS t (pace, overlap_ms) WHERE t.pace = r.pace))) ELSE r.since END,

@@ -2,11 +2,11 @@ import { beforeEach, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 // The reader reads the lists of all connections.
 inOwnDatabase()
@@ -19,10 +19,10 @@ const DAY_MS = 24 * HOUR_MS
 class PeriodBank extends StubBank {
   now = () => new Date()
   readonly begun: Date[] = []
-  override async listReceipts(since: Date, cursor: string | null) {
+  override async listPayments(since: Date, cursor: string | null) {
     if (cursor === null) this.begun.push(since)
     const from = Math.min(since.getTime(), this.now().getTime())
-    const items = this.receipts.filter(({ paidAt }) => paidAt.getTime() >= from)
+    const items = this.payments.filter(({ paidAt }) => paidAt.getTime() >= from)
     return { outcome: 'ok', value: { items, nextCursor: null } } as const
   }
 }
@@ -31,7 +31,7 @@ let merchant: Account
 let bank: PeriodBank
 let clock: number
 beforeEach(async () => {
-  await db().receiptReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
+  await db().paymentReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
   merchant = await makeMerchant()
   bank = new PeriodBank()
   const connectionId = await connectBank(bank, merchant)
@@ -43,7 +43,7 @@ beforeEach(async () => {
 async function read(offsetMs = 0): Promise<void> {
   const now = () => new Date(clock + offsetMs)
   bank.now = now
-  const reader = createReceiptReader(now)
+  const reader = createPaymentReader(now)
   await reader.run()
   await reader.idle()
 }
@@ -79,7 +79,7 @@ test('a worker whose clock is an hour ahead, once, hides no payment from the oth
   await read(HOUR_MS)
   const { id } = await openLiveCharge(merchant, AMOUNT)
   clock += 60_000
-  bank.receipts.push(makeReceipt(AMOUNT, { txid: removeHyphens(id), paidAt: new Date(clock) }))
+  bank.payments.push(makePayment(AMOUNT, { txid: removeHyphens(id), paidAt: new Date(clock) }))
   // Two hours of a worker with the right time.
   for (let minutes = 0; minutes < 120; minutes += 5) {
     clock += 5 * 60_000

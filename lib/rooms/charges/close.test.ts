@@ -9,7 +9,7 @@ import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { endOneAsReported } from '#lib/rooms/charges/simulate.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
-import { paidState } from '#lib/testing/receipts.ts'
+import { paidState } from '#lib/testing/payments.ts'
 
 const endToEndId = () => `E${newId().replaceAll('-', '').slice(0, 31)}`
 

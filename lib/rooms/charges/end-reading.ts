@@ -11,7 +11,7 @@ export async function keepPlace(reading: Reading, place: string, now: Clock): Pr
 /** Ends a reading that has read the whole list. The next one is due by the time at which it began. */
 export async function endReading({ connectionId, pace, lease }: Reading): Promise<boolean> {
   const ended = await db().$executeRaw`
-    UPDATE receipt_readings SET read_until = GREATEST(read_until, until), place = NULL, lease = NULL,
+    UPDATE payment_readings SET read_until = GREATEST(read_until, until), place = NULL, lease = NULL,
       due_at = until + make_interval(secs => ${PACES[pace].everyMs}::float8 / 1000)
     WHERE connection_id = ${connectionId}::uuid AND pace = ${pace} AND lease = ${lease}::uuid`
   return ended === 1
@@ -34,7 +34,7 @@ async function updateReading(
   { connectionId, pace, lease }: Reading,
   data: { place: string | null; dueAt: Date; pausedUntil?: Date | null; lease?: null },
 ): Promise<boolean> {
-  const { count } = await db().receiptReading.updateMany({
+  const { count } = await db().paymentReading.updateMany({
     where: { connectionId, pace, lease },
     data,
   })

@@ -32,7 +32,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
-import { paidState } from '#lib/testing/receipts.ts'
+import { paidState } from '#lib/testing/payments.ts'
 
 inOwnDatabase()
 

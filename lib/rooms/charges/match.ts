@@ -1,9 +1,9 @@
 import { db } from '#lib/base/db/client.ts'
 import type { Mode } from '#lib/base/mode.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { findClaimed } from '#lib/services/operator/receipts.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
+import { findClaimed } from '#lib/services/operator/unmatched.ts'
 import { receiveTryPayments } from '#lib/services/tries/receive.ts'
 
 /** Time in which the connection of a charge or try books it: two to one bank account list the same payments. */
@@ -24,8 +24,8 @@ const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
  */
 export async function matchPayments(
   connection: { id: string; mode: Mode },
-  listed: Receipt[],
-): Promise<Receipt[]> {
+  listed: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
   // Lists overlap: most of what they contain is booked, and must lock no charge.
   const payments = await listUnbooked(connection.id, listed)
   if (payments.length === 0) return []
@@ -45,7 +45,7 @@ export async function matchPayments(
     }))
   if (reports.length > 0) await receivePayments(reports)
   const ofTries = await receiveTryPayments([...ofAccount], payments)
-  const isStray = ({ txid, endToEndId, paidAt }: Receipt) => {
+  const isStray = ({ txid, endToEndId, paidAt }: ReceivedPayment) => {
     if (ofTries.booked.has(endToEndId)) return false
     const own = txid === null ? undefined : connections.get(txid)
     if (own !== undefined && ofAccount.has(own)) return false
@@ -57,7 +57,7 @@ export async function matchPayments(
   const strays = payments
     .filter(isStray)
     .map(payment => ({ payment, connectionId: connection.id, mode: connection.mode }))
-  if (strays.length > 0) await suspendPayments(strays)
+  if (strays.length > 0) await keepUnmatched(strays)
   return listUnbooked(connection.id, payments)
 }
 
@@ -70,7 +70,10 @@ async function findSameAccount(connectionId: string): Promise<Set<string>> {
   return new Set([connectionId, ...rows.map(({ id }) => id)])
 }
 
-async function listUnbooked(connectionId: string, payments: Receipt[]): Promise<Receipt[]> {
+async function listUnbooked(
+  connectionId: string,
+  payments: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
   const ids = payments.map(({ endToEndId }) => endToEndId)
   const claimed = await findClaimed(connectionId, ids)
   const rest = payments.filter(({ endToEndId }) => !claimed.has(endToEndId))

@@ -22,7 +22,7 @@ import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { addConnection, connectBank, replaceBank, restConnection } from '#lib/testing/connection.ts'
 import { CHARGE, expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
-import { paidState } from '#lib/testing/receipts.ts'
+import { paidState } from '#lib/testing/payments.ts'
 
 const LOST: GatewayResult<never> = { outcome: 'unknown', reason: 'the connection broke' }
 const DOWN: GatewayResult<never> = { outcome: 'retryable', reason: 'down' }
@@ -430,7 +430,7 @@ describe('an opening that the worker ends', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('is deleted after a payment of another amount alone, which moves to suspense', async () => {
+  test('is deleted after a payment of another amount alone, which moves to `unmatched`', async () => {
     const { charge, bank, end, txid } = await leaveOpening()
     const wrong = paidState(CHARGE.amount - 1)
     bank.charges.set(txid, wrong)
@@ -439,7 +439,7 @@ describe('an opening that the worker ends', () => {
     expect(await rowsOf(charge.id)).toEqual([])
     expect(await readBalances(merchant.id, 'live')).toEqual(before)
     const { endToEndId } = wrong.payments[0] ?? {}
-    expect(await db().receipt.findMany({ where: { endToEndId } })).toMatchObject([
+    expect(await db().unmatchedPayment.findMany({ where: { endToEndId } })).toMatchObject([
       { amount: BigInt(CHARGE.amount - 1), reason: 'payment_amount', chargeId: charge.id },
     ])
   })

@@ -1,6 +1,6 @@
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { isEndToEndId } from '#lib/services/payment-receipts/format.ts'
-import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
+import { isEndToEndId } from '#lib/services/receipts/format.ts'
+import { createReceiptUrl } from '#lib/services/receipts/sign.ts'
 
 type Payment = Pick<ChargeRow, 'id' | 'mode' | 'status' | 'amount' | 'paid_at' | 'end_to_end_id'>
 type PaidCharge = Payment & { paid_at: string; end_to_end_id: string }

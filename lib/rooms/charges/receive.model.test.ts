@@ -4,7 +4,7 @@ import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { closeCharge } from '#lib/rooms/charges/close.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { Faults } from '#lib/testing/faults.ts'
@@ -14,8 +14,8 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import fc from '#lib/testing/property.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 5)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 12)
@@ -27,7 +27,13 @@ inOwnDatabase()
 /** Each table that a payment writes, so that a crash is tried at every step. */
 const TABLES = [
   ...(['booked_payments', 'charges', 'ledger_accounts', 'ledger_transfers'] as const),
-  ...(['ledger_entries', 'event_sequences', 'events', 'receipts', 'inbox_items'] as const),
+  ...([
+    'ledger_entries',
+    'event_sequences',
+    'events',
+    'unmatched_payments',
+    'inbox_items',
+  ] as const),
 ]
 const faults = new Faults(TABLES)
 
@@ -74,7 +80,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   }),
 )
 
-interface Paid extends Receipt {
+interface Paid extends ReceivedPayment {
   charge: number | null
 }
 
@@ -112,7 +118,7 @@ test(
           const { charge, difference, minute } = step
           const txid = charge === null ? null : removeHyphens(ids[charge] ?? '')
           const paidAt = new Date(Date.UTC(2026, 10, 21, 0, minute))
-          paid.push({ ...makeReceipt(AMOUNT + difference, { txid, paidAt }), charge })
+          paid.push({ ...makePayment(AMOUNT + difference, { txid, paidAt }), charge })
         } else if (step.fault) {
           const [first] = step.reports
           const isCrash = await faults.during(step.fault, () => apply(first as Report))
@@ -127,13 +133,13 @@ test(
 
       const charges = await db().charge.findMany({ where: { accountId: merchant.id } })
       const credited = new Map(charges.map(row => [row.endToEndId, row]))
-      const receipts = await db().receipt.findMany({
+      const payments = await db().unmatchedPayment.findMany({
         where: { endToEndId: { in: paid.map(({ endToEndId }) => endToEndId) } },
       })
       const items = await db().inboxItem.findMany({
         where: { key: { in: paid.map(({ endToEndId }) => endToEndId) } },
       })
-      const suspended = receipts.map(({ endToEndId }) => endToEndId).sort()
+      const suspended = payments.map(({ endToEndId }) => endToEndId).sort()
       expect(items.map(({ key }) => key).sort()).toEqual(suspended)
       for (const { endToEndId, amount, charge } of paid) {
         const row = credited.get(endToEndId)
@@ -149,11 +155,11 @@ test(
       }
       const creditedCount = charges.filter(({ status }) => status === 'paid').length
       expect((await readBalances(merchant.id, 'test')).available).toBe(creditedCount * AMOUNT)
-      const total = receipts.reduce((sum, { amount }) => sum + Number(amount), 0)
+      const total = payments.reduce((sum, { amount }) => sum + Number(amount), 0)
       const received = paid.reduce((sum, { amount }) => sum + amount, 0)
       expect(creditedCount * AMOUNT + total).toBe(received)
       seen.credited += creditedCount
-      seen.suspended += receipts.length
+      seen.suspended += payments.length
       await expectBalancedLedger(merchant.id)
     }
     const commands = fc.array(command, { minLength: 1, maxLength: COMMAND_COUNT, size: 'max' })

@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { findCharge } from '#lib/rooms/charges/queries.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { bookSql } from '#lib/services/ledger/book.ts'
@@ -22,7 +22,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 // The operator is one per database, and the worker claims the due charges of all accounts.
@@ -40,10 +40,10 @@ afterAll(async () => {
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
-/** Payments that are in suspense, with the kind of their item in the inbox. */
-async function suspendedOf(payments: Receipt[]): Promise<(string | null)[]> {
+/** Payments that are unmatched, with the kind of their item in the inbox. */
+async function unmatchedOf(payments: ReceivedPayment[]): Promise<(string | null)[]> {
   const items = new Map((await listOpenItems()).map(item => [item.facts.end_to_end_id, item.kind]))
-  const rows = await db().receipt.findMany()
+  const rows = await db().unmatchedPayment.findMany()
   const amounts = new Map(rows.map(row => [row.endToEndId, Number(row.amount)]))
   expect(new Set(amounts.keys())).toEqual(new Set(items.keys()))
   return payments.map(({ endToEndId, amount }) => {
@@ -52,9 +52,9 @@ async function suspendedOf(payments: Receipt[]): Promise<(string | null)[]> {
   })
 }
 
-async function suspense(): Promise<number> {
+async function unmatched(): Promise<number> {
   const row = await db().ledgerAccount.findFirstOrThrow({
-    where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'suspense' },
+    where: { accountId: OPERATOR_ACCOUNT_ID, mode: 'test', ledger: 'unmatched' },
   })
   return Number(row.balance)
 }
@@ -63,7 +63,7 @@ async function statusOf(id: string): Promise<string | undefined> {
   return (await findCharge(merchant.id, 'test', id))?.status
 }
 
-async function report(chargeId: string, payments: Receipt[]) {
+async function report(chargeId: string, payments: ReceivedPayment[]) {
   const [row] = await receivePayments([{ accountId: merchant.id, chargeId, payments }])
   return row
 }
@@ -79,14 +79,14 @@ async function creditOf(work: () => Promise<unknown>): Promise<number> {
   return (await readBalances(merchant.id, 'test')).available - before.available
 }
 
-test('one cent paid on a charge of R$ 1.000,00 credits nothing and moves to suspense', async () => {
+test('one cent paid on a charge of R$ 1.000,00 credits nothing and moves to `unmatched`', async () => {
   const { id } = await openCharge(merchant, AMOUNT)
-  const payment = makeReceipt(1, { txid: removeHyphens(id) })
-  const before = await suspense()
+  const payment = makePayment(1, { txid: removeHyphens(id) })
+  const before = await unmatched()
   expect(await creditOf(() => report(id, [payment]))).toBe(0)
   expect(await statusOf(id)).toBe('pending')
-  expect(await suspense()).toBe(before + 1)
-  expect(await suspendedOf([payment])).toEqual(['payment_amount'])
+  expect(await unmatched()).toBe(before + 1)
+  expect(await unmatchedOf([payment])).toEqual(['payment_amount'])
   const item = (await listOpenItems()).find(
     ({ facts }) => facts.end_to_end_id === payment.endToEndId,
   )
@@ -103,15 +103,15 @@ test('of several payments the earliest of the right amount is credited, the othe
   const { id } = await openCharge(merchant, AMOUNT)
   const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 0, 0, second))
   const payments = [
-    makeReceipt(AMOUNT, { paidAt: at(3) }),
-    makeReceipt(AMOUNT + 5, { paidAt: at(1) }),
-    makeReceipt(AMOUNT, { paidAt: at(2) }),
+    makePayment(AMOUNT, { paidAt: at(3) }),
+    makePayment(AMOUNT + 5, { paidAt: at(1) }),
+    makePayment(AMOUNT, { paidAt: at(2) }),
   ]
   expect(await creditOf(() => report(id, payments))).toBe(AMOUNT)
   expect(await findCharge(merchant.id, 'test', id)).toMatchObject({
     end_to_end_id: payments[2]?.endToEndId,
   })
-  expect(await suspendedOf(payments)).toEqual(['payment_repeated', 'payment_repeated', null])
+  expect(await unmatchedOf(payments)).toEqual(['payment_repeated', 'payment_repeated', null])
   expect(await creditOf(() => report(id, payments))).toBe(0)
 })
 
@@ -125,12 +125,12 @@ describe('at a bank', () => {
   })
   afterEach(() => expectBalancedLedger(shop.id))
 
-  const reportPaid = (id: string, payments: Receipt[]) =>
+  const reportPaid = (id: string, payments: ReceivedPayment[]) =>
     bank.charges.set(removeHyphens(id), { state: 'paid', payments })
 
   test('a charge with a wrong payment alone expires, and its right payment is credited later', async () => {
     const { id } = await openLiveCharge(shop, AMOUNT)
-    const [wrong, right] = [makeReceipt(AMOUNT - 1), makeReceipt(AMOUNT)]
+    const [wrong, right] = [makePayment(AMOUNT - 1), makePayment(AMOUNT)]
     reportPaid(id, [wrong])
     await setOverdue(id)
     await expireDueCharges()
@@ -148,13 +148,13 @@ describe('at a bank', () => {
       end_to_end_id: right.endToEndId,
     })
     expect(await readBalances(shop.id, 'live')).toMatchObject({ available: AMOUNT })
-    expect(await suspendedOf([wrong, right])).toEqual(['payment_amount', null])
+    expect(await unmatchedOf([wrong, right])).toEqual(['payment_amount', null])
     expect(await askAgain()).toBe(0)
   })
 
   test('a refund returns the payment that credited the charge, not an earlier wrong one', async () => {
     const { id } = await openLiveCharge(shop, AMOUNT)
-    const [wrong, right] = [makeReceipt(7), makeReceipt(AMOUNT)]
+    const [wrong, right] = [makePayment(7), makePayment(AMOUNT)]
     for (const payments of [[wrong], [wrong, right]])
       await receivePayments([{ accountId: shop.id, chargeId: id, payments }])
     await createRefund(shop.id, 'live', id, {})
@@ -170,20 +170,20 @@ describe('at a bank', () => {
 test('payments that a bank lists pay their charges; those of no charge are suspended', async () => {
   const [first, second] = [await openCharge(merchant, AMOUNT), await openCharge(merchant, AMOUNT)]
   const payments = [
-    makeReceipt(AMOUNT, { txid: removeHyphens(first.id) }),
-    makeReceipt(AMOUNT - 7, { txid: removeHyphens(second.id) }),
-    makeReceipt(AMOUNT),
-    makeReceipt(AMOUNT, { txid: removeHyphens(newId()) }),
+    makePayment(AMOUNT, { txid: removeHyphens(first.id) }),
+    makePayment(AMOUNT - 7, { txid: removeHyphens(second.id) }),
+    makePayment(AMOUNT),
+    makePayment(AMOUNT, { txid: removeHyphens(newId()) }),
   ]
   const expected = [null, 'payment_amount', 'payment_unmatched', 'payment_unmatched']
-  const before = await suspense()
+  const before = await unmatched()
   expect(await creditOf(() => matchPayments(CONNECTION, payments))).toBe(AMOUNT)
-  expect(await suspendedOf(payments)).toEqual(expected)
+  expect(await unmatchedOf(payments)).toEqual(expected)
   const after = before + 3 * AMOUNT - 7
-  expect(await suspense()).toBe(after)
+  expect(await unmatched()).toBe(after)
   expect(await creditOf(() => matchPayments(CONNECTION, payments.toReversed()))).toBe(0)
-  expect(await suspendedOf(payments)).toEqual(expected)
-  expect(await suspense()).toBe(after)
+  expect(await unmatchedOf(payments)).toEqual(expected)
+  expect(await unmatched()).toBe(after)
 })
 
 describe('a payment of the charge of another connection', () => {
@@ -194,7 +194,7 @@ describe('a payment of the charge of another connection', () => {
     })
     const { id: chargeId } = await openCharge(merchant, AMOUNT)
     const changes = { txid: removeHyphens(chargeId), paidAt: new Date(Date.now() - ageMs) }
-    const payment = makeReceipt(AMOUNT, changes)
+    const payment = makePayment(AMOUNT, changes)
     const list = () => matchPayments({ id, mode: 'test' }, [payment])
     const listAtOwn = () => matchPayments(CONNECTION, [payment])
     return { chargeId, payment, list, listAtOwn }
@@ -203,18 +203,18 @@ describe('a payment of the charge of another connection', () => {
   test('is left to that connection, which credits it', async () => {
     const { payment, list, listAtOwn } = await makeCase(60_000)
     expect(await list()).toEqual([payment])
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatchedOf([payment])).toEqual([null])
     expect(await creditOf(listAtOwn)).toBe(AMOUNT)
     expect(await list()).toEqual([])
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatchedOf([payment])).toEqual([null])
   })
 
   test('is suspended after an hour, and then credits nothing', async () => {
     const { chargeId, payment, list, listAtOwn } = await makeCase(3_660_000)
-    const before = await suspense()
+    const before = await unmatched()
     for (const again of [list, listAtOwn, list]) expect(await creditOf(again)).toBe(0)
-    expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
-    expect(await suspense()).toBe(before + AMOUNT)
+    expect(await unmatchedOf([payment])).toEqual(['payment_unmatched'])
+    expect(await unmatched()).toBe(before + AMOUNT)
     expect(await statusOf(chargeId)).toBe('pending')
   })
 
@@ -222,7 +222,7 @@ describe('a payment of the charge of another connection', () => {
     const { payment, list, listAtOwn } = await makeCase(3_660_000)
     expect(await creditOf(listAtOwn)).toBe(AMOUNT)
     expect(await creditOf(list)).toBe(0)
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatchedOf([payment])).toEqual([null])
   })
 })
 
@@ -235,8 +235,8 @@ test('a payment of a charge that is being opened is returned, to be listed again
     SELECT account_id, ${id}::uuid, mode, connection_id, 'opening', amount, ${id}, ${removeHyphens(id)},
       '', client_name, client_email, client_doc, expires_at, now() + interval '1 day'
     FROM charges WHERE account_id = ${merchant.id}::uuid AND id = ${otherId}::uuid`
-  const known = makeReceipt(AMOUNT, { txid: removeHyphens(otherId) })
-  const early = makeReceipt(AMOUNT, { txid: removeHyphens(id) })
+  const known = makePayment(AMOUNT, { txid: removeHyphens(otherId) })
+  const early = makePayment(AMOUNT, { txid: removeHyphens(id) })
   const list = () => matchPayments(CONNECTION, [known, early])
   expect(await list()).toEqual([early])
   await db().charge.updateMany({ where: { id }, data: { status: 'pending', brCode: '-' } })
@@ -245,36 +245,36 @@ test('a payment of a charge that is being opened is returned, to be listed again
 })
 
 describe('a payment is booked once', () => {
-  test('and stays in suspense if its txid is reported only later', async () => {
+  test('and stays unmatched if its txid is reported only later', async () => {
     const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makeReceipt(AMOUNT)
+    const payment = makePayment(AMOUNT)
     await matchPayments(CONNECTION, [payment])
     expect(await creditOf(() => report(id, [payment]))).toBe(0)
-    expect(await suspendedOf([payment])).toEqual(['payment_unmatched'])
+    expect(await unmatchedOf([payment])).toEqual(['payment_unmatched'])
     expect(await statusOf(id)).toBe('pending')
   })
 
   test('and stays credited if it is reported without its txid later', async () => {
     const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makeReceipt(AMOUNT)
+    const payment = makePayment(AMOUNT)
     expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
     await matchPayments(CONNECTION, [payment])
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatchedOf([payment])).toEqual([null])
   })
 
   test('also if its charge was credited before payments were claimed', async () => {
     const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makeReceipt(AMOUNT)
+    const payment = makePayment(AMOUNT)
     await report(id, [payment])
     await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${payment.endToEndId}'`)
     expect(await matchPayments(CONNECTION, [payment])).toEqual([])
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatchedOf([payment])).toEqual([null])
   })
 
   test('also while a process of the version before, which claims nothing, credits it', async () => {
     const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makeReceipt(AMOUNT)
-    const before = await suspense()
+    const payment = makePayment(AMOUNT)
+    const before = await unmatched()
     let suspended: Promise<unknown> = Promise.resolve()
     await db().$transaction(
       async tx => {
@@ -282,7 +282,7 @@ describe('a payment is booked once', () => {
           where: { accountId_id: { accountId: merchant.id, id } },
           data: { status: 'paid', paidAt: new Date(), endToEndId: payment.endToEndId, dueAt: null },
         })
-        suspended = suspendPayments([{ accountId: merchant.id, chargeId: id, payment }])
+        suspended = keepUnmatched([{ accountId: merchant.id, chargeId: id, payment }])
         await untilLocked(1)
         const move = bookSql('charge_paid')
         const source = Prisma.sql`SELECT account_id, mode, id, amount, connection_id, paid_at AS booked_at
@@ -292,15 +292,15 @@ describe('a payment is booked once', () => {
       { timeout: 60_000 },
     )
     await suspended
-    expect(await suspense()).toBe(before)
-    expect(await suspendedOf([payment])).toEqual([null])
+    expect(await unmatched()).toBe(before)
+    expect(await unmatchedOf([payment])).toEqual([null])
   })
 
   test('when two workers report it at once, with its txid and without', async () => {
     for (let round = 0; round < 20; round++) {
       const { id } = await openCharge(merchant, AMOUNT)
-      const payment = makeReceipt(AMOUNT)
-      const before = await suspense()
+      const payment = makePayment(AMOUNT)
+      const before = await unmatched()
       const credited = await creditOf(() =>
         Promise.all([
           report(id, [payment]),
@@ -309,7 +309,7 @@ describe('a payment is booked once', () => {
           matchPayments(CONNECTION, [payment]),
         ]),
       )
-      const suspended = (await suspense()) - before
+      const suspended = (await unmatched()) - before
       expect([credited, suspended].toSorted()).toEqual([0, AMOUNT])
       expect(await statusOf(id)).toBe(credited === AMOUNT ? 'paid' : 'pending')
     }
@@ -318,9 +318,9 @@ describe('a payment is booked once', () => {
 
 test('a job that has lost its lease credits nothing and suspends nothing', async () => {
   const { id } = await openCharge(merchant, AMOUNT)
-  const payment = makeReceipt(AMOUNT)
+  const payment = makePayment(AMOUNT)
   const lost = { accountId: merchant.id, chargeId: id, payments: [payment], lease: newId() }
   expect(await creditOf(() => receivePayments([lost]))).toBe(0)
-  expect(await suspendedOf([payment])).toEqual([null])
+  expect(await unmatchedOf([payment])).toEqual([null])
   expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
 })

@@ -1,18 +1,18 @@
 import { createBatcher } from '#lib/base/db/batch.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
 import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 
 /** What a bank reports about a charge: each payment that it received for it. */
 export interface PaymentReport
   extends Pick<Payment, 'accountId' | 'chargeId' | 'bookedAt' | 'lease' | 'trace'> {
-  payments: Receipt[]
+  payments: ReceivedPayment[]
 }
 
 /**
  * Credits each charge with its earliest payment of the right amount, and then moves those that can pay
- * no charge to suspense. Returns the row of each charge that was credited now, else null. After a crash between
+ * no charge to `unmatched`. Returns the row of each charge that was credited now, else null. After a crash between
  * the two, a repeated report moves the rest: each payment is booked once.
  */
 export async function receivePayments(reports: PaymentReport[]): Promise<(ChargeRow | null)[]> {
@@ -32,11 +32,11 @@ export async function receivePayments(reports: PaymentReport[]): Promise<(Charge
       .filter(({ endToEndId }) => credited.get(chargeId)?.end_to_end_id !== endToEndId)
       .map(payment => ({ payment, accountId, chargeId })),
   )
-  if (rest.length > 0) await suspendPayments(rest)
+  if (rest.length > 0) await keepUnmatched(rest)
   return reports.map(({ chargeId }) => credited.get(chargeId) ?? null)
 }
 
-function byTime(one: Receipt, other: Receipt): number {
+function byTime(one: ReceivedPayment, other: ReceivedPayment): number {
   const earlierMs = one.paidAt.getTime() - other.paidAt.getTime()
   return earlierMs || (one.endToEndId < other.endToEndId ? -1 : 1)
 }

@@ -17,8 +17,8 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges } from '#lib/testing/orders.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import fc from '#lib/testing/property.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
@@ -80,7 +80,7 @@ test('any sequence of notices makes only allowed state changes, with one event f
     const settlement = { accountId, withdrawalId }
     switch (step.do) {
       case 'bank told': {
-        return receivePayments([{ accountId, chargeId, payments: [makeReceipt(1_000)] }])
+        return receivePayments([{ accountId, chargeId, payments: [makePayment(1_000)] }])
       }
       case 'bank decides':
         return decideCharge(chargeId.replaceAll('-', ''), 1_000, step.outcome)

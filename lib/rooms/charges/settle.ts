@@ -6,11 +6,11 @@ import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
 import { eventColumns } from '#lib/rooms/charges/queries.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
-import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
+import { claimPaymentsSql } from '#lib/services/operator/unmatched.ts'
 
-export interface Payment extends Omit<Receipt, 'txid'> {
+export interface Payment extends Omit<ReceivedPayment, 'txid'> {
   accountId: string
   chargeId: string
   /** Booking time; defaults to now, set only for demo data. */
@@ -35,10 +35,10 @@ export async function settleCharges(payments: Payment[]): Promise<ChargeRow[]> {
 }
 
 /**
- * Pays a charge with a payment that was booked to suspense of the operator, from which the caller moves it in
+ * Pays a charge with a payment that was booked to `unmatched` of the operator, from which the caller moves it in
  * the same transaction. The caller has locked the charge, which is payable, and the books of the account.
  */
-export function settleByReceipt(tx: Tx, payment: Payment): Promise<ChargeRow[]> {
+export function settleByUnmatched(tx: Tx, payment: Payment): Promise<ChargeRow[]> {
   const claimed = Prisma.sql`SELECT account_id, id FROM locked`
   return queryRows<ChargeRow>(settleSql([payment], claimed), tx)
 }

@@ -16,7 +16,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 inOwnDatabase()
@@ -115,7 +115,7 @@ test.each(OUTCOMES)(
     const [endedByWorker, response] = await withClient(async client => {
       await client.query('BEGIN')
       await client.query('SELECT FROM charges WHERE id = $1 FOR UPDATE', [id])
-      const payment = { accountId: merchant.id, chargeId: id, ...makeReceipt(3_000) }
+      const payment = { accountId: merchant.id, chargeId: id, ...makePayment(3_000) }
       const worker =
         outcome === 'paid'
           ? settleCharges([payment]).then(([row]) => row)

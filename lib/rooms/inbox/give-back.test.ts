@@ -3,13 +3,13 @@ import { db } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import { startWorker } from '#lib/edge/jobs/worker.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { keepUnmatched } from '#lib/rooms/inbox/settle.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
-import { operatorBalances, suspendStray } from '#lib/testing/inbox.ts'
+import { keepStray, operatorBalances } from '#lib/testing/inbox.ts'
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
@@ -26,12 +26,12 @@ beforeAll(async () => {
 
 const decide = (itemId: string) => ({ itemId, reason: 'Paid by mistake', actor: ACTOR })
 const findItem = (id: string) => db().inboxItem.findUniqueOrThrow({ where: { id } })
-const findReturn = (id: string) => db().receiptReturn.findFirstOrThrow({ where: { id } })
+const findReturn = (id: string) => db().unmatchedReturn.findFirstOrThrow({ where: { id } })
 const makeDue = () => makeOrdersDue({ places: true })
 
-/** Orders a return of a payment in suspense, for which the bank follows the script. */
+/** Orders a return of an unmatched payment, for which the bank follows the script. */
 async function order(script: OrderScript = {}) {
-  const { itemId, payment } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
+  const { itemId, payment } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
   const { id } = await giveBack(decide(itemId))
   bank.setScript(removeHyphens(id), script)
   return { itemId, id, payment }
@@ -47,12 +47,12 @@ async function sendUntilEnded(id: string): Promise<void> {
 test('money goes back to its payer, and the item is resolved in the name of who ordered it', async () => {
   const { itemId, id, payment } = await order()
   expect((await findItem(itemId)).resolvedAt).toBeNull()
-  expect((await operatorBalances('live')).suspense).toBe(AMOUNT)
+  expect((await operatorBalances('live')).unmatched).toBe(AMOUNT)
   await sendUntilEnded(id)
   expect(bank.sentOrders).toEqual([
     { id: removeHyphens(id), endToEndId: payment.endToEndId, amount: AMOUNT },
   ])
-  expect(await operatorBalances('live')).toMatchObject({ suspense: 0, external: 0, own: 0 })
+  expect(await operatorBalances('live')).toMatchObject({ unmatched: 0, external: 0, own: 0 })
   expect(await findItem(itemId)).toMatchObject({
     ...{ resolution: 'give_back', resolvedBy: ACTOR.id, reason: 'Paid by mistake' },
   })
@@ -61,16 +61,16 @@ test('money goes back to its payer, and the item is resolved in the name of who 
 
 test('while the bank has the order, no other entry and no second order is accepted', async () => {
   const { itemId, id } = await order()
-  for (const work of [giveBack, keepReceipt])
+  for (const work of [giveBack, keepUnmatched])
     await expect(work(decide(itemId))).rejects.toMatchObject({ code: 'under_way' })
   await sendUntilEnded(id)
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
 test('of people who order at once, one wins', async () => {
-  const { itemId } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
+  const { itemId } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
   const results = await Promise.allSettled([
-    ...[giveBack, giveBack, keepReceipt].map(work => work(decide(itemId))),
+    ...[giveBack, giveBack, keepUnmatched].map(work => work(decide(itemId))),
   ])
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await makeDue()
@@ -90,16 +90,16 @@ test('while the bank has the order, the balance of the connection expects the mo
   expect(await refundsOnTheWay()).toBe(0)
 })
 
-test('a refused order leaves the money in suspense and the item open for another decision', async () => {
-  const before = (await operatorBalances('live')).suspense ?? 0
+test('a refused order leaves the unmatched money and the item open for another decision', async () => {
+  const before = (await operatorBalances('live')).unmatched ?? 0
   const { itemId, id } = await order({ sends: ['rejected'] })
   await sendUntilEnded(id)
   expect(await findReturn(id)).toMatchObject({ status: 'rejected', rejectionCode: 'unspecified' })
-  expect((await operatorBalances('live')).suspense).toBe(before + AMOUNT)
+  expect((await operatorBalances('live')).unmatched).toBe(before + AMOUNT)
   expect((await findItem(itemId)).resolvedAt).toBeNull()
   const again = await giveBack(decide(itemId))
   await sendUntilEnded(again.id)
-  expect((await operatorBalances('live')).suspense).toBe(before)
+  expect((await operatorBalances('live')).unmatched).toBe(before)
 })
 
 test.each<OrderScript>([
@@ -120,7 +120,7 @@ test.each<OrderScript>([
 
 test('the worker gives back what was paid in test mode', async () => {
   const worker = startWorker()
-  const { itemId } = await suspendStray(AMOUNT, {
+  const { itemId } = await keepStray(AMOUNT, {
     connectionId: SIMULATOR_CONNECTION_ID,
     mode: 'test',
   })

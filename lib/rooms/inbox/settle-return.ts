@@ -4,11 +4,11 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import { type BankRefusal, rejectionAssignments } from '#lib/services/gateway/rejection.ts'
-import { releaseReceipt, resolveItem } from '#lib/services/operator/settle.ts'
+import { releaseUnmatched, resolveItem } from '#lib/services/operator/settle.ts'
 import { endOrderSql, type OrderKey, type OrderRules } from '#lib/services/orders/order.ts'
 
 interface EndedReturn {
-  receiptId: string
+  paymentId: string
   itemId: string
   mode: Mode
   amount: bigint
@@ -27,7 +27,7 @@ export const returnOrders: OrderRules = {
 }
 
 /**
- * Lets the money leave suspense after the bank has returned it, and resolves the item in the name of who
+ * Lets the money leave `unmatched` after the bank has returned it, and resolves the item in the name of who
  * ordered it. Does nothing if the order has ended or the lease was lost.
  */
 function completeReturn(order: OrderKey, returnId: string, lease: string | null): Promise<boolean> {
@@ -36,17 +36,17 @@ function completeReturn(order: OrderKey, returnId: string, lease: string | null)
       ended: endOrderSql(order, 'done', { bankId: returnId, lease }),
     })
     if (!ended) return false
-    const { receiptId, itemId, mode, amount, requestedBy, reason } = ended
+    const { paymentId, itemId, mode, amount, requestedBy, reason } = ended
     const actor = requestedBy
       ? ({ type: 'user', id: requestedBy } as const)
       : ({ type: 'command_line' } as const)
-    await releaseReceipt(tx, receiptId, 'give_back')
+    await releaseUnmatched(tx, paymentId, 'give_back')
     await resolveItem(tx, { itemId, reason, actor }, 'give_back', { mode, amount: cents(amount) })
     return true
   })
 }
 
-/** Ends an order that the bank refused for good: the money stays in suspense, and the item open. */
+/** Ends an order that the bank refused for good: the money stays unmatched, and the item open. */
 function rejectReturn(
   order: OrderKey,
   reason: BankRefusal,
@@ -73,10 +73,10 @@ async function endReturn(
 ): Promise<EndedReturn | null> {
   const [row] = await tx.$queryRaw<EndedReturn[]>`
     WITH ended AS (${ended})
-    UPDATE receipt_returns r SET status = ${outcome}, ${assignments},
+    UPDATE unmatched_returns r SET status = ${outcome}, ${assignments},
       ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
     FROM ended e WHERE r.account_id = e.account_id AND r.id = e.id
-    RETURNING r.receipt_id AS "receiptId", r.item_id AS "itemId", r.mode, r.amount,
+    RETURNING r.payment_id AS "paymentId", r.item_id AS "itemId", r.mode, r.amount,
       r.requested_by AS "requestedBy", r.reason`
   return row ?? null
 }

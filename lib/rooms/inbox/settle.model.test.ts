@@ -2,9 +2,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { isTrocoError } from '#lib/base/errors.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
-import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
+import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { creditAccount, keepUnmatched } from '#lib/rooms/inbox/settle.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from '#lib/testing/connection.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { operatorBalances, suspendStray } from '#lib/testing/inbox.ts'
+import { keepStray, operatorBalances } from '#lib/testing/inbox.ts'
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 
@@ -28,7 +28,7 @@ const ACTOR = { type: 'user', id: newId() } as const
 inOwnDatabase()
 /** Each table that an entry writes, so that a crash is tried at every step. */
 const TABLES = [
-  ...(['inbox_items', 'receipt_settlements', 'receipt_returns', 'charges', 'events'] as const),
+  ...(['inbox_items', 'unmatched_resolutions', 'unmatched_returns', 'charges', 'events'] as const),
   ...(['ledger_accounts', 'ledger_transfers', 'ledger_entries', 'audit_log'] as const),
 ]
 const faults = new Faults(TABLES)
@@ -63,7 +63,7 @@ async function send(): Promise<void> {
 }
 
 test(
-  'each receipt is settled at most once, whoever decides what, and whenever a process dies',
+  'each payment is settled at most once, whoever decides what, and whenever a process dies',
   async () => {
     const seen = { keep: 0, credit: 0, match: 0, give_back: 0, crashes: 0 }
 
@@ -76,16 +76,16 @@ test(
         await Promise.all(
           Array.from({ length: CHARGE_COUNT }, () => openLiveCharge(merchant, AMOUNT)),
         ),
-        await Promise.all(Array.from({ length: ITEM_COUNT }, () => suspendStray(AMOUNT, place))),
+        await Promise.all(Array.from({ length: ITEM_COUNT }, () => keepStray(AMOUNT, place))),
       ]
       const itemIds = items.map(({ itemId }) => itemId)
 
       async function decide({ item, charge, send, ...entry }: Entry): Promise<void> {
         const decision = { itemId: itemIds[item] ?? '', reason: 'Decided', actor: ACTOR }
-        if (entry.do === 'keep') return keepReceipt(decision)
+        if (entry.do === 'keep') return keepUnmatched(decision)
         if (entry.do === 'credit') return creditAccount(decision, merchant.id)
         if (entry.do === 'match')
-          return void (await payByReceipt(decision, charges[charge]?.id ?? ''))
+          return void (await payByUnmatched(decision, charges[charge]?.id ?? ''))
         const { id } = await giveBack(decision)
         bank.setScript(removeHyphens(id), { sends: [send] })
       }
@@ -105,7 +105,7 @@ test(
         if (!step.fault) await work(step)
         else if (await faults.during(step.fault, () => work(step))) seen.crashes += 1
       }
-      while ((await db().receiptReturn.count({ where: { status: 'pending' } })) > 0) await send()
+      while ((await db().unmatchedReturn.count({ where: { status: 'pending' } })) > 0) await send()
 
       const resolved = await db().inboxItem.findMany({ where: { id: { in: itemIds } } })
       const count = (resolution: string | null) =>
@@ -113,12 +113,12 @@ test(
       const after = await operatorBalances('live')
       const moved = (ledger: string) => (after[ledger] ?? 0) - (before[ledger] ?? 0)
       expect(moved('own')).toBe(count('keep') * AMOUNT)
-      expect(moved('suspense')).toBe(count(null) * AMOUNT)
+      expect(moved('unmatched')).toBe(count(null) * AMOUNT)
       const { available } = await readBalances(merchant.id, 'live')
       expect(available).toBe((count('credit') + count('match')) * AMOUNT)
       const paid = { accountId: merchant.id, status: 'paid' }
       expect(await db().charge.count({ where: paid })).toBe(count('match'))
-      const returns = await db().receiptReturn.findMany({ where: { itemId: { in: itemIds } } })
+      const returns = await db().unmatchedReturn.findMany({ where: { itemId: { in: itemIds } } })
       const debits = returns.map(({ id }) => bank.countDebits(removeHyphens(id)))
       expect(debits.reduce((sum, one) => sum + one, 0)).toBe(count('give_back'))
       for (const name of ['keep', 'credit', 'match', 'give_back'] as const)

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
+import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/rooms/inbox/settle.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { type InboxKind, noteItem } from '#lib/services/operator/inbox.ts'
@@ -16,7 +16,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { operatorBalances, suspendOfCharge, suspendStray } from '#lib/testing/inbox.ts'
+import { keepOfCharge, keepStray, operatorBalances } from '#lib/testing/inbox.ts'
 import { sendDueRefunds } from '#lib/testing/orders.ts'
 
 inOwnDatabase()
@@ -44,13 +44,13 @@ async function noteOf(kind: InboxKind): Promise<string> {
 }
 
 test('kept money becomes the own money of the operator, once, with who decided it and why', async () => {
-  const { itemId } = await suspendStray(AMOUNT)
+  const { itemId } = await keepStray(AMOUNT)
   const before = await operatorBalances()
-  await keepReceipt(decide(itemId))
-  await expect(keepReceipt(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
+  await keepUnmatched(decide(itemId))
+  await expect(keepUnmatched(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
   const after = await operatorBalances()
   expect(after.own).toBe((before.own ?? 0) + AMOUNT)
-  expect(after.suspense).toBe((before.suspense ?? 0) - AMOUNT)
+  expect(after.unmatched).toBe((before.unmatched ?? 0) - AMOUNT)
   expect(await findItem(itemId)).toMatchObject({
     ...{ resolution: 'keep', resolvedBy: ACTOR.id, reason: 'Agreed with the payer' },
     resolvedAt: expect.any(Date),
@@ -63,17 +63,17 @@ test('kept money becomes the own money of the operator, once, with who decided i
 })
 
 test('credited money is available to the account and leaves the operator', async () => {
-  const { itemId } = await suspendStray(AMOUNT)
+  const { itemId } = await keepStray(AMOUNT)
   const [before, operator] = [await available(), await operatorBalances()]
   await creditAccount(decide(itemId), merchant.id)
   expect(await available()).toBe(before + AMOUNT)
   const after = await operatorBalances()
-  expect(after.suspense).toBe((operator.suspense ?? 0) - AMOUNT)
+  expect(after.unmatched).toBe((operator.unmatched ?? 0) - AMOUNT)
   expect(after.external).toBe((operator.external ?? 0) + AMOUNT)
 })
 
 test('an unknown account gets nothing, and the item stays open', async () => {
-  const { itemId } = await suspendStray(AMOUNT)
+  const { itemId } = await keepStray(AMOUNT)
   const crediting = creditAccount(decide(itemId), newId())
   await expect(crediting).rejects.toMatchObject({
     fields: { account_id: [expect.any(String)] },
@@ -86,8 +86,8 @@ test('a matched payment pays the charge as if it had come with its txid, and can
   const live = await makeMerchant()
   const connectionId = await connectBank(bank, live)
   const charge = await openLiveCharge(live, AMOUNT)
-  const { itemId, payment } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
-  const paid = await payByReceipt(decide(itemId), charge.id)
+  const { itemId, payment } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
+  const paid = await payByUnmatched(decide(itemId), charge.id)
   expect(paid).toMatchObject({ status: 'paid', end_to_end_id: payment.endToEndId })
   expect((await readBalances(live.id, 'live')).available).toBe(AMOUNT)
   const events = { accountId: live.id, subjectId: charge.id, type: 'transaction.paid' }
@@ -99,23 +99,23 @@ test('a matched payment pays the charge as if it had come with its txid, and can
 })
 
 test('a charge of another amount, of another connection or one that is paid takes no payment', async () => {
-  const { itemId } = await suspendStray(AMOUNT)
+  const { itemId } = await keepStray(AMOUNT)
   const other = await openCharge(merchant, AMOUNT + 1)
   const paid = await openCharge(merchant, AMOUNT)
-  await payByReceipt(decide((await suspendStray(AMOUNT)).itemId), paid.id)
+  await payByUnmatched(decide((await keepStray(AMOUNT)).itemId), paid.id)
   const live = await makeMerchant()
   await connectBank(new StubBank(), live)
   const elsewhere = await openLiveCharge(live, AMOUNT)
-  await expect(payByReceipt(decide(itemId), other.id)).rejects.toMatchObject({
+  await expect(payByUnmatched(decide(itemId), other.id)).rejects.toMatchObject({
     fields: {
       transaction_id: [`transaction_id must have the amount of the payment, ${AMOUNT}`],
     },
   })
-  await expect(payByReceipt(decide(itemId), paid.id)).rejects.toMatchObject({
+  await expect(payByUnmatched(decide(itemId), paid.id)).rejects.toMatchObject({
     code: 'already_final',
   })
   for (const id of [elsewhere.id, newId(), 'x'])
-    await expect(payByReceipt(decide(itemId), id)).rejects.toMatchObject({
+    await expect(payByUnmatched(decide(itemId), id)).rejects.toMatchObject({
       code: 'transaction_not_found',
     })
   expect((await findItem(itemId)).resolvedAt).toBeNull()
@@ -123,13 +123,13 @@ test('a charge of another amount, of another connection or one that is paid take
 
 test('of people who settle one item at once, one wins and the others are refused', async () => {
   const { id: chargeId } = await openCharge(merchant, AMOUNT)
-  const { itemId } = await suspendStray(AMOUNT)
+  const { itemId } = await keepStray(AMOUNT)
   const before = { own: (await operatorBalances()).own ?? 0, available: await available() }
   const results = await Promise.allSettled([
-    keepReceipt(decide(itemId)),
+    keepUnmatched(decide(itemId)),
     creditAccount(decide(itemId), merchant.id),
-    payByReceipt(decide(itemId), chargeId),
-    keepReceipt(decide(itemId)),
+    payByUnmatched(decide(itemId), chargeId),
+    keepUnmatched(decide(itemId)),
   ])
   const refused = results.flatMap(one => (one.status === 'rejected' ? one.reason.code : []))
   expect(refused).toEqual(['already_final', 'already_final', 'already_final'])
@@ -139,21 +139,21 @@ test('of people who settle one item at once, one wins and the others are refused
 
 test('of two payments that are matched to one charge at once, one pays it', async () => {
   const { id: chargeId } = await openCharge(merchant, AMOUNT)
-  const items = [await suspendStray(AMOUNT), await suspendStray(AMOUNT)]
+  const items = [await keepStray(AMOUNT), await keepStray(AMOUNT)]
   const results = await Promise.allSettled(
-    items.map(({ itemId }) => payByReceipt(decide(itemId), chargeId)),
+    items.map(({ itemId }) => payByUnmatched(decide(itemId), chargeId)),
   )
   expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
 })
 
 test('only entries of its kind settle an item', async () => {
   const { id: chargeId } = await openCharge(merchant, AMOUNT)
-  const repeated = await suspendOfCharge({ accountId: merchant.id, chargeId }, AMOUNT + 1)
+  const repeated = await keepOfCharge({ accountId: merchant.id, chargeId }, AMOUNT + 1)
   const expectRefused = (work: Promise<unknown>) =>
     expect(work).rejects.toMatchObject({ fields: { entry: [expect.any(String)] } })
   await expectRefused(acknowledgeItem(decide(repeated.itemId)))
   const noted = await noteOf('removal_unconfirmed')
-  await expectRefused(keepReceipt(decide(noted)))
+  await expectRefused(keepUnmatched(decide(noted)))
   await acknowledgeItem(decide(noted))
   expect(await findItem(noted)).toMatchObject({ resolution: 'acknowledge', resolvedBy: ACTOR.id })
   await expect(acknowledgeItem(decide(noted))).rejects.toMatchObject({ code: 'already_final' })

@@ -2,11 +2,11 @@ import { transaction } from '#lib/base/db/transaction.ts'
 import { invalidInput } from '#lib/base/errors.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
 import {
-  creditReceipt,
+  creditUnmatched,
   type Decision,
   lockItem,
-  lockReceipt,
-  releaseReceipt,
+  lockUnmatched,
+  releaseUnmatched,
   resolveItem,
 } from '#lib/services/operator/settle.ts'
 
@@ -19,10 +19,10 @@ export function acknowledgeItem(decision: Decision): Promise<void> {
 }
 
 /** Makes the money of an item the operator's own. */
-export function keepReceipt(decision: Decision): Promise<void> {
+export function keepUnmatched(decision: Decision): Promise<void> {
   return transaction(async tx => {
-    const { id, mode, amount } = await lockReceipt(tx, decision.itemId, 'keep')
-    await releaseReceipt(tx, id, 'keep')
+    const { id, mode, amount } = await lockUnmatched(tx, decision.itemId, 'keep')
+    await releaseUnmatched(tx, id, 'keep')
     await resolveItem(tx, decision, 'keep', { mode, amount })
   })
 }
@@ -30,13 +30,13 @@ export function keepReceipt(decision: Decision): Promise<void> {
 /** Moves the money of an item to the balance of an account, in the books of both or of neither. */
 export function creditAccount(decision: Decision, accountId: string): Promise<void> {
   return transaction(async tx => {
-    const receipt = await lockReceipt(tx, decision.itemId, 'credit')
+    const payment = await lockUnmatched(tx, decision.itemId, 'credit')
     const account = await tx.account.findUnique({ where: { id: accountId } })
     if (!account) throw invalidInput('account_id', 'must be the id of an account')
-    const { id, mode, amount } = receipt
+    const { id, mode, amount } = payment
     await lockBooks(tx, accountId, mode)
-    await creditReceipt(tx, accountId, receipt)
-    await releaseReceipt(tx, id, 'credit', { accountId })
+    await creditUnmatched(tx, accountId, payment)
+    await releaseUnmatched(tx, id, 'credit', { accountId })
     await resolveItem(tx, decision, 'credit', { accountId, mode, amount })
   })
 }

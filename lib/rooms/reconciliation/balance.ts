@@ -7,11 +7,11 @@ import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
  * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended, also
- * of tries; refunds with what the inbox gives back. receipts, fees, others: in open items, as the bank's day
+ * of tries; refunds with what the inbox gives back. payments, fees, others: in open items, as the bank's day
  * has them and the books do not.
  */
 export const BALANCE_TERMS = [
-  ...(['opening', 'books', 'payouts', 'refunds', 'receipts', 'fees', 'others'] as const),
+  ...(['opening', 'books', 'payouts', 'refunds', 'payments', 'fees', 'others'] as const),
 ] as const
 export type BalanceTerm = (typeof BALANCE_TERMS)[number]
 
@@ -37,13 +37,13 @@ export async function readConnectionBalance(
   const [onTheWay] = await queryRows<Record<'payouts' | 'refunds', number>>(
     onTheWaySql(connectionId),
   )
-  const [items] = await queryRows<Record<'receipts' | 'fees' | 'others', number>>(
+  const [items] = await queryRows<Record<'payments' | 'fees' | 'others', number>>(
     itemsSql(connectionId),
   )
   const terms = {
     ...{ opening: Number(opening ?? 0n), books: Number(books) },
     ...{ payouts: onTheWay?.payouts ?? 0, refunds: onTheWay?.refunds ?? 0 },
-    ...{ receipts: items?.receipts ?? 0, fees: items?.fees ?? 0, others: items?.others ?? 0 },
+    ...{ payments: items?.payments ?? 0, fees: items?.fees ?? 0, others: items?.others ?? 0 },
   }
   const expected = Object.values(terms).reduce((sum, amount) => sum + amount, 0)
   return { terms, expected, bank, rest: bank === null ? null : bank - expected }
@@ -61,9 +61,9 @@ function onTheWaySql(connectionId: string): Prisma.Sql {
 function itemsSql(connectionId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT json_build_object(
-      'receipts', COALESCE(sum(m.amount) FILTER (WHERE m.what = 'receipt'), 0),
+      'payments', COALESCE(sum(m.amount) FILTER (WHERE m.what = 'payment'), 0),
       'fees', COALESCE(sum(m.amount) FILTER (WHERE m.what LIKE 'fee%'), 0),
-      'others', COALESCE(sum(m.amount) FILTER (WHERE m.what <> 'receipt' AND m.what NOT LIKE 'fee%'), 0)
+      'others', COALESCE(sum(m.amount) FILTER (WHERE m.what <> 'payment' AND m.what NOT LIKE 'fee%'), 0)
     )::text AS json
     FROM (
       SELECT i.facts ->> 'what' AS what, COALESCE((i.facts -> 'bank' ->> 'amount')::bigint, 0)

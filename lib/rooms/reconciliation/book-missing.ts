@@ -1,12 +1,12 @@
 import { log } from '#lib/base/log.ts'
 import type { BankRow, Difference } from '#lib/rooms/reconciliation/schema.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { payFees } from '#lib/services/operator/fees.ts'
 
 /** How other rooms book what the bank has and the books lack. Called again, they do nothing. */
 export interface Booking {
-  bookReceipts: (connectionId: string, receipts: Receipt[]) => Promise<unknown>
+  bookPayments: (connectionId: string, payments: ReceivedPayment[]) => Promise<unknown>
   /** `payment`: end-to-end id of the payout. */
   bookReturn: (connectionId: string, payment: string, part: PayoutReturn) => Promise<unknown>
 }
@@ -29,26 +29,26 @@ export function bookFees(connectionId: string, rows: BankRow[]): Promise<number>
 export async function bookMissing(
   connectionId: string,
   differences: Difference[],
-  { bookReceipts, bookReturn }: Booking,
+  { bookPayments, bookReturn }: Booking,
 ): Promise<boolean> {
   const missing = differences.flatMap(({ kind, bank, ours }) =>
     kind === 'day_missing_here' && bank && !ours ? bank : [],
   )
   const returns = missing.filter(({ what, payment }) => what === 'payout_return' && payment)
-  const receipts = missing.filter(
+  const payments = missing.filter(
     ({ what, payment }) =>
-      (what === 'receipt' && payment) || (what === 'payout_return' && !payment),
+      (what === 'payment' && payment) || (what === 'payout_return' && !payment),
   )
-  if (receipts.length > 0)
-    await attempt(connectionId, () => bookReceipts(connectionId, receipts.map(toReceipt)))
+  if (payments.length > 0)
+    await attempt(connectionId, () => bookPayments(connectionId, payments.map(toPayment)))
   for (const { payment, keys, amount, at } of returns)
     await attempt(connectionId, () =>
       bookReturn(connectionId, payment ?? '', { id: keys[0] ?? '', amount, returnedAt: at }),
     )
-  return receipts.length + returns.length > 0
+  return payments.length + returns.length > 0
 }
 
-function toReceipt({ keys, amount, at, facts }: BankRow): Receipt {
+function toPayment({ keys, amount, at, facts }: BankRow): ReceivedPayment {
   const txid = typeof facts.txid === 'string' ? facts.txid : null
   return { endToEndId: keys[0] ?? '', amount, paidAt: at, txid }
 }

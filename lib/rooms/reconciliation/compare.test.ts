@@ -13,7 +13,7 @@ import fc from '#lib/testing/property.ts'
 const DAY = '2026-11-20'
 const NOON = new Date('2026-11-20T15:00:00Z')
 const NIGHT = new Date('2026-11-21T06:00:00Z')
-const COVERED = new Set<What>(['receipt', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'])
+const COVERED = new Set<What>(['payment', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'])
 
 const bankRow = (what: What, key: string, amount: number, changes: Partial<BankRow> = {}) => ({
   ...{ what, keys: [key], amount, at: NOON, facts: {} },
@@ -37,29 +37,29 @@ const named = (changes: Partial<DayToCompare>) =>
   compare(changes).differences.map(({ kind, key }) => `${kind}: ${key}`)
 
 describe('a difference is named', () => {
-  const receipt = bankRow('receipt', 'E1', 500)
-  const own = ownRow('receipt', 'E1', 500)
+  const payment = bankRow('payment', 'E1', 500)
+  const own = ownRow('payment', 'E1', 500)
   const payout = bankRow('payout', 'w1', -900)
   const pending = ownRow('payout', 'w1', -900, { state: 'pending', at: null })
 
   test.each<[string, Partial<DayToCompare>, string[]]>([
-    ['nothing', { bank: [receipt], ours: [own] }, []],
-    ['a receipt missing here', { bank: [receipt] }, ['day_missing_here: 2026-11-20 receipt E1']],
-    ['a receipt missing there', { ours: [own] }, ['day_missing_there: 2026-11-20 receipt E1']],
+    ['nothing', { bank: [payment], ours: [own] }, []],
+    ['a payment missing here', { bank: [payment] }, ['day_missing_here: 2026-11-20 payment E1']],
+    ['a payment missing there', { ours: [own] }, ['day_missing_there: 2026-11-20 payment E1']],
     [
       'another amount',
-      { bank: [receipt], ours: [ownRow('receipt', 'E1', 501)] },
-      ['day_different: 2026-11-20 receipt E1'],
+      { bank: [payment], ours: [ownRow('payment', 'E1', 501)] },
+      ['day_different: 2026-11-20 payment E1'],
     ],
     [
       'a payment that the bank has twice',
-      { bank: [receipt, receipt, receipt], ours: [own] },
-      ['day_missing_here: 2026-11-20 receipt E1', 'day_missing_here: 2026-11-20 receipt E1 #2'],
+      { bank: [payment, payment, payment], ours: [own] },
+      ['day_missing_here: 2026-11-20 payment E1', 'day_missing_here: 2026-11-20 payment E1 #2'],
     ],
     [
       'a payment that the bank has on two days',
-      { bank: [receipt], ours: [own], elsewhere: new Set(['receipt E1']) },
-      ['day_missing_here: 2026-11-20 receipt E1'],
+      { bank: [payment], ours: [own], elsewhere: new Set(['payment E1']) },
+      ['day_missing_here: 2026-11-20 payment E1'],
     ],
     [
       'a payout pending here',
@@ -122,17 +122,17 @@ describe('no difference is', () => {
 
   test('what is less than an hour old', () => {
     const now = new Date(NOON.getTime() + 3_500_000)
-    const day = { bank: [bankRow('receipt', 'E1', 5)], ours: [ownRow('receipt', 'E2', 5)] }
+    const day = { bank: [bankRow('payment', 'E1', 5)], ours: [ownRow('payment', 'E2', 5)] }
     expect(compare({ ...day, now })).toMatchObject({ differences: [], waiting: 2 })
   })
 
   test('what the bank has not reported about', () => {
-    expect(named({ ours: [ownRow('refund', 'r1', -5)], covers: new Set(['receipt']) })).toEqual([])
+    expect(named({ ours: [ownRow('refund', 'r1', -5)], covers: new Set(['payment']) })).toEqual([])
   })
 })
 
 test('of days without a fault every row is matched, and each fault is one difference', () => {
-  const whats = ['receipt', 'refund', 'payout', 'payout_return', 'fee'] as const
+  const whats = ['payment', 'refund', 'payout', 'payout_return', 'fee'] as const
   const row = fc.record({
     what: fc.constantFrom(...whats),
     amount: fc.integer({ min: 1, max: 1_000 }),

@@ -1,14 +1,18 @@
 import { dayOf } from '#lib/base/home-time.ts'
 import type { BankRow } from '#lib/rooms/reconciliation/schema.ts'
 import { withoutNulls } from '#lib/rooms/reconciliation/statement-rows.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { SentPayout } from '#lib/services/gateway/lists.ts'
 
 /** Returns the rows of lists of a day, each payment once: pages may repeat it. */
-export function rowsOfLists(day: string, receipts: Receipt[], payouts: SentPayout[]): BankRow[] {
+export function rowsOfLists(
+  day: string,
+  payments: ReceivedPayment[],
+  payouts: SentPayout[],
+): BankRow[] {
   const rows = [
-    ...receipts.map(({ endToEndId, amount, paidAt: at, txid }) => ({
-      ...{ what: isReturn(endToEndId) ? ('payout_return' as const) : ('receipt' as const) },
+    ...payments.map(({ endToEndId, amount, paidAt: at, txid }) => ({
+      ...{ what: isReturn(endToEndId) ? ('payout_return' as const) : ('payment' as const) },
       ...{ keys: [endToEndId], amount, at, payment: isReturn(endToEndId) ? null : endToEndId },
       facts: withoutNulls({ end_to_end_id: endToEndId, txid }),
     })),

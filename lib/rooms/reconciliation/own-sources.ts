@@ -17,9 +17,9 @@ export const PAYOUTS: OwnSource = {
 
 export const OWN_SOURCES: OwnSource[] = [
   {
-    ...{ what: 'receipt', movement: 'charge_paid', sign: 1 },
-    // Without charges that were paid from suspense: that payment is counted as a receipt.
-    from: Prisma.sql`(SELECT * FROM charges p WHERE NOT EXISTS (SELECT FROM receipt_settlements x
+    ...{ what: 'payment', movement: 'charge_paid', sign: 1 },
+    // Without charges that were paid from `unmatched`: that payment is counted as a payment.
+    from: Prisma.sql`(SELECT * FROM charges p WHERE NOT EXISTS (SELECT FROM unmatched_resolutions x
       WHERE x.to_account_id = p.account_id AND x.charge_id = p.id)) s`,
     byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
     keys: Prisma.sql`ARRAY[s.end_to_end_id]`,
@@ -27,12 +27,12 @@ export const OWN_SOURCES: OwnSource[] = [
       'end_to_end_id', s.end_to_end_id`,
   },
   {
-    ...{ what: 'receipt', movement: 'receipt_suspended', sign: 1 },
+    ...{ what: 'payment', movement: 'unmatched_received', sign: 1 },
     from: Prisma.sql`booked_payments b
-      JOIN receipts s ON s.account_id = b.account_id AND s.id = b.subject_id`,
+      JOIN unmatched_payments s ON s.account_id = b.account_id AND s.id = b.subject_id`,
     byKeys: byPayment,
     keys: Prisma.sql`ARRAY[s.end_to_end_id]`,
-    facts: Prisma.sql`'receipt_id', s.id, 'reason', s.reason, 'end_to_end_id', s.end_to_end_id`,
+    facts: Prisma.sql`'payment_id', s.id, 'reason', s.reason, 'end_to_end_id', s.end_to_end_id`,
   },
   {
     ...{ what: 'payout_return', movement: 'payout_returned', sign: 1 },
@@ -55,15 +55,15 @@ export const OWN_SOURCES: OwnSource[] = [
       'status', s.status, 'end_to_end_id', c.end_to_end_id`,
   },
   {
-    ...{ what: 'refund', movement: 'receipt_released', sign: -1 },
-    // One movement per receipt, of the order that the bank did not refuse.
-    from: Prisma.sql`(SELECT r.account_id, r.receipt_id AS id, r.id AS order_id, r.return_id, r.amount,
+    ...{ what: 'refund', movement: 'unmatched_released', sign: -1 },
+    // One movement per payment, of the order that the bank did not refuse.
+    from: Prisma.sql`(SELECT r.account_id, r.payment_id AS id, r.id AS order_id, r.return_id, r.amount,
         p.end_to_end_id
-      FROM receipt_returns r JOIN receipts p ON p.account_id = r.account_id AND p.id = r.receipt_id
+      FROM unmatched_returns r JOIN unmatched_payments p ON p.account_id = r.account_id AND p.id = r.payment_id
       WHERE r.status <> 'rejected') s`,
     byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
     keys: Prisma.sql`ARRAY[${bare('s.order_id')}, s.return_id, s.end_to_end_id]`,
-    facts: Prisma.sql`'receipt_id', s.id, 'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
+    facts: Prisma.sql`'payment_id', s.id, 'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
   },
   {
     ...{ what: 'refund', movement: 'dispute_lost', sign: -1 },

@@ -52,5 +52,5 @@ async function readByStatement(
 }
 
 const ALL = new Set<What>([
-  ...(['receipt', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'] as const),
+  ...(['payment', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'] as const),
 ])

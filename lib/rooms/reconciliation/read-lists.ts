@@ -29,16 +29,16 @@ export async function readByLists(
   day: string,
   hold: () => Promise<boolean>,
 ): Promise<BankDayRead> {
-  const { listReceipts, listSentPayouts } = withConnectionJournal(connection)
-  const receipts = await readList(listReceipts, day, hold)
-  if ('failure' in receipts) return readAgain(receipts.failure, null)
+  const { listPayments, listSentPayouts } = withConnectionJournal(connection)
+  const payments = await readList(listPayments, day, hold)
+  if ('failure' in payments) return readAgain(payments.failure, null)
   const payouts = await readList(listSentPayouts, day, hold)
   if ('failure' in payouts) return readAgain(payouts.failure, null)
   const covers = new Set<What>([
-    ...(listReceipts ? (['receipt'] as const) : []),
+    ...(listPayments ? (['payment'] as const) : []),
     ...(listSentPayouts ? (['payout'] as const) : []),
   ])
-  const rows = rowsOfLists(day, receipts.items, payouts.items)
+  const rows = rowsOfLists(day, payments.items, payouts.items)
   return { state: 'ready', bankDay: { source: 'lists', rows, covers, statement: null } }
 }
 

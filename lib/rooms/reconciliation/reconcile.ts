@@ -31,7 +31,7 @@ export function createReconciler(booking: Booking, now = () => new Date()): Reco
       for (const connection of await listServed()) {
         if (signal?.aborted) break
         const { id, gateway } = connection
-        const hasDays = !gateway.local && (gateway.listReceipts || gateway.readStatement)
+        const hasDays = !gateway.local && (gateway.listPayments || gateway.readStatement)
         if (!hasDays || days.free(id) === 0) continue
         const reading = await claimDay(id, now())
         if (!reading) continue

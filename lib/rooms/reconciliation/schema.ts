@@ -2,7 +2,7 @@ import type { Prisma } from '#lib/base/db/client.ts'
 
 /** `fee_return`: of a fee. `reversal`: the bank undid a payout or refund. `transfer`: other than by PIX. */
 export type What =
-  | ('receipt' | 'refund' | 'payout' | 'payout_return')
+  | ('payment' | 'refund' | 'payout' | 'payout_return')
   | ('fee' | 'fee_return' | 'reversal' | 'transfer')
 
 export type Facts = Record<string, string | number | null>

@@ -2,9 +2,9 @@ import type { BankRow, What } from '#lib/rooms/reconciliation/schema.ts'
 import type { StatementEntry, StatementEntryKind } from '#lib/services/gateway/statement.ts'
 
 const WHATS: Record<StatementEntryKind, What> = {
-  receipt: 'receipt',
-  receipt_fee: 'fee',
-  receipt_fee_reversal: 'fee_return',
+  payment: 'payment',
+  payment_fee: 'fee',
+  payment_fee_reversal: 'fee_return',
   refund: 'refund',
   payout: 'payout',
   payout_reversal: 'reversal',
@@ -38,7 +38,7 @@ export function rowsOfStatement(day: string, entries: StatementEntry[]): BankRow
 function keysOf(what: What, entry: StatementEntry): string[] {
   const { amount, at, endToEndId, returnId, orderId } = entry
   const ids = {
-    ...{ receipt: [endToEndId], payout_return: [returnId], reversal: [endToEndId] },
+    ...{ payment: [endToEndId], payout_return: [returnId], reversal: [endToEndId] },
     // A payment may have many refunds, and is not their name.
     refund: [orderId, returnId, endToEndId && `dispute ${endToEndId}`],
     ...{ payout: [orderId, endToEndId], transfer: [orderId, endToEndId] },

@@ -7,7 +7,7 @@ export const bare = (column: string) => Prisma.raw(`replace(${column}::text, '-'
 /** Movements of tries of connections. */
 export const TRY_SOURCES: OwnSource[] = [
   {
-    ...{ what: 'receipt', movement: 'try_received', sign: 1 },
+    ...{ what: 'payment', movement: 'try_received', sign: 1 },
     from: Prisma.sql`bank_tries s`,
     byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
     keys: Prisma.sql`ARRAY[s.end_to_end_id]`,

@@ -26,7 +26,7 @@ import {
   sendDueRefunds,
   sendDueWithdrawals,
 } from '#lib/testing/orders.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { examineGateways } from '#lib/views/admin/gateways.ts'
@@ -284,7 +284,7 @@ describe('after a restore', () => {
   test('a payment that came since is credited once', async () => {
     const { txid } = await openCharge()
     const point = await copyNow()
-    bank.receipts.push({ ...makeReceipt(3_000), txid })
+    bank.payments.push({ ...makePayment(3_000), txid })
     await restore(point)
     for (let times = 0; times < 2; times++) await readRestored()
     expect(await readAvailable()).toBe(FUNDS + 3_000)
@@ -370,11 +370,11 @@ describe('after a restore', () => {
     await sendDueWithdrawals()
     await restore(point)
     const closed = { level: 'problem', state: 'money_out_closed' }
-    const unread = { name: connectionId, receipts: 'none', refunds: 'none', payouts: 'none' }
+    const unread = { name: connectionId, payments: 'none', refunds: 'none', payouts: 'none' }
     expect(await readState()).toMatchObject({ finding: { ...closed, figures: unread }, metric: 1 })
     await readRestored()
     const minute = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
-    const read = { receipts: minute, refunds: minute, payouts: minute, unsettled: 1, held: 0 }
+    const read = { payments: minute, refunds: minute, payouts: minute, unsettled: 1, held: 0 }
     expect(await readState()).toMatchObject({ finding: { ...closed, figures: read }, metric: 1 })
     bank.settle()
     await readRestored()

@@ -26,7 +26,7 @@ import {
   wakeSenders,
 } from '#lib/services/gateway/closures.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { Listing, TakenOrder, UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { listPauseMs } from '#lib/services/gateway/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
@@ -213,7 +213,7 @@ function postponeFailed(
 
 /** How other rooms book what a bank lists. Called again for the same item, they do nothing. */
 interface RestoreBooking {
-  bookReceipts: (connectionId: string, receipts: Receipt[]) => Promise<unknown>
+  bookPayments: (connectionId: string, payments: ReceivedPayment[]) => Promise<unknown>
   noteUnread: (connectionId: string, unread: UnreadPayment[]) => Promise<unknown>
   bookRefund: (restored: Restored, order: TakenOrder) => Promise<Booked>
   bookPayout: (restored: Restored, order: TakenOrder) => Promise<Booked>
@@ -234,7 +234,7 @@ function pageReaderOf(
   reading: ClosureReading,
   booking: RestoreBooking,
 ): PageReader {
-  const { listReceipts, listTakenRefunds, listTakenPayouts } = withConnectionJournal(connection)
+  const { listPayments, listTakenRefunds, listTakenPayouts } = withConnectionJournal(connection)
   const { connectionId, since, place } = reading
   const orders = (list: List<TakenOrder> | undefined, book: RestoreBooking['bookPayout']) =>
     list &&
@@ -248,13 +248,13 @@ function pageReaderOf(
       return { nextCursor, unsettled }
     })
   const readers: Record<ListName, PageReader> = {
-    receipts:
-      listReceipts &&
+    payments:
+      listPayments &&
       (async () => {
-        const page = await listReceipts(since, place)
+        const page = await listPayments(since, place)
         if (page.outcome !== 'ok') return { failure: page }
         const { items, unread = [], nextCursor } = page.value
-        await booking.bookReceipts(connectionId, items)
+        await booking.bookPayments(connectionId, items)
         await booking.noteUnread(connectionId, unread)
         return { nextCursor, unsettled: 0 }
       }),

@@ -22,7 +22,7 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 // A database of its own: these live withdrawals stay due.
 inOwnDatabase()
@@ -70,7 +70,7 @@ async function receiveLive(merchant: Account, amount: number): Promise<void> {
     where: { accountId: merchant.id, id: chargeId },
     data: { status: 'pending', brCode: 'a code' },
   })
-  await receivePayments([{ accountId: merchant.id, chargeId, payments: [makeReceipt(amount)] }])
+  await receivePayments([{ accountId: merchant.id, chargeId, payments: [makePayment(amount)] }])
 }
 
 async function makeLimitedMerchant(

@@ -27,12 +27,12 @@ async function makeReturn(hours: number) {
     ...{ id: removeHyphens(id), endToEndId: newEndToEndId(), amount: AMOUNT },
     ...{ sentAt: new Date(), returns: [back] },
   })
-  const receipt = { endToEndId: back.id, amount: 1_000, paidAt: returnedAt, txid: null }
+  const payment = { endToEndId: back.id, amount: 1_000, paidAt: returnedAt, txid: null }
   return {
-    /** Reads the received payments. Returns how many of them are in suspense. */
-    async listReceipts() {
-      await matchPayments({ id: connectionId, mode: 'live' }, [receipt])
-      return db().receipt.count({ where: { endToEndId: back.id } })
+    /** Reads the received payments. Returns how many of them are unmatched. */
+    async listPayments() {
+      await matchPayments({ id: connectionId, mode: 'live' }, [payment])
+      return db().unmatchedPayment.count({ where: { endToEndId: back.id } })
     },
     async readReturned() {
       await expectBalancedLedger(accountId)
@@ -42,17 +42,17 @@ async function makeReturn(hours: number) {
   }
 }
 
-test('a return that the list of receipts contains first is credited to its withdrawal', async () => {
-  const { listReceipts, readReturned } = await makeReturn(19)
-  expect(await listReceipts()).toBe(0)
+test('a return that the list of payments contains first is credited to its withdrawal', async () => {
+  const { listPayments, readReturned } = await makeReturn(19)
+  expect(await listPayments()).toBe(0)
   await readReturns()
   expect(await readReturned()).toBe(1_000)
-  expect(await listReceipts()).toBe(0)
+  expect(await listPayments()).toBe(0)
 })
 
-test('a return that no withdrawal has booked within 20 hours is in suspense, and credited no more', async () => {
-  const { listReceipts, readReturned } = await makeReturn(21)
-  expect(await listReceipts()).toBe(1)
+test('a return that no withdrawal has booked within 20 hours is unmatched, and credited no more', async () => {
+  const { listPayments, readReturned } = await makeReturn(21)
+  expect(await listPayments()).toBe(1)
   await readReturns()
   expect(await readReturned()).toBe(0)
 })

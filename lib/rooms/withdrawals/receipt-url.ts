@@ -1,7 +1,7 @@
 import { db } from '#lib/base/db/client.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { isEndToEndId } from '#lib/services/payment-receipts/format.ts'
-import { createReceiptUrl } from '#lib/services/payment-receipts/sign.ts'
+import { isEndToEndId } from '#lib/services/receipts/format.ts'
+import { createReceiptUrl } from '#lib/services/receipts/sign.ts'
 
 type Payout = Pick<
   WithdrawalRow,

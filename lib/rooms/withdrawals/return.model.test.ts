@@ -26,7 +26,13 @@ inOwnDatabase()
 /** Each table that a return writes, so that a crash is tried at every step. */
 const TABLES = [
   ...(['booked_payments', 'withdrawals', 'payout_returns', 'ledger_accounts'] as const),
-  ...(['ledger_transfers', 'ledger_entries', 'event_sequences', 'events', 'receipts'] as const),
+  ...([
+    'ledger_transfers',
+    'ledger_entries',
+    'event_sequences',
+    'events',
+    'unmatched_payments',
+  ] as const),
 ]
 const faults = new Faults(TABLES)
 
@@ -96,7 +102,9 @@ test(
       for (const { id, returns } of payouts) {
         const ids = returns.map(one => one.id)
         const credited = await db().payoutReturn.findMany({ where: { returnId: { in: ids } } })
-        const suspended = await db().receipt.findMany({ where: { endToEndId: { in: ids } } })
+        const suspended = await db().unmatchedPayment.findMany({
+          where: { endToEndId: { in: ids } },
+        })
         const booked = [
           ...credited.map(row => [row.returnId, Number(row.amount)]),
           ...suspended.map(row => [row.endToEndId, Number(row.amount)]),

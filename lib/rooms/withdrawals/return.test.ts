@@ -7,6 +7,7 @@ import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { keepUnmatchedReturn } from '#lib/rooms/withdrawals/keep-unmatched-return.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import {
@@ -14,7 +15,6 @@ import {
   rejectWithdrawal,
   settleAsReported,
 } from '#lib/rooms/withdrawals/settle.ts'
-import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -30,7 +30,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 import { listStatement } from '#lib/views/dashboard/statement.ts'
 import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
@@ -92,7 +92,7 @@ test('what comes back is credited once per id, in parts, and the withdrawal stay
   expect(await itemsAbout(first.id)).toEqual([])
 })
 
-test('a return above the amount sent moves to suspense as a whole', async () => {
+test('a return above the amount sent moves to `unmatched` as a whole', async () => {
   const withdrawal = await send()
   const [part, excess] = [makeReturn(4_000), makeReturn(1_001)]
   await returnPayout(withdrawal, part)
@@ -111,14 +111,14 @@ test('a return above the amount sent moves to suspense as a whole', async () => 
   ])
 })
 
-test('a return of a rejected withdrawal, or of none, moves to suspense', async () => {
+test('a return of a rejected withdrawal, or of none, moves to `unmatched`', async () => {
   const rejected = await withdraw()
   await rejectWithdrawal({ ...rejected, reason: { code: 'unspecified', params: {} } })
   const [ofRejected, ofNone] = [makeReturn(10), makeReturn(20)]
   const before = await available()
   await returnPayout(rejected, ofRejected)
   const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
-  for (let time = 0; time < 2; time++) await suspendReturn(connection, ofNone)
+  for (let time = 0; time < 2; time++) await keepUnmatchedReturn(connection, ofNone)
   expect(await available()).toBe(before)
   expect(await itemsAbout(ofRejected.id)).toMatchObject([
     { kind: 'return_above_payout', facts: { sent_amount: 0 } },
@@ -132,7 +132,7 @@ test('a return that a list of payments contains first is left to its withdrawal'
   const withdrawal = await send()
   const before = await available()
   const payoutReturn = { ...makeReturn(400), id: newEndToEndId().replace('E', 'D') }
-  const listed = makeReceipt(400, { endToEndId: payoutReturn.id })
+  const listed = makePayment(400, { endToEndId: payoutReturn.id })
   const list = () => matchPayments({ id: SIMULATOR_CONNECTION_ID, mode: 'test' }, [listed])
   expect(await list()).toEqual([listed])
   await returnPayout(withdrawal, payoutReturn)
@@ -241,7 +241,7 @@ test('a return that waits while the account begins to owe repays that', async ()
   const withdrawal = await send()
   const { available: rest } = await readBalances(merchant.id, 'test')
   const { id: chargeId } = await openCharge(merchant, 2 * AMOUNT)
-  const payment = makeReceipt(2 * AMOUNT)
+  const payment = makePayment(2 * AMOUNT)
   await receivePayments([{ accountId: merchant.id, chargeId, payments: [payment] }])
   await approveWithdrawal({ ...(await withdraw(rest + AMOUNT)), endToEndId: newEndToEndId() })
   const dispute = { connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 2 * AMOUNT }

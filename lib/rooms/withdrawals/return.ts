@@ -4,18 +4,18 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { wake } from '#lib/base/db/wake.ts'
 import { newRoutableId } from '#lib/base/ids.ts'
+import { keepUnmatchedReturn } from '#lib/rooms/withdrawals/keep-unmatched-return.ts'
 import { withdrawalEventColumns } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { suspendReturn } from '#lib/rooms/withdrawals/suspend-return.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
-import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
+import { claimPaymentsSql } from '#lib/services/operator/unmatched.ts'
 import { lockOrder } from '#lib/services/orders/order.ts'
 
 /**
  * Credits what came back of an approved withdrawal, once per id of the return. A return above the amount
- * that was sent moves to suspense of the operator as a whole, with an item in the inbox. Returns null if
+ * that was sent moves to `unmatched` of the operator as a whole, with an item in the inbox. Returns null if
  * nothing was credited. After a crash, a repeated report books what is missing.
  */
 export async function returnPayout(
@@ -26,7 +26,7 @@ export async function returnPayout(
   const work = async (tx: Tx) => {
     await lockWithdrawal(tx, withdrawal)
     const [row] = await queryRows<WithdrawalRow>(creditSql(withdrawal, payoutReturn), tx)
-    if (!row) await suspendReturn(withdrawal, payoutReturn, tx)
+    if (!row) await keepUnmatchedReturn(withdrawal, payoutReturn, tx)
     return row ?? null
   }
   if (outerTx) return work(outerTx)

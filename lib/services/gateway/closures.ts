@@ -8,7 +8,7 @@ import { wake } from '#lib/base/db/wake.ts'
 import { idUpperBoundAt, newId } from '#lib/base/ids.ts'
 
 /** What is read of a bank, in this order: payments first, so that accounts can cover what was sent. */
-export const LISTS = ['receipts', 'refunds', 'payouts'] as const
+export const LISTS = ['payments', 'refunds', 'payouts'] as const
 export type ListName = (typeof LISTS)[number]
 
 /** Banks list late, and their clocks differ. */
@@ -211,7 +211,7 @@ const isStanding = Prisma.sql`
 /** Why money out of a connection is closed, and how far its bank was read. */
 export interface Closure {
   restoredTo: string
-  receiptsUntil: string | null
+  paymentsUntil: string | null
   refundsUntil: string | null
   payoutsUntil: string | null
   /** Orders at the bank that have not ended and that the books do not have. */
@@ -231,7 +231,7 @@ export async function readClosures(connectionId?: string): Promise<Map<string, C
     : Prisma.empty
   const rows = await queryRows<Closure & { id: string }>(Prisma.sql`
     SELECT json_build_object('id', c.connection_id, 'restoredTo', ${utcText('r.restored_to')},
-      'receiptsUntil', ${utcText('c.receipts_until')}, 'refundsUntil', ${utcText('c.refunds_until')},
+      'paymentsUntil', ${utcText('c.payments_until')}, 'refundsUntil', ${utcText('c.refunds_until')},
       'payoutsUntil', ${utcText('c.payouts_until')}, 'unsettled', c.unsettled,
       'isUnlisted', COALESCE(left(c.flaw, 3) = 'no_', false),
       'held', (SELECT count(*) FROM inbox_items i WHERE i.connection_id = c.connection_id

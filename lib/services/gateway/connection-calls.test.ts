@@ -31,12 +31,12 @@ test('a list is journaled as the number of its items', async () => {
   const { bank, connection, listCalls } = openBank()
   const [since, paidAt] = [new Date('2026-11-20T12:00:00Z'), new Date('2026-11-20T13:00:00Z')]
   for (const endToEndId of ['E1', 'E2', 'E3'])
-    bank.receipts.push({ endToEndId, amount: 100, paidAt, txid: null })
-  const page = await withConnectionJournal(connection).listReceipts?.(since, null)
+    bank.payments.push({ endToEndId, amount: 100, paidAt, txid: null })
+  const page = await withConnectionJournal(connection).listPayments?.(since, null)
   expect(page).toMatchObject({ value: { items: [{ endToEndId: 'E1' }, { endToEndId: 'E2' }] } })
   expect(await listCalls()).toMatchObject([
     {
-      ...{ operation: 'listReceipts', request: { since: since.toISOString() } },
+      ...{ operation: 'listPayments', request: { since: since.toISOString() } },
       response: { count: 2, isLastPage: false },
     },
   ])
@@ -107,13 +107,13 @@ test('a list waits in a rest, and is neither a probe nor a failure', async () =>
   const stateOf = () => db().connectionState.findUnique({ where })
   bank.failuresMax = 1
   await restConnection(connection.id)
-  const list = () => withConnectionJournal(connection).listReceipts?.(new Date(), null)
+  const list = () => withConnectionJournal(connection).listPayments?.(new Date(), null)
   expect(await list()).toMatchObject({ outcome: 'retryable' })
   expect(await listCalls()).toEqual([])
   await endRest(connection.id)
   const before = await stateOf()
   expect(await list()).toMatchObject({ outcome: 'ok' })
-  Object.assign(bank, { listReceipts: async () => ({ outcome: 'unknown', reason: 'lost' }) })
+  Object.assign(bank, { listPayments: async () => ({ outcome: 'unknown', reason: 'lost' }) })
   expect(await list()).toMatchObject({ outcome: 'unknown' })
   expect(await stateOf()).toEqual(before)
 })
@@ -122,7 +122,7 @@ test('a gateway declares which lists it has, and calls that stay in the process 
   const { connection, listCalls } = openBank()
   const calls = withConnectionJournal({ ...connection, gateway: simulator })
   expect(await calls.getBalance()).toEqual({ outcome: 'ok', value: null })
-  expect([calls.listReceipts, calls.listSentPayouts, calls.registerWebhook]).toEqual(
+  expect([calls.listPayments, calls.listSentPayouts, calls.registerWebhook]).toEqual(
     Array(3).fill(undefined),
   )
   expect(await listCalls()).toEqual([])

@@ -1,4 +1,4 @@
-import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import type { KeyWebhook, Registration } from '#lib/services/gateway/notice.ts'
 import {
@@ -42,7 +42,7 @@ export function withConnectionJournal(
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage, isList: true },
       }))
-  const { registerWebhook, listWebhooks, checkSettings, readStatement, getReceipt } = gateway
+  const { registerWebhook, listWebhooks, checkSettings, readStatement, getPayment } = gateway
   return {
     /** Pages ask for it: a look at one must not let the connection rest. */
     getBalance: () => call('getBalance', signal => gateway.getBalance(signal), { isList: true }),
@@ -73,13 +73,13 @@ export function withConnectionJournal(
         const make = (signal: AbortSignal) => readStatement.call(gateway, day, cursor, signal)
         return call('readStatement', make, { request: { day }, part: summarizeStatement })
       }),
-    getReceipt:
-      getReceipt &&
+    getPayment:
+      getPayment &&
       ((endToEndId: string) =>
-        call('getReceipt', signal => getReceipt.call(gateway, endToEndId, signal), {
-          ...{ request: { endToEndId }, part: countReceipt, isList: true },
+        call('getPayment', signal => getPayment.call(gateway, endToEndId, signal), {
+          ...{ request: { endToEndId }, part: countPayment, isList: true },
         })),
-    listReceipts: listCall('listReceipts', gateway.listReceipts),
+    listPayments: listCall('listPayments', gateway.listPayments),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
     listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
     listTakenRefunds: listCall('listTakenRefunds', gateway.listTakenRefunds),
@@ -94,7 +94,7 @@ export function hideAddress(address: string): Record<string, string> {
 }
 
 /** Who paid is not journaled. */
-function countReceipt(found: Receipt | null): object {
+function countPayment(found: ReceivedPayment | null): object {
   return { count: found === null ? 0 : 1 }
 }
 

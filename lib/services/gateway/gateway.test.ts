@@ -3,7 +3,7 @@ import { decideCharge, newEndToEndId, simulator } from '#lib/services/gateway/si
 import { StubBank } from '#lib/testing/bank.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { testConformity } from '#lib/testing/gateway-conformity.ts'
-import { paidState } from '#lib/testing/receipts.ts'
+import { paidState } from '#lib/testing/payments.ts'
 
 inOwnDatabase()
 
@@ -42,7 +42,7 @@ testConformity('the stub bank', async () => {
       hang: () => bank.hang(),
       async receive(amount, paidAt) {
         const endToEndId = newEndToEndId(paidAt)
-        bank.receipts.push({ endToEndId, amount, paidAt, txid: null })
+        bank.payments.push({ endToEndId, amount, paidAt, txid: null })
         return endToEndId
       },
       async payOut(amount, sentAt) {

@@ -58,9 +58,12 @@ export interface Gateway {
   getRefund(refund: RefundOrder, signal: AbortSignal): Promise<GatewayResult<OrderState | null>>
 
   /** Lists what the bank received at or after `since`, by the time of payment. */
-  listReceipts?: ListCall<Receipt>
+  listPayments?: ListCall<ReceivedPayment>
   /** Finds a payment that the bank received by its end-to-end id; null: it has none. */
-  getReceipt?(endToEndId: string, signal: AbortSignal): Promise<GatewayResult<Receipt | null>>
+  getPayment?(
+    endToEndId: string,
+    signal: AbortSignal,
+  ): Promise<GatewayResult<ReceivedPayment | null>>
   /** Lists what the bank sent at or after `since`, whoever ordered it. */
   listSentPayouts?: ListCall<SentPayout>
 
@@ -165,7 +168,7 @@ export interface ChargeOrder {
 /** `paid` without payments: the bank names none that can be read. */
 export type ChargeState =
   | { state: 'open' }
-  | { state: 'paid'; payments: Receipt[]; brCode?: string }
+  | { state: 'paid'; payments: ReceivedPayment[]; brCode?: string }
   | { state: 'failed' | 'expired' | 'cancelled' }
 
 export interface ChargeAnswers {
@@ -214,7 +217,7 @@ export interface Party {
 }
 
 /** A payment that the bank received. */
-export interface Receipt {
+export interface ReceivedPayment {
   endToEndId: string
   amount: number
   paidAt: Date

@@ -9,7 +9,7 @@ import { simulator } from '#lib/services/gateway/simulator.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { endRest, restConnection } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
-import { paidState } from '#lib/testing/receipts.ts'
+import { paidState } from '#lib/testing/payments.ts'
 
 let merchant: Account
 beforeAll(async () => {

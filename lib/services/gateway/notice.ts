@@ -3,7 +3,7 @@
  * of this payout came back.
  */
 export interface GatewayNotification {
-  kind: 'charge' | 'payout' | 'return' | 'refund' | 'receipt'
+  kind: 'charge' | 'payout' | 'return' | 'refund' | 'payment'
   id: string
 }
 

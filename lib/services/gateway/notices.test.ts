@@ -18,11 +18,11 @@ const count = (connectionId: string) => db().bankNotice.count({ where: { connect
 
 test('a thousand notices about one payment are one row, also at the same time', async () => {
   const connectionId = newId()
-  const notices = [chargeNotice('a'), { kind: 'receipt', id: 'E1' } as const]
+  const notices = [chargeNotice('a'), { kind: 'payment', id: 'E1' } as const]
   await Promise.all(Array.from({ length: 1_000 }, () => storeNotices(connectionId, notices)))
   expect(await list(connectionId)).toMatchObject([
     { kind: 'charge', id: 'a', attempts: 0 },
-    { kind: 'receipt', id: 'E1', attempts: 0 },
+    { kind: 'payment', id: 'E1', attempts: 0 },
   ])
 })
 
@@ -67,7 +67,7 @@ test('a notice leads to four questions, 2, 8 and 60 s apart; a repeated one shor
 test('payments are looked for in lists together, 2 to 4 s later', async () => {
   const connectionId = newId()
   const before = Date.now()
-  for (const id of ['E1', 'E2', 'E3']) await storeNotices(connectionId, [{ kind: 'receipt', id }])
+  for (const id of ['E1', 'E2', 'E3']) await storeNotices(connectionId, [{ kind: 'payment', id }])
   for (const { dueAt } of await list(connectionId)) {
     expect(dueAt.getTime() % 2_000).toBe(0)
     expect(dueAt.getTime() - before).toBeGreaterThanOrEqual(1_900)

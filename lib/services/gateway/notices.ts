@@ -8,7 +8,7 @@ import type { GatewayNotification } from '#lib/services/gateway/notice.ts'
 /** Pauses after the first, second and third question; with the fourth one, a notice ends. */
 const PAUSES_S = [2, 8, 60]
 export const QUESTIONS_MAX = PAUSES_S.length + 1
-/** Open notices of a connection. Beyond, receipts are found by reading lists, and orders are asked about later. */
+/** Open notices of a connection. Beyond, payments are found by reading lists, and orders are asked about later. */
 const NOTICES_MAX = 10_000
 const BATCH_MAX = 500
 /** Lists are read at most once in this time: notices about them come due together. */
@@ -68,7 +68,7 @@ async function storeBatch(deliveries: Delivered[]): Promise<null[]> {
 
 /** A payment is looked up in a list only if the question about its charge has not booked it by then. */
 function firstDueAt(kind: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`CASE ${kind} WHEN 'receipt' THEN ${onGrid(Prisma.sql`now() + interval '2 seconds'`)}
+  return Prisma.sql`CASE ${kind} WHEN 'payment' THEN ${onGrid(Prisma.sql`now() + interval '2 seconds'`)}
     ELSE now() END`
 }
 
@@ -87,7 +87,7 @@ export function claimNotices(): Promise<Notice[]> {
   return retryOnConflict(
     () => db().$queryRaw<Notice[]>`
       UPDATE bank_notices n SET asked_at = now(), attempts = n.attempts + 1,
-        due_at = CASE n.kind WHEN 'receipt' THEN ${onGrid(nextAt)} ELSE ${nextAt} END
+        due_at = CASE n.kind WHEN 'payment' THEN ${onGrid(nextAt)} ELSE ${nextAt} END
       FROM (SELECT connection_id, kind, id FROM bank_notices WHERE due_at <= now()
         ORDER BY due_at LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED) d
       WHERE n.connection_id = d.connection_id AND n.kind = d.kind AND n.id = d.id

@@ -46,9 +46,9 @@ export interface StatementEntry {
 
 /** `transfer`: between accounts other than by PIX. `reversal`: the bank undid it. */
 export type StatementEntryKind =
-  | 'receipt'
-  | 'receipt_fee'
-  | 'receipt_fee_reversal'
+  | 'payment'
+  | 'payment_fee'
+  | 'payment_fee_reversal'
   | 'refund'
   | 'payout'
   | 'payout_reversal'

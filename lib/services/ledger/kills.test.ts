@@ -13,8 +13,8 @@ import { superuserUrlOf } from '#lib/testing/database.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { pickSize } from '#lib/testing/size.ts'
 
@@ -72,7 +72,7 @@ async function makePayments(merchant: Account): Promise<Payment[]> {
   const payments: Payment[] = []
   while (payments.length < CHARGES) {
     const { id } = await openCharge(merchant, AMOUNT)
-    payments.push({ ...makeReceipt(AMOUNT), accountId: merchant.id, chargeId: id })
+    payments.push({ ...makePayment(AMOUNT), accountId: merchant.id, chargeId: id })
   }
   return payments
 }

@@ -17,7 +17,7 @@ export const MERCHANT_MOVEMENTS = {
   /** The receiver's bank has sent the money of a withdrawal back, or a part of it. */
   payout_returned: { debit: 'external', credit: 'available' },
   /** A payment that no charge expected, given to the account by a person of the operator. */
-  receipt_credited: { debit: 'external', credit: 'available' },
+  unmatched_credited: { debit: 'external', credit: 'available' },
   dispute_held: { debit: 'available', credit: 'disputed' },
   dispute_owed: { debit: 'owed', credit: 'disputed' },
   dispute_won: { debit: 'disputed', credit: 'available' },
@@ -27,14 +27,14 @@ export const MERCHANT_MOVEMENTS = {
 } as const satisfies Sides<'available' | 'outbound' | 'disputed' | 'owed' | 'external'>
 
 /**
- * Movements in the books of the operator. `external`: as above, of any sign. `suspense`: payments that
+ * Movements in the books of the operator. `external`: as above, of any sign. `unmatched`: payments that
  * belong to no charge. `own`: the operator's money; negative if the operator has paid more than it has.
  */
 export const OPERATOR_MOVEMENTS = {
-  receipt_suspended: { debit: 'external', credit: 'suspense' },
+  unmatched_received: { debit: 'external', credit: 'unmatched' },
   /** Given to a merchant or back to the payer. */
-  receipt_released: { debit: 'suspense', credit: 'external' },
-  receipt_kept: { debit: 'suspense', credit: 'own' },
+  unmatched_released: { debit: 'unmatched', credit: 'external' },
+  unmatched_kept: { debit: 'unmatched', credit: 'own' },
   /** The cents of a try of a connection: received, given back, paid out. */
   try_received: { debit: 'external', credit: 'own' },
   try_returned: { debit: 'own', credit: 'external' },
@@ -43,7 +43,7 @@ export const OPERATOR_MOVEMENTS = {
   fee_returned: { debit: 'external', credit: 'own' },
   /** The operator pays what it no longer demands of an account, in the statement of owed_written_off. */
   write_off_paid: { debit: 'own', credit: 'external' },
-} as const satisfies Sides<'own' | 'suspense' | 'external'>
+} as const satisfies Sides<'own' | 'unmatched' | 'external'>
 
 /** The balances of an account always sum to zero. */
 export const MOVEMENTS = { ...MERCHANT_MOVEMENTS, ...OPERATOR_MOVEMENTS }

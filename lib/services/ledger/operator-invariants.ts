@@ -4,7 +4,7 @@ import { type InvariantCheck, transfersOf } from '#lib/services/ledger/row-invar
 
 const FEE_KINDS = ['fee_paid', 'fee_returned']
 const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
-const SETTLEMENT_KINDS = ['receipt_credited', 'receipt_released', 'receipt_kept']
+const SETTLEMENT_KINDS = ['unmatched_credited', 'unmatched_released', 'unmatched_kept']
 const TRY_KINDS = ['try_received', 'try_returned', 'try_sent']
 
 /** Invariants between the ledger and what the operator has paid. */
@@ -51,20 +51,20 @@ export const OPERATOR_INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
-    invariant: 'every settled receipt left suspense once, for whom its settlement names',
+    invariant: 'every resolved payment left `unmatched` once, for whom its resolution names',
     parts: [
       {
-        ...{ of: 'receipt_settlements', kinds: ['receipt_released', 'receipt_kept'] },
+        ...{ of: 'unmatched_resolutions', kinds: ['unmatched_released', 'unmatched_kept'] },
         sql: scope => Prisma.sql`
-          SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
-          FROM ${scope.from('receipt_settlements')}
-          JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
-          LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
-            AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
+          SELECT t.account_id, r.mode, 'settlement of ' || t.payment_id AS place
+          FROM ${scope.from('unmatched_resolutions')}
+          JOIN unmatched_payments r ON r.account_id = t.account_id AND r.id = t.payment_id
+          LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.payment_id
+            AND x.kind = CASE t.entry WHEN 'keep' THEN 'unmatched_kept' ELSE 'unmatched_released' END
           LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id
-            AND m.kind = CASE t.entry WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
-            AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
-          LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
+            AND m.kind = CASE t.entry WHEN 'match' THEN 'charge_paid' ELSE 'unmatched_credited' END
+            AND m.subject_id = COALESCE(t.charge_id, t.payment_id)
+          LEFT JOIN unmatched_returns b ON b.account_id = t.account_id AND b.payment_id = t.payment_id
             AND b.status = 'completed'
           WHERE ${scope.condition} AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
             OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
@@ -73,20 +73,20 @@ export const OPERATOR_INVARIANTS: InvariantCheck[] = [
             OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)`,
       },
       transfersOf(SETTLEMENT_KINDS, {
-        join: Prisma.sql`receipt_settlements s ON s.receipt_id = t.subject_id
-          AND CASE t.kind WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
-          AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
-            WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END`,
-        wrong: Prisma.sql`s.receipt_id IS NULL`,
+        join: Prisma.sql`unmatched_resolutions s ON s.payment_id = t.subject_id
+          AND CASE t.kind WHEN 'unmatched_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
+          AND CASE t.kind WHEN 'unmatched_credited' THEN s.entry = 'credit'
+            WHEN 'unmatched_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END`,
+        wrong: Prisma.sql`s.payment_id IS NULL`,
       }),
       {
-        ...{ of: 'receipt_returns', kinds: ['receipt_released'] },
-        toldBy: accountId => Prisma.sql`SELECT b.id FROM receipt_returns b
-          WHERE b.account_id = ${accountId} AND b.receipt_id = u.id`,
+        ...{ of: 'unmatched_returns', kinds: ['unmatched_released'] },
+        toldBy: accountId => Prisma.sql`SELECT b.id FROM unmatched_returns b
+          WHERE b.account_id = ${accountId} AND b.payment_id = u.id`,
         sql: scope => Prisma.sql`
-          SELECT t.account_id, t.mode, 'return ' || t.id AS place FROM ${scope.from('receipt_returns')}
-          LEFT JOIN receipt_settlements s
-            ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
+          SELECT t.account_id, t.mode, 'return ' || t.id AS place FROM ${scope.from('unmatched_returns')}
+          LEFT JOIN unmatched_resolutions s
+            ON s.account_id = t.account_id AND s.payment_id = t.payment_id
           WHERE ${scope.condition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'`,
       },
     ],

@@ -6,7 +6,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { listAccounts } from '#lib/rooms/accounts/queries.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { suspendPayments } from '#lib/rooms/charges/suspend.ts'
+import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { checkLedgers } from '#lib/services/ledger/check.ts'
 import { payFees } from '#lib/services/operator/fees.ts'
@@ -17,7 +17,7 @@ import {
   inOwnDatabase,
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { countPendingAccounts, listAccountLines, readAccount } from '#lib/views/admin/accounts.ts'
 import { readHealth } from '#lib/views/admin/health.ts'
 
@@ -55,10 +55,10 @@ test("a database has one operator's account, with three ledgers in each mode", a
   expect(rows.map(({ mode, ledger }) => `${mode} ${ledger}`)).toEqual([
     'live external',
     'live own',
-    'live suspense',
+    'live unmatched',
     'test external',
     'test own',
-    'test suspense',
+    'test unmatched',
   ])
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
@@ -79,7 +79,7 @@ describe('the database keeps the operator apart from merchants', () => {
     )
   })
 
-  test.each(['own', 'suspense'])('a merchant has no ledger "%s"', async ledger => {
+  test.each(['own', 'unmatched'])('a merchant has no ledger "%s"', async ledger => {
     expect(await findBrokenConstraint(INSERT, [merchant.id, 'test', ledger])).toBe(
       'ledger_accounts_ledger_known',
     )
@@ -88,7 +88,7 @@ describe('the database keeps the operator apart from merchants', () => {
   test.each([
     ['own', -1, undefined],
     ['own', 1, undefined],
-    ['suspense', -1, 'ledger_accounts_suspense_not_negative'],
+    ['unmatched', -1, 'ledger_accounts_unmatched_not_negative'],
     ['external', -1, undefined],
     ['external', 1, undefined],
   ])('its ledger "%s" at %i: %s', async (ledger, balance, rule) => {
@@ -111,7 +111,7 @@ test('no list, count, search or figure of merchants changes with the money of th
   const before = await readMerchants()
   expect(before).toMatchObject({ searched: { rows: [] }, detail: null, figures: 1 })
   const connection = { connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' } as const
-  await suspendPayments([{ payment: makeReceipt(700), ...connection }])
+  await keepUnmatched([{ payment: makePayment(700), ...connection }])
   await payFees([{ ...connection, bankId: newId(), amount: 120, at: new Date(), isReturn: false }])
   expect(await readMerchants()).toEqual(before)
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)

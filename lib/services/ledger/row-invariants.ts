@@ -9,9 +9,9 @@ export const ROW_KEYS = {
   refunds: { id: 'uuid' },
   disputes: { id: 'uuid' },
   booked_payments: { subject_id: 'uuid' },
-  receipts: { id: 'uuid' },
-  receipt_settlements: { receipt_id: 'uuid' },
-  receipt_returns: { id: 'uuid' },
+  unmatched_payments: { id: 'uuid' },
+  unmatched_resolutions: { payment_id: 'uuid' },
+  unmatched_returns: { id: 'uuid' },
   bank_fees: { id: 'uuid' },
   write_offs: { id: 'uuid' },
   bank_tries: { id: 'uuid' },
@@ -175,40 +175,40 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
   },
   {
     invariant:
-      'exactly the receipts were moved to suspense, each with its amount, and only matched ones pay charges',
+      'exactly the unmatched payments were moved to `unmatched`, each with its amount, and only matched ones pay charges',
     parts: [
       {
-        ...{ of: 'receipts', kinds: ['receipt_suspended'] },
+        ...{ of: 'unmatched_payments', kinds: ['unmatched_received'] },
         sql: scope => Prisma.sql`
-          SELECT t.account_id, t.mode, 'receipt ' || t.id AS place FROM ${scope.from('receipts')}
+          SELECT t.account_id, t.mode, 'payment ' || t.id AS place FROM ${scope.from('unmatched_payments')}
           LEFT JOIN ledger_transfers x
-            ON x.account_id = t.account_id AND x.kind = 'receipt_suspended' AND x.subject_id = t.id
+            ON x.account_id = t.account_id AND x.kind = 'unmatched_received' AND x.subject_id = t.id
           WHERE ${scope.condition}
             AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount, t.mode, t.connection_id)
-              -- LIMIT keeps a look-up per receipt: a join would read all charges.
+              -- LIMIT keeps a look-up per payment: a join would read all charges.
               OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1)
-                IS DISTINCT FROM (SELECT s.charge_id FROM receipt_settlements s
-                  WHERE s.account_id = t.account_id AND s.receipt_id = t.id))`,
+                IS DISTINCT FROM (SELECT s.charge_id FROM unmatched_resolutions s
+                  WHERE s.account_id = t.account_id AND s.payment_id = t.id))`,
       },
-      transfersOf(['receipt_suspended'], {
-        join: subject('receipts', 'r'),
+      transfersOf(['unmatched_received'], {
+        join: subject('unmatched_payments', 'r'),
         wrong: Prisma.sql`r.id IS NULL`,
       }),
     ],
   },
   {
     invariant:
-      'every claimed payment is a paid charge, a receipt, a return or that of a try, with its id',
+      'every claimed payment is a paid charge, a payment, a return or that of a try, with its id',
     parts: [
       {
         of: 'booked_payments',
-        kinds: ['charge_paid', 'receipt_suspended', 'payout_returned', 'try_received'],
+        kinds: ['charge_paid', 'unmatched_received', 'payout_returned', 'try_received'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode,
             'payment ' || t.end_to_end_id AS place
           FROM ${scope.from('booked_payments')} LEFT JOIN connections n ON n.id = t.connection_id
           LEFT JOIN ${subject('charges', 'c')}
-          LEFT JOIN ${subject('receipts', 'r')}
+          LEFT JOIN ${subject('unmatched_payments', 'r')}
           LEFT JOIN ${subject('payout_returns', 'b')}
           LEFT JOIN ${subject('bank_tries', 'y')}
           WHERE ${scope.condition} AND NOT (c.id IS NOT NULL AND c.status = 'paid' AND ${isPaidBy('c.end_to_end_id')}

@@ -174,19 +174,19 @@ WHERE t.account_id = $2::uuid AND t.kind IN ($3) AND b.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
 
-SELECT t.account_id, t.mode, 'receipt ' || t.id AS place
-FROM receipts t
-LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'receipt_suspended'
+SELECT t.account_id, t.mode, 'payment ' || t.id AS place
+FROM unmatched_payments t
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = 'unmatched_received'
     AND x.subject_id = t.id
 WHERE t.account_id = $1::uuid AND ((x.amount, x.mode, x.connection_id) IS DISTINCT FROM (t.amount,
-    t.mode, t.connection_id) -- LIMIT keeps a look-up per receipt: a join would read all charges.
+    t.mode, t.connection_id) -- LIMIT keeps a look-up per payment: a join would read all charges.
     OR (SELECT c.id FROM charges c WHERE c.end_to_end_id = t.end_to_end_id LIMIT 1) IS DISTINCT
-    FROM (SELECT s.charge_id FROM receipt_settlements s WHERE s.account_id = t.account_id
-    AND s.receipt_id = t.id))
+    FROM (SELECT s.charge_id FROM unmatched_resolutions s WHERE s.account_id = t.account_id
+    AND s.payment_id = t.id))
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
 FROM ledger_transfers t
-LEFT JOIN receipts r ON r.account_id = t.account_id AND r.id = t.subject_id
+LEFT JOIN unmatched_payments r ON r.account_id = t.account_id AND r.id = t.subject_id
 WHERE t.account_id = $2::uuid AND t.kind IN ($3) AND r.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
@@ -196,7 +196,7 @@ SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS
 FROM booked_payments t
 LEFT JOIN connections n ON n.id = t.connection_id
 LEFT JOIN charges c ON c.account_id = t.account_id AND c.id = t.subject_id
-LEFT JOIN receipts r ON r.account_id = t.account_id AND r.id = t.subject_id
+LEFT JOIN unmatched_payments r ON r.account_id = t.account_id AND r.id = t.subject_id
 LEFT JOIN payout_returns b ON b.account_id = t.account_id AND b.id = t.subject_id
 LEFT JOIN bank_tries y ON y.account_id = t.account_id AND y.id = t.subject_id
 WHERE t.account_id = $1::uuid AND NOT (c.id IS NOT NULL AND c.status = 'paid'
@@ -277,15 +277,15 @@ WHERE t.account_id = $3::uuid AND t.kind IN ($4,$5) AND o.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;
 
-SELECT t.account_id, r.mode, 'settlement of ' || t.receipt_id AS place
-FROM receipt_settlements t
-JOIN receipts r ON r.account_id = t.account_id AND r.id = t.receipt_id
-LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.receipt_id
-    AND x.kind = CASE t.entry WHEN 'keep' THEN 'receipt_kept' ELSE 'receipt_released' END
+SELECT t.account_id, r.mode, 'settlement of ' || t.payment_id AS place
+FROM unmatched_resolutions t
+JOIN unmatched_payments r ON r.account_id = t.account_id AND r.id = t.payment_id
+LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.payment_id
+    AND x.kind = CASE t.entry WHEN 'keep' THEN 'unmatched_kept' ELSE 'unmatched_released' END
 LEFT JOIN ledger_transfers m ON m.account_id = t.to_account_id AND m.kind = CASE t.entry
-    WHEN 'match' THEN 'charge_paid' ELSE 'receipt_credited' END
-    AND m.subject_id = COALESCE(t.charge_id, t.receipt_id)
-LEFT JOIN receipt_returns b ON b.account_id = t.account_id AND b.receipt_id = t.receipt_id
+    WHEN 'match' THEN 'charge_paid' ELSE 'unmatched_credited' END
+    AND m.subject_id = COALESCE(t.charge_id, t.payment_id)
+LEFT JOIN unmatched_returns b ON b.account_id = t.account_id AND b.payment_id = t.payment_id
     AND b.status = 'completed'
 WHERE t.account_id = $1::uuid AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
     OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
@@ -295,15 +295,15 @@ WHERE t.account_id = $1::uuid AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
 FROM ledger_transfers t
-LEFT JOIN receipt_settlements s ON s.receipt_id = t.subject_id AND CASE t.kind
-    WHEN 'receipt_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
-    AND CASE t.kind WHEN 'receipt_credited' THEN s.entry = 'credit'
-    WHEN 'receipt_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END
-WHERE t.account_id = $2::uuid AND t.kind IN ($3,$4,$5) AND s.receipt_id IS NULL
+LEFT JOIN unmatched_resolutions s ON s.payment_id = t.subject_id AND CASE t.kind
+    WHEN 'unmatched_credited' THEN s.to_account_id ELSE s.account_id END = t.account_id
+    AND CASE t.kind WHEN 'unmatched_credited' THEN s.entry = 'credit'
+    WHEN 'unmatched_kept' THEN s.entry = 'keep' ELSE s.entry <> 'keep' END
+WHERE t.account_id = $2::uuid AND t.kind IN ($3,$4,$5) AND s.payment_id IS NULL
 UNION ALL
 SELECT t.account_id, t.mode, 'return ' || t.id AS place
-FROM receipt_returns t
-LEFT JOIN receipt_settlements s ON s.account_id = t.account_id AND s.receipt_id = t.receipt_id
+FROM unmatched_returns t
+LEFT JOIN unmatched_resolutions s ON s.account_id = t.account_id AND s.payment_id = t.payment_id
 WHERE t.account_id = $6::uuid AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'
 ORDER BY account_id, mode, place
 LIMIT 1;

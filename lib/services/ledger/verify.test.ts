@@ -29,7 +29,7 @@ const ID = {
   refundHeld: '0190a000-0000-7000-8000-000000000007',
   refundSent: '0190a000-0000-7000-8000-000000000008',
   refundReturned: '0190a000-0000-7000-8000-000000000009',
-  receipt: '0190a000-0000-7000-8000-00000000000a',
+  payment: '0190a000-0000-7000-8000-00000000000a',
 }
 const UNKNOWN_IDS = ['0190a000-0000-7000-8000-0000000000f1', '0190a000-0000-7000-8000-0000000000f2']
 
@@ -47,15 +47,15 @@ const INVARIANTS = {
     'every withdrawal and refund was held once, then sent or returned according to its status',
   connection: 'every transfer of a payment names the connection of its charge or withdrawal',
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
-  suspense:
-    'exactly the receipts were moved to suspense, each with its amount, and only matched ones pay charges',
+  unmatched:
+    'exactly the unmatched payments were moved to `unmatched`, each with its amount, and only matched ones pay charges',
   claims:
-    'every claimed payment is a paid charge, a receipt, a return or that of a try, with its id',
+    'every claimed payment is a paid charge, a payment, a return or that of a try, with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the operator or returned to it',
   writeOffs: 'what was written off of an account was paid by the operator, and nothing else',
-  settlements: 'every settled receipt left suspense once, for whom its settlement names',
+  settlements: 'every resolved payment left `unmatched` once, for whom its resolution names',
   tries: 'exactly the cents of tries were received, returned and sent, each once',
 }
 type InvariantName = keyof typeof INVARIANTS
@@ -104,13 +104,13 @@ async function writeHistory(client: Client, accountId: string): Promise<void> {
   await move(client, accountId, 'refund_returned', ID.refundReturned, 300)
 }
 
-/** A payment in suspense of the operator. */
-async function writeReceipt(client: Client): Promise<void> {
+/** A payment in `unmatched` of the operator. */
+async function writeUnmatched(client: Client): Promise<void> {
   await client.query(`
-    INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, amount, paid_at, reason)
-      VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}',
+    INSERT INTO unmatched_payments (account_id, id, mode, connection_id, end_to_end_id, amount, paid_at, reason)
+      VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'test', '${SIMULATOR_CONNECTION_ID}',
         'E-stray', 500, now(), 'payment_unmatched')`)
-  await move(client, OPERATOR_ACCOUNT_ID, 'receipt_suspended', ID.receipt, 500)
+  await move(client, OPERATOR_ACCOUNT_ID, 'unmatched_received', ID.payment, 500)
 }
 
 async function move(
@@ -199,7 +199,7 @@ beforeAll(async () => {
   await client.connect()
   await writeHistory(client, ACCOUNT)
   await writeHistory(client, OTHER_ACCOUNT)
-  await writeReceipt(client)
+  await writeUnmatched(client)
   await client.end()
   for (const id of [ACCOUNT, OTHER_ACCOUNT, OPERATOR_ACCOUNT_ID])
     expect(await checkAgain(template, id)).toBeNull()
@@ -227,9 +227,9 @@ const accountFilter = `account_id = '${ACCOUNT}' AND mode = 'test'`
 const transferFilter = (id: string, kind: string) =>
   `account_id = '${ACCOUNT}' AND subject_id = '${id}' AND kind = '${kind}'`
 
-function moveReceipt(movement: Movement, accountId: string): string {
+function moveUnmatched(movement: Movement, accountId: string): string {
   return `WITH source AS (SELECT '${accountId}'::uuid AS account_id, 'test' AS mode,
-      '${ID.receipt}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
+      '${ID.payment}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
     booked AS (${bookSql(movement).text}) SELECT FROM booked`
 }
@@ -237,7 +237,7 @@ function moveReceipt(movement: Movement, accountId: string): string {
 function insertTry(payment: string): string {
   return `INSERT INTO bank_tries (account_id, id, mode, connection_id, status, amount, refund_id,
       payout_id, payout_amount, due_at, end_to_end_id, paid_at, received_at, refund_status, return_id)
-    VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
+    VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
       '${ID.sent}', '${ID.held}', 1, now(), ${payment})`
 }
 
@@ -528,48 +528,48 @@ const CORRUPTIONS: Corruption[] = [
     },
   ],
   [
-    'a receipt was deleted',
-    `DELETE FROM receipts WHERE id = '${ID.receipt}'`,
-    { suspense: `transfer receipt_suspended of ${ID.receipt}` },
+    'a payment was deleted',
+    `DELETE FROM unmatched_payments WHERE id = '${ID.payment}'`,
+    { unmatched: `transfer unmatched_received of ${ID.payment}` },
   ],
   [
-    "a receipt's amount was changed",
-    `UPDATE receipts SET amount = 501 WHERE id = '${ID.receipt}'`,
-    { suspense: `receipt ${ID.receipt}` },
+    "a payment's amount was changed",
+    `UPDATE unmatched_payments SET amount = 501 WHERE id = '${ID.payment}'`,
+    { unmatched: `payment ${ID.payment}` },
   ],
   [
-    'a payment in suspense pays a charge, too',
+    'an unmatched payment pays a charge, too',
     `UPDATE charges SET end_to_end_id = 'E-stray' WHERE account_id = '${ACCOUNT}'
        AND id = '${ID.paid}'`,
-    { suspense: `receipt ${ID.receipt}` },
+    { unmatched: `payment ${ID.payment}` },
   ],
   [
     'the cent of a try was given back in its row only',
     insertTry("'E-try', now(), now(), 'completed', 'D-try'"),
-    { tries: `try ${ID.receipt} try_received` },
+    { tries: `try ${ID.payment} try_received` },
   ],
   [
     'a cent was paid out without a try',
-    moveReceipt('try_sent', OPERATOR_ACCOUNT_ID),
-    { tries: `transfer try_sent of ${ID.receipt}` },
+    moveUnmatched('try_sent', OPERATOR_ACCOUNT_ID),
+    { tries: `transfer try_sent of ${ID.payment}` },
   ],
   [
-    'a receipt was settled, but is still in suspense',
-    `INSERT INTO receipt_settlements (account_id, receipt_id, entry)
-     VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'keep')`,
-    { settlements: `settlement of ${ID.receipt}` },
+    'a payment was resolved, but is still unmatched',
+    `INSERT INTO unmatched_resolutions (account_id, payment_id, entry)
+     VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'keep')`,
+    { settlements: `settlement of ${ID.payment}` },
   ],
   [
-    'a receipt left suspense for an account that did not get it',
-    `INSERT INTO receipt_settlements (account_id, receipt_id, entry, to_account_id)
-       VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.receipt}', 'credit', '${ACCOUNT}');
-     ${moveReceipt('receipt_released', OPERATOR_ACCOUNT_ID)}`,
-    { settlements: `settlement of ${ID.receipt}` },
+    'a payment left `unmatched` for an account that did not get it',
+    `INSERT INTO unmatched_resolutions (account_id, payment_id, entry, to_account_id)
+       VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'credit', '${ACCOUNT}');
+     ${moveUnmatched('unmatched_released', OPERATOR_ACCOUNT_ID)}`,
+    { settlements: `settlement of ${ID.payment}` },
   ],
   [
-    'a receipt left suspense without being settled',
-    moveReceipt('receipt_kept', OPERATOR_ACCOUNT_ID),
-    { settlements: `transfer receipt_kept of ${ID.receipt}` },
+    'a payment left `unmatched` without being resolved',
+    moveUnmatched('unmatched_kept', OPERATOR_ACCOUNT_ID),
+    { settlements: `transfer unmatched_kept of ${ID.payment}` },
   ],
   [
     'a payment is claimed for nothing, and so never booked',
@@ -615,7 +615,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(triedCorruptions)('%s', async ([title, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const ofOperator = ['suspense', 'settlements', 'fees', 'tries']
+    const ofOperator = ['unmatched', 'settlements', 'fees', 'tries']
     const account = ofOperator.some(name => name in found) ? OPERATOR_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],
@@ -643,13 +643,13 @@ describe('in a database of its own', () => {
   inOwnDatabase()
 
   test('the hourly check of the operator looks a payment up among the charges, and does not read them all', async () => {
-    const suspense = ROW_INVARIANTS.find(({ invariant }) => invariant === INVARIANTS.suspense)
+    const unmatched = ROW_INVARIANTS.find(({ invariant }) => invariant === INVARIANTS.unmatched)
     const scope = accountScope(OPERATOR_ACCOUNT_ID)
     const plan = await db().$transaction(async tx => {
       await limitPlans(tx)
       // With few rows PostgreSQL prefers to read all of them.
       await tx.$executeRaw`SET LOCAL enable_seqscan = off`
-      const sql = suspense ? violationSql(suspense, scope) : Prisma.empty
+      const sql = unmatched ? violationSql(unmatched, scope) : Prisma.empty
       return tx.$queryRaw<{ 'QUERY PLAN': string }[]>`EXPLAIN ${sql}`
     })
     const lines = plan.map(row => row['QUERY PLAN'].trim())

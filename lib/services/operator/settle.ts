@@ -16,8 +16,8 @@ export interface Decision {
   actor: Actor
 }
 
-/** Money in suspense of the operator. */
-export interface SuspendedReceipt {
+/** Money in `unmatched` of the operator. */
+export interface UnmatchedPayment {
   id: string
   mode: Mode
   connectionId: string
@@ -48,23 +48,23 @@ export async function lockItem(tx: Tx, itemId: string, entry: Entry): Promise<Lo
   const allowed = allowedEntries(item.kind)
   if (!allowed.includes(entry))
     throw invalidInput('entry', `must be ${allowed.join(' or ')} for ${item.kind}`)
-  const pending = await tx.receiptReturn.count({ where: { itemId, status: 'pending' } })
+  const pending = await tx.unmatchedReturn.count({ where: { itemId, status: 'pending' } })
   if (pending > 0)
     throw refuse('under_way', 'The bank is giving the money back: wait for its answer')
   return item
 }
 
-/** Locks an item as `lockItem` and returns its money in suspense. */
-export async function lockReceipt(
+/** Locks an item as `lockItem` and returns its unmatched money. */
+export async function lockUnmatched(
   tx: Tx,
   itemId: string,
   entry: MoneyEntry,
-): Promise<SuspendedReceipt> {
+): Promise<UnmatchedPayment> {
   const { connectionId, key } = await lockItem(tx, itemId, entry)
-  const receipt = await tx.receipt.findUniqueOrThrow({
+  const payment = await tx.unmatchedPayment.findUniqueOrThrow({
     where: { connectionId_endToEndId: { connectionId, endToEndId: key } },
   })
-  const { id, mode, endToEndId, amount, paidAt } = receipt
+  const { id, mode, endToEndId, amount, paidAt } = payment
   return { id, mode: mode as Mode, connectionId, endToEndId, amount: cents(amount), paidAt }
 }
 
@@ -75,32 +75,32 @@ interface Target {
 }
 
 const MOVEMENTS = {
-  give_back: 'receipt_released',
-  credit: 'receipt_released',
-  match: 'receipt_released',
-  keep: 'receipt_kept',
+  give_back: 'unmatched_released',
+  credit: 'unmatched_released',
+  match: 'unmatched_released',
+  keep: 'unmatched_kept',
 } as const satisfies Record<MoneyEntry, string>
 
 /**
- * Moves a receipt out of suspense, once. The caller has moved its money into the books of the merchant
+ * Moves a payment out of `unmatched`, once. The caller has moved its money into the books of the merchant
  * before, in the same transaction: rows of merchants are locked before those of the operator.
  */
-export async function releaseReceipt(
+export async function releaseUnmatched(
   tx: Tx,
-  receiptId: string,
+  paymentId: string,
   entry: MoneyEntry,
   target?: Target,
 ): Promise<void> {
   const statement = bookMovement({
     ctes: {
       settled: Prisma.sql`
-        INSERT INTO receipt_settlements (account_id, receipt_id, entry, to_account_id, charge_id)
-        VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${receiptId}::uuid, ${entry},
+        INSERT INTO unmatched_resolutions (account_id, payment_id, entry, to_account_id, charge_id)
+        VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${paymentId}::uuid, ${entry},
           ${target?.accountId ?? null}::uuid, ${target?.chargeId ?? null}::uuid)
-        RETURNING account_id, receipt_id`,
+        RETURNING account_id, payment_id`,
     },
     source: {
-      from: Prisma.sql`settled s JOIN receipts r ON r.account_id = s.account_id AND r.id = s.receipt_id`,
+      from: Prisma.sql`settled s JOIN unmatched_payments r ON r.account_id = s.account_id AND r.id = s.payment_id`,
       columns: columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
     },
     movement: MOVEMENTS[entry],
@@ -109,11 +109,11 @@ export async function releaseReceipt(
   await queryRows(statement, tx)
 }
 
-/** Credits a receipt to the available balance of an account, which repays what it owes first. */
-export async function creditReceipt(
+/** Credits a payment to the available balance of an account, which repays what it owes first. */
+export async function creditUnmatched(
   tx: Tx,
   accountId: string,
-  { id, mode, amount, connectionId }: SuspendedReceipt,
+  { id, mode, amount, connectionId }: UnmatchedPayment,
 ): Promise<void> {
   const statement = bookMovement({
     ctes: {},
@@ -127,7 +127,7 @@ export async function creditReceipt(
         connection_id: Prisma.sql`${connectionId}::uuid`,
       },
     },
-    movement: 'receipt_credited',
+    movement: 'unmatched_credited',
     returning: Prisma.sql`json_build_object('id', ${id}::uuid)`,
   })
   await queryRows(statement, tx)

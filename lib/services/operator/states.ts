@@ -4,14 +4,14 @@
  */
 export const ENTRIES = ['give_back', 'credit', 'match', 'keep', 'acknowledge'] as const
 export type Entry = (typeof ENTRIES)[number]
-/** Entries that move the money of a receipt out of suspense. */
+/** Entries that move the money of a payment out of `unmatched`. */
 export type MoneyEntry = Exclude<Entry, 'acknowledge'>
 
 const ANY_RECEIVER = ['give_back', 'credit', 'match', 'keep'] as const
 /** A bank returns payments of payers only, not what came back of a payout. */
 const NO_PAYER = ['credit', 'keep'] as const
 
-/** Entries of the kinds whose money is in suspense. Every other kind, also an unknown one, moves none. */
+/** Entries of the kinds whose money is unmatched. Every other kind, also an unknown one, moves none. */
 const MONEY_ENTRIES = new Map<string, readonly MoneyEntry[]>([
   ['payment_amount', ANY_RECEIVER],
   ['payment_repeated', ANY_RECEIVER],

@@ -10,7 +10,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { suspendStray } from '#lib/testing/inbox.ts'
+import { keepStray } from '#lib/testing/inbox.ts'
 import {
   dropOrders,
   makeOrdersDue,
@@ -57,7 +57,7 @@ const KINDS = {
   },
   return: {
     async make() {
-      const { itemId } = await suspendStray(AMOUNT, { connectionId, mode: 'live' })
+      const { itemId } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
       return giveBack({ itemId, reason: 'Paid twice', actor: { type: 'command_line' } })
     },
     send: sendDueReturns,

@@ -4,7 +4,7 @@ import { columnsOf } from '#lib/base/db/statement.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
-import { claimPaymentsSql } from '#lib/services/operator/receipts.ts'
+import { claimPaymentsSql } from '#lib/services/operator/unmatched.ts'
 import { insertOrderSql } from '#lib/services/orders/order.ts'
 
 /** A payment as a bank names it. */
@@ -98,14 +98,14 @@ async function receiveTryPayment(
 /** Of ids of the connection's notices, notes those about the payment of a try and makes the try due. */
 export async function noteTryNotices(
   connectionId: string,
-  kind: 'charge' | 'payout' | 'refund' | 'receipt',
+  kind: 'charge' | 'payout' | 'refund' | 'payment',
   ids: string[],
 ): Promise<void> {
   const isNamed =
-    kind === 'receipt'
+    kind === 'payment'
       ? Prisma.sql`t.end_to_end_id = ANY(${ids}::text[])`
       : Prisma.sql`${ID_COLUMNS[kind]} = ANY(${ids.filter(id => SUBJECT_ID.test(id))}::uuid[])`
-  const isOfPayment = kind === 'charge' || kind === 'receipt'
+  const isOfPayment = kind === 'charge' || kind === 'payment'
   await db().$executeRaw`
     UPDATE bank_tries t SET due_at = CASE WHEN t.lease IS NULL THEN now() ELSE t.due_at END,
       noticed_at = CASE WHEN ${isOfPayment}::boolean THEN COALESCE(t.noticed_at, now())

@@ -39,10 +39,10 @@ export async function examineGateways(): Promise<Finding[]> {
 /** Money out is closed after a restore, until the bank was read. */
 async function examineClosures(): Promise<Finding[]> {
   return [...(await readClosures())].map(([id, closure]): Finding => {
-    const { restoredTo, receiptsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
+    const { restoredTo, paymentsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
     const figures = {
       ...{ name: connectionName(id), restored_to: minuteText(restoredTo), unsettled, held },
-      ...{ receipts: minuteText(receiptsUntil), refunds: minuteText(refundsUntil) },
+      ...{ payments: minuteText(paymentsUntil), refunds: minuteText(refundsUntil) },
       payouts: minuteText(payoutsUntil),
     }
     const state = closure.isUnlisted ? 'money_out_unlisted' : 'money_out_closed'

@@ -23,7 +23,7 @@ export interface StatementRow {
   version: number
   kind:
     | ('charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`)
-    | ('receipt_credited' | 'dispute_held' | 'dispute_won' | 'owed_repaid')
+    | ('unmatched_credited' | 'dispute_held' | 'dispute_won' | 'owed_repaid')
   subject_id: string
   /** In cents; negative for a debit. */
   amount: number

@@ -21,12 +21,15 @@ export const KIND_OF = {
   withdrawal_held: 'withdrawal_held',
   withdrawal_returned: 'withdrawal_returned',
   payout_returned: 'payout_returned',
-  receipt_credited: 'receipt_credited',
+  receipt_credited: 'unmatched_credited',
   dispute_held: 'dispute_held',
   dispute_won: 'dispute_won',
   owed_repaid: 'owed_repaid',
 } as const satisfies Record<string, StatementRow['kind']>
 type WireKind = keyof typeof KIND_OF
+const wireKindOf = Object.fromEntries(
+  Object.entries(KIND_OF).map(([wire, kind]) => [kind, wire]),
+) as Record<StatementRow['kind'], WireKind>
 const WIRE_KINDS = Object.keys(KIND_OF) as [WireKind, ...WireKind[]]
 
 const KIND_DESCRIPTION =
@@ -134,7 +137,7 @@ export function entryToWire(row: StatementRow): z.infer<typeof StatementEntry> {
   const { kind, charge_id, withdrawal_id, external_id, client_name, pix_key_type, dict_key } = row
   const { version, amount, balance_after, created_at, subject_id } = row
   return {
-    ...{ version, kind: kind === 'charge_paid' ? 'transaction_paid' : kind },
+    ...{ version, kind: wireKindOf[kind] },
     ...{ amount, balance_after, created_at, subject_id, transaction_id: charge_id, withdrawal_id },
     ...{ external_id, client_name, pix_key_type },
     pix_key: pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null,

@@ -3,7 +3,7 @@ import { isInBucket, utc } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { ReceiptFacts } from '#lib/services/payment-receipts/format.ts'
+import type { ReceiptFacts } from '#lib/services/receipts/format.ts'
 
 /** Result of comparing a receipt, whose signature is valid, with the record of the payment. */
 export type Agreement = 'agrees' | 'partly' | 'returned' | 'contradicts' | 'gone'

@@ -1,7 +1,7 @@
 import { dateFormat } from '#lib/base/formatters.ts'
 import { HOME_TIME_ZONE } from '#lib/base/home-time.ts'
 import { type Html, html } from '#lib/base/html.ts'
-import type { ReceiptFacts } from '#lib/services/payment-receipts/format.ts'
+import type { ReceiptFacts } from '#lib/services/receipts/format.ts'
 import { renderAmount } from '#lib/views/payer/amount.ts'
 import type { PageContent } from '#lib/views/payer/document.ts'
 import { type Icon, icon } from '#lib/views/payer/icons.ts'

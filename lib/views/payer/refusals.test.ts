@@ -10,7 +10,7 @@ import {
   openCharge,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { issueReceipt } from '#lib/testing/payment-receipts.ts'
+import { issueReceipt } from '#lib/testing/receipts.ts'
 
 const { DATABASE_URL = '' } = env()
 const NO_RATE_LIMIT = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }

@@ -409,13 +409,13 @@ CREATE TABLE ledger_accounts (
   CONSTRAINT ledger_accounts_available_not_negative CHECK (ledger <> 'available' OR balance >= 0),
   CONSTRAINT ledger_accounts_disputed_not_negative CHECK (ledger <> 'disputed' OR balance >= 0),
   CONSTRAINT ledger_accounts_ledger_known CHECK (ledger = 'external'
-    OR CASE account_id WHEN '00000000-0000-7000-8000-000000000002' THEN ledger IN ('own', 'suspense')
+    OR CASE account_id WHEN '00000000-0000-7000-8000-000000000002' THEN ledger IN ('own', 'unmatched')
       ELSE ledger IN ('available', 'outbound', 'disputed', 'owed') END),
   CONSTRAINT ledger_accounts_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT ledger_accounts_outbound_not_negative CHECK (ledger <> 'outbound' OR balance >= 0),
   CONSTRAINT ledger_accounts_owed_first CHECK (owed = 0 OR ledger = 'available' AND owed > 0 AND balance = 0),
   CONSTRAINT ledger_accounts_owed_not_positive CHECK (ledger <> 'owed' OR balance <= 0),
-  CONSTRAINT ledger_accounts_suspense_not_negative CHECK (ledger <> 'suspense' OR balance >= 0),
+  CONSTRAINT ledger_accounts_unmatched_not_negative CHECK (ledger <> 'unmatched' OR balance >= 0),
   CONSTRAINT ledger_accounts_version_counts CHECK (version >= 0)
 ) WITH (fillfactor='50');
 CREATE TRIGGER ledger_accounts_kept
@@ -729,7 +729,7 @@ CREATE TRIGGER disputes_subject_fixed
   EXECUTE FUNCTION troco_refuse_change();
 
 -- How far the list of received payments of a connection has been read. Growth: one per connection.
-CREATE TABLE receipt_readings (
+CREATE TABLE payment_readings (
   connection_id uuid NOT NULL,
   pace text NOT NULL,
   read_until timestamptz(6) NOT NULL,
@@ -740,22 +740,22 @@ CREATE TABLE receipt_readings (
   lease uuid,
   paused_until timestamptz(6),
   is_wanted boolean NOT NULL DEFAULT false,
-  CONSTRAINT receipt_readings_pkey PRIMARY KEY (connection_id, pace),
-  CONSTRAINT receipt_readings_pace_known CHECK (pace IN ('recent', 'late', 'daily')),
-  CONSTRAINT receipt_readings_period CHECK (since IS NULL = (until IS NULL) AND (place IS NULL OR since IS NOT NULL))
+  CONSTRAINT payment_readings_pkey PRIMARY KEY (connection_id, pace),
+  CONSTRAINT payment_readings_pace_known CHECK (pace IN ('recent', 'late', 'daily')),
+  CONSTRAINT payment_readings_period CHECK (since IS NULL = (until IS NULL) AND (place IS NULL OR since IS NOT NULL))
 );
 
 -- Keys that sign receipts of payments. Growth: one per rotation.
-CREATE TABLE payment_receipt_keys (
+CREATE TABLE receipt_keys (
   id text NOT NULL,
   public_key text NOT NULL,
   number integer NOT NULL,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   withdrawn_at timestamptz(6),
-  CONSTRAINT payment_receipt_keys_pkey PRIMARY KEY (id),
-  CONSTRAINT payment_receipt_keys_id_form CHECK (id ~ '^[A-Za-z0-9_-]{16}$'),
-  CONSTRAINT payment_receipt_keys_number CHECK (number > 0),
-  CONSTRAINT payment_receipt_keys_public_key_form CHECK (public_key ~ '^[A-Za-z0-9_-]{43}$')
+  CONSTRAINT receipt_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT receipt_keys_id_form CHECK (id ~ '^[A-Za-z0-9_-]{16}$'),
+  CONSTRAINT receipt_keys_number CHECK (number > 0),
+  CONSTRAINT receipt_keys_public_key_form CHECK (public_key ~ '^[A-Za-z0-9_-]{43}$')
 );
 
 -- ======== Withdrawals ========
@@ -938,7 +938,7 @@ CREATE TRIGGER payout_returns_append_only
 -- ======== Operator: what fits nothing, and days ========
 
 -- Money at the bank that fits no charge. Growth: one per such payment, never deleted.
-CREATE TABLE receipts (
+CREATE TABLE unmatched_payments (
   account_id uuid NOT NULL,
   id uuid NOT NULL,
   mode text NOT NULL,
@@ -951,46 +951,46 @@ CREATE TABLE receipts (
   charge_account_id uuid,
   charge_id uuid,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  CONSTRAINT receipts_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT receipts_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT receipts_amount_positive CHECK (amount > 0),
-  CONSTRAINT receipts_charge_complete CHECK (charge_account_id IS NULL = (charge_id IS NULL)),
-  CONSTRAINT receipts_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT receipts_of_operator CHECK (account_id = '00000000-0000-7000-8000-000000000002'),
-  CONSTRAINT receipts_reason_known CHECK (reason IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
+  CONSTRAINT unmatched_payments_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT unmatched_payments_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
+  CONSTRAINT unmatched_payments_amount_positive CHECK (amount > 0),
+  CONSTRAINT unmatched_payments_charge_complete CHECK (charge_account_id IS NULL = (charge_id IS NULL)),
+  CONSTRAINT unmatched_payments_mode_known CHECK (mode IN ('test', 'live')),
+  CONSTRAINT unmatched_payments_of_operator CHECK (account_id = '00000000-0000-7000-8000-000000000002'),
+  CONSTRAINT unmatched_payments_reason_known CHECK (reason IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
     'return_above_payout', 'return_unmatched'))
 );
-CREATE UNIQUE INDEX receipts_connection_id_end_to_end_id_key ON receipts (connection_id, end_to_end_id);
-CREATE TRIGGER receipts_append_only
-  BEFORE DELETE OR UPDATE OR TRUNCATE ON receipts FOR EACH STATEMENT
+CREATE UNIQUE INDEX unmatched_payments_connection_id_end_to_end_id_key ON unmatched_payments (connection_id, end_to_end_id);
+CREATE TRIGGER unmatched_payments_append_only
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON unmatched_payments FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
--- What was decided about it. Growth: one per receipt.
-CREATE TABLE receipt_settlements (
+-- What was decided about it. Growth: one per unmatched payment.
+CREATE TABLE unmatched_resolutions (
   account_id uuid NOT NULL,
-  receipt_id uuid NOT NULL,
+  payment_id uuid NOT NULL,
   entry text NOT NULL,
   to_account_id uuid,
   charge_id uuid,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  CONSTRAINT receipt_settlements_pkey PRIMARY KEY (account_id, receipt_id),
-  CONSTRAINT receipt_settlements_account_id_receipt_id_fkey FOREIGN KEY (account_id, receipt_id)
-    REFERENCES receipts(account_id, id) ON DELETE RESTRICT,
-  CONSTRAINT receipt_settlements_entry_known CHECK (entry IN ('give_back', 'credit', 'match', 'keep')),
-  CONSTRAINT receipt_settlements_target_complete CHECK (entry IN ('credit', 'match') = (to_account_id IS NOT NULL)
+  CONSTRAINT unmatched_resolutions_pkey PRIMARY KEY (account_id, payment_id),
+  CONSTRAINT unmatched_resolutions_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id)
+    REFERENCES unmatched_payments(account_id, id) ON DELETE RESTRICT,
+  CONSTRAINT unmatched_resolutions_entry_known CHECK (entry IN ('give_back', 'credit', 'match', 'keep')),
+  CONSTRAINT unmatched_resolutions_target_complete CHECK (entry IN ('credit', 'match') = (to_account_id IS NOT NULL)
     AND (entry = 'match') = (charge_id IS NOT NULL))
 );
-CREATE INDEX receipt_settlements_to_account_id_idx ON receipt_settlements (to_account_id, receipt_id)
+CREATE INDEX unmatched_resolutions_to_account_id_idx ON unmatched_resolutions (to_account_id, payment_id)
   WHERE to_account_id IS NOT NULL;
-CREATE TRIGGER receipt_settlements_append_only
-  BEFORE DELETE OR UPDATE OR TRUNCATE ON receipt_settlements FOR EACH STATEMENT
+CREATE TRIGGER unmatched_resolutions_append_only
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON unmatched_resolutions FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
 -- Returns of it to its payer. Growth: one per return.
-CREATE TABLE receipt_returns (
+CREATE TABLE unmatched_returns (
   account_id uuid NOT NULL,
   id uuid NOT NULL,
-  receipt_id uuid NOT NULL,
+  payment_id uuid NOT NULL,
   item_id uuid NOT NULL,
   mode text NOT NULL,
   connection_id uuid NOT NULL,
@@ -1007,24 +1007,24 @@ CREATE TABLE receipt_returns (
   rejected_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   updated_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  CONSTRAINT receipt_returns_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT receipt_returns_account_id_receipt_id_fkey FOREIGN KEY (account_id, receipt_id)
-    REFERENCES receipts(account_id, id) ON DELETE RESTRICT,
-  CONSTRAINT receipt_returns_connection_id_fkey FOREIGN KEY (connection_id)
+  CONSTRAINT unmatched_returns_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT unmatched_returns_account_id_payment_id_fkey FOREIGN KEY (account_id, payment_id)
+    REFERENCES unmatched_payments(account_id, id) ON DELETE RESTRICT,
+  CONSTRAINT unmatched_returns_connection_id_fkey FOREIGN KEY (connection_id)
     REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT receipt_returns_amount_positive CHECK (amount > 0),
-  CONSTRAINT receipt_returns_completed_complete CHECK ((status = 'completed') = (completed_at IS NOT NULL)
+  CONSTRAINT unmatched_returns_amount_positive CHECK (amount > 0),
+  CONSTRAINT unmatched_returns_completed_complete CHECK ((status = 'completed') = (completed_at IS NOT NULL)
     AND (status = 'completed') = (return_id IS NOT NULL)),
-  CONSTRAINT receipt_returns_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT receipt_returns_rejected_complete CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)
+  CONSTRAINT unmatched_returns_mode_known CHECK (mode IN ('test', 'live')),
+  CONSTRAINT unmatched_returns_rejected_complete CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)
     AND (status = 'rejected') = (rejection_code IS NOT NULL)),
-  CONSTRAINT receipt_returns_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
+  CONSTRAINT unmatched_returns_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
-CREATE INDEX receipt_returns_item_id_created_at_idx ON receipt_returns (item_id, created_at);
-CREATE UNIQUE INDEX receipt_returns_receipt_id_key ON receipt_returns (account_id, receipt_id)
+CREATE INDEX unmatched_returns_item_id_created_at_idx ON unmatched_returns (item_id, created_at);
+CREATE UNIQUE INDEX unmatched_returns_payment_id_key ON unmatched_returns (account_id, payment_id)
   WHERE status <> 'rejected';
-CREATE TRIGGER receipt_returns_guard_state
-  BEFORE UPDATE ON receipt_returns FOR EACH ROW
+CREATE TRIGGER unmatched_returns_guard_state
+  BEFORE UPDATE ON unmatched_returns FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('pending>completed', 'pending>rejected');
 
 -- What people have to look at. Growth: one per finding.
@@ -1184,7 +1184,7 @@ CREATE TABLE bank_notices (
   CONSTRAINT bank_notices_pkey PRIMARY KEY (connection_id, kind, id),
   CONSTRAINT bank_notices_attempts CHECK (attempts >= 0),
   CONSTRAINT bank_notices_id_form CHECK (id ~ '^[A-Za-z0-9]{1,64}$'),
-  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'return', 'refund', 'receipt'))
+  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'return', 'refund', 'payment'))
 );
 CREATE INDEX bank_notices_due_idx ON bank_notices (due_at);
 
@@ -1242,10 +1242,10 @@ CREATE TABLE restore_closures (
   connection_id uuid NOT NULL,
   restore_id uuid NOT NULL,
   since timestamptz(6) NOT NULL,
-  list text DEFAULT 'receipts',
+  list text DEFAULT 'payments',
   until timestamptz(6),
   place text,
-  receipts_until timestamptz(6),
+  payments_until timestamptz(6),
   refunds_until timestamptz(6),
   payouts_until timestamptz(6),
   unsettled integer NOT NULL DEFAULT 0,
@@ -1261,7 +1261,7 @@ CREATE TABLE restore_closures (
   confirmed_by uuid,
   CONSTRAINT restore_closures_pkey PRIMARY KEY (connection_id, restore_id),
   CONSTRAINT restore_closures_restore_id_fkey FOREIGN KEY (restore_id) REFERENCES restores(id),
-  CONSTRAINT restore_closures_list_known CHECK (list IN ('receipts', 'refunds', 'payouts')),
+  CONSTRAINT restore_closures_list_known CHECK (list IN ('payments', 'refunds', 'payouts')),
   CONSTRAINT restore_closures_opened CHECK (opened_at IS NULL = (opened_by IS NULL)),
   CONSTRAINT restore_closures_opened_by_known CHECK (opened_by IN ('readings', 'admins', 'command_line')),
   CONSTRAINT restore_closures_two_admins CHECK (opened_by IS DISTINCT FROM 'admins'
@@ -1671,7 +1671,7 @@ ALTER TABLE accounts ADD CONSTRAINT accounts_paying_connection_id_fkey FOREIGN K
   is_connection_assignable) REFERENCES connections(id, is_assignable) ON DELETE RESTRICT;
 ALTER TABLE accounts ADD CONSTRAINT accounts_receiving_connection_id_fkey FOREIGN KEY (receiving_connection_id,
   is_connection_assignable) REFERENCES connections(id, is_assignable) ON DELETE RESTRICT;
-ALTER TABLE receipt_returns ADD CONSTRAINT receipt_returns_item_id_fkey FOREIGN KEY (item_id)
+ALTER TABLE unmatched_returns ADD CONSTRAINT unmatched_returns_item_id_fkey FOREIGN KEY (item_id)
   REFERENCES inbox_items(id) ON DELETE RESTRICT;
 
 -- ======== First rows ========
@@ -1683,4 +1683,4 @@ VALUES ('00000000-0000-7000-8000-000000000001', 'simulator', 'simulator', '{}');
 -- The ledger accounts of the operator's account.
 INSERT INTO ledger_accounts (account_id, mode, ledger)
 SELECT '00000000-0000-7000-8000-000000000002', mode, ledger
-FROM unnest(ARRAY['test', 'live']) AS m (mode), unnest(ARRAY['own', 'suspense', 'external']) AS l (ledger);
+FROM unnest(ARRAY['test', 'live']) AS m (mode), unnest(ARRAY['own', 'unmatched', 'external']) AS l (ledger);

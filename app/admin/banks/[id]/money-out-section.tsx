@@ -15,7 +15,7 @@ const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
 )
 
-const LISTS = ['receipts', 'refunds', 'payouts'] as const
+const LISTS = ['payments', 'refunds', 'payouts'] as const
 
 interface MoneyOutProps {
   bank: Pick<BankDetail, 'id' | 'name'>

@@ -38,7 +38,7 @@ export function MoneySection({ bank }: { bank: BankDetail }) {
 }
 
 const TERMS = [
-  ...(['opening', 'books', 'payouts', 'refunds', 'receipts', 'fees', 'others'] as const),
+  ...(['opening', 'books', 'payouts', 'refunds', 'payments', 'fees', 'others'] as const),
 ] as const
 
 function Terms({ money }: { money: BankMoney }) {

@@ -35,7 +35,7 @@ export function BankSide({ item: { kind, key, evidence } }: SideProps) {
 }
 
 /** Facts that rows of the page show with more about them. */
-const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode']
+const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'payment_id', 'mode']
 
 /** Facts stored with the item, and the present state of the rows that they name. */
 export function OurSide({ item: { kind, evidence } }: SideProps) {

@@ -20,8 +20,8 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import fc from '#lib/testing/property.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 3)
 const GROUP_COUNT = Number(process.env.MODEL_COMMANDS || 12)
@@ -305,7 +305,7 @@ class World {
 
 async function pay(merchant: Account, value: number): Promise<Charge> {
   const { id } = await openCharge(merchant, value)
-  const payment = makeReceipt(value)
+  const payment = makePayment(value)
   await receivePayments([{ accountId: merchant.id, chargeId: id, payments: [payment] }])
   const bankIds = Array.from({ length: DISPUTES_PER_CHARGE }, newId)
   return { id, endToEndId: payment.endToEndId, bankIds }

@@ -23,7 +23,7 @@ import {
   openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 inOwnDatabase()
@@ -43,7 +43,7 @@ afterEach(async () => {
 /** Pays a charge; returns a report of a dispute of the payment. */
 async function pay(amount = AMOUNT): Promise<DisputeReport> {
   const { id } = await openCharge(merchant, amount)
-  const payment = makeReceipt(amount)
+  const payment = makePayment(amount)
   await receivePayments([{ accountId: merchant.id, chargeId: id, payments: [payment] }])
   const { endToEndId } = payment
   return { connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), endToEndId, amount }
@@ -227,7 +227,7 @@ test('payments that are settled together repay in their order, each with its own
   await receivePayments(
     charges.map(({ id, amount }) => ({
       ...{ accountId: merchant.id, chargeId: id },
-      payments: [makeReceipt(Number(amount))],
+      payments: [makePayment(Number(amount))],
     })),
   )
   expect(await readBooks()).toMatchObject({ available: 8_000, disputed: AMOUNT, held: AMOUNT })

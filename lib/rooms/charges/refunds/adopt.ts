@@ -68,7 +68,7 @@ interface Known {
 /** Money of the inbox and of tries is given back under ids of their own, and asked about by them. */
 async function isElsewhere(id: string): Promise<boolean> {
   const [returns, tries] = await Promise.all([
-    db().receiptReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),
+    db().unmatchedReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),
     db().bankTry.count({ where: { refundId: id } }),
   ])
   return returns + tries > 0

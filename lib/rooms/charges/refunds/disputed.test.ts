@@ -17,7 +17,7 @@ import {
   makeMerchant,
   openCharge,
 } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 
 inOwnDatabase()
@@ -47,7 +47,7 @@ beforeEach(async () => {
   merchant = await makeMerchant()
   await fundMerchant(merchant, OTHER_MONEY)
   chargeId = (await openCharge(merchant, AMOUNT)).id
-  const payment = makeReceipt(AMOUNT)
+  const payment = makePayment(AMOUNT)
   endToEndId = payment.endToEndId
   await receivePayments([{ accountId: merchant.id, chargeId, payments: [payment] }])
 })
@@ -132,7 +132,7 @@ describe('what is disputed cannot be refunded', () => {
     await open()
     const { id } = await openCharge(merchant, AMOUNT)
     await receivePayments([
-      { accountId: merchant.id, chargeId: id, payments: [makeReceipt(AMOUNT)] },
+      { accountId: merchant.id, chargeId: id, payments: [makePayment(AMOUNT)] },
     ])
     const row = await createRefund(merchant.id, 'test', id, {})
     expect(row).toMatchObject({ amount: AMOUNT })

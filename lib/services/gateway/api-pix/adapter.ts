@@ -16,8 +16,8 @@ import {
   parseNotice,
   registerNotices,
 } from '#lib/services/gateway/api-pix/notices.ts'
+import { checkList, findPayment, listPayments } from '#lib/services/gateway/api-pix/payments.ts'
 import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
-import { checkList, findReceipt, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { queryRefund, sendRefund } from '#lib/services/gateway/api-pix/refunds.ts'
 import { listTakenRefunds } from '#lib/services/gateway/api-pix/taken-refunds.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
@@ -73,8 +73,8 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     getPayout: async () => NO_PAYOUTS,
     refundCharge: (order, signal) => sendRefund(client, order, signal),
     getRefund: (refund, signal) => queryRefund(client, refund, signal),
-    listReceipts: (since, cursor, signal) => listReceipts(bank, since, cursor, signal),
-    getReceipt: (endToEndId, signal) => findReceipt(bank, endToEndId, signal),
+    listPayments: (since, cursor, signal) => listPayments(bank, since, cursor, signal),
+    getPayment: (endToEndId, signal) => findPayment(bank, endToEndId, signal),
     listTakenRefunds: (since, cursor, signal) => listTakenRefunds(bank, since, cursor, signal),
     listTakenPayouts: async () => NONE_LISTED,
     getBalance: async () => ({ outcome: 'ok', value: null }),

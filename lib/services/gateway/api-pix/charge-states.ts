@@ -5,9 +5,9 @@ import {
   stateOfCharge,
 } from '#lib/services/gateway/api-pix/charges.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
+import { findPayments } from '#lib/services/gateway/api-pix/payments.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { type BankCharge, readCharge } from '#lib/services/gateway/api-pix/read.ts'
-import { findReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
 import { bodyOf, isStatusOk } from '#lib/services/gateway/api-pix/reply.ts'
 import type { ChargeAnswers, ChargeState, GatewayResult } from '#lib/services/gateway/gateway.ts'
 
@@ -83,7 +83,7 @@ async function queryCharge(
 }
 
 /**
- * Finds the payments of a charge that is paid without naming them in the list of receipts. If the bank
+ * Finds the payments of a charge that is paid without naming them in the list of payments. If the bank
  * names one that cannot be read, that is its answer: asking again would never bring another.
  */
 async function completeState(
@@ -95,7 +95,7 @@ async function completeState(
   const value = stateOfCharge(charge)
   if (value) return { outcome: 'ok', value }
   if (charge.createdAt === null) return unknown('a paid charge without readable payments')
-  const list = await findReceipts(bank, charge.createdAt, txid, signal)
+  const list = await findPayments(bank, charge.createdAt, txid, signal)
   if (list.outcome !== 'ok') return list
   const { payments, isUnread } = list.value
   const hasUnread = isUnread || charge.unreadable > 0

@@ -3,7 +3,7 @@ import { examineCertificate, examineServer } from '#lib/services/gateway/api-pix
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf, textOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge } from '#lib/services/gateway/api-pix/outcomes.ts'
-import { checkList } from '#lib/services/gateway/api-pix/receipts.ts'
+import { checkList } from '#lib/services/gateway/api-pix/payments.ts'
 import { bodyOf, isSuccess, type Reply } from '#lib/services/gateway/api-pix/reply.ts'
 import {
   examineScope,
@@ -146,12 +146,12 @@ function examineClock({ clockAheadMs }: BankClient): BankFinding[] {
 async function examineList(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
   const list = await checkList({ client, profile: client.options.profile }, signal)
   const scope = 'pix.read'
-  if (list.outcome === 'ok') return [find('scope_used', { scope }), find('receipts_listed')]
+  if (list.outcome === 'ok') return [find('scope_used', { scope }), find('payments_listed')]
   const reason = ('reason' in list ? list.reason : list.bankText) ?? ''
   if (list.outcome === 'blocked' && list.code === 'scope')
     return [find('scope_missing', { scope, reason })]
   const isFinal = list.outcome === 'blocked' || list.outcome === 'rejected'
-  return [find(isFinal ? 'receipts_refused' : 'receipts_unanswered', { reason })]
+  return [find(isFinal ? 'payments_refused' : 'payments_unanswered', { reason })]
 }
 
 /** Reads the address of each key, which uses `webhook.read`. Troco finds payments without notices, too. */

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { listEntries, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
+import { listEntries, listPayments } from '#lib/services/gateway/api-pix/payments.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing } from '#lib/services/gateway/lists.ts'
 import { type BankResponse, StandardBank } from '#lib/testing/standard-bank.ts'
@@ -63,7 +63,7 @@ test.each<[string, BankResponse]>([
   failAbove(HOUR_MS, reply)
   const since = new Date(Date.now() - 5 * HOUR_MS)
   const client = openClient()
-  const result = await readAll(cursor => listReceipts({ client, profile }, since, cursor, signal()))
+  const result = await readAll(cursor => listPayments({ client, profile }, since, cursor, signal()))
   expect(result?.found).toMatchObject([{ endToEndId: paid.endToEndId }])
   // The first failure repeats the period, each one after it halves it, and none is tried again.
   expect(result?.failures).toBe(4)
@@ -75,7 +75,7 @@ test('one failure does not shorten the period', async () => {
   bank.script.push({ status: 503, text: HTML })
   const since = new Date(Date.now() - 5 * HOUR_MS)
   const client = openClient()
-  const result = await readAll(cursor => listReceipts({ client, profile }, since, cursor, signal()))
+  const result = await readAll(cursor => listPayments({ client, profile }, since, cursor, signal()))
   expect(result).toMatchObject({ failures: 1 })
   expect(new Set(lengths()).size).toBe(1)
 })
@@ -83,11 +83,11 @@ test('one failure does not shorten the period', async () => {
 test('a bank that does not respond in time is read in shorter periods', async () => {
   const since = new Date(Date.now() - 4 * HOUR_MS)
   const client = openClient()
-  await listReceipts({ client, profile }, since, null, signal())
+  await listPayments({ client, profile }, since, null, signal())
   bank.isHanging = true
   const read = async (cursor: string | null) => {
     const [abort, before] = [new AbortController(), bank.requests.length]
-    const page = listReceipts({ client, profile }, since, cursor, abort.signal)
+    const page = listPayments({ client, profile }, since, cursor, abort.signal)
     await expect.poll(() => bank.requests.length).toBeGreaterThan(before)
     abort.abort()
     return page

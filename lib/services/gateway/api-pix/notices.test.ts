@@ -38,10 +38,10 @@ test.each<[string, object[]]>([
     '{"pix":[{"txid":"a","endToEndId":"E1"}]}',
     [
       { kind: 'charge', id: 'a' },
-      { kind: 'receipt', id: 'E1' },
+      { kind: 'payment', id: 'E1' },
     ],
   ],
-  ['{"pix":[{"endToEndId":"E1","valor":"1.00"}]}', [{ kind: 'receipt', id: 'E1' }]],
+  ['{"pix":[{"endToEndId":"E1","valor":"1.00"}]}', [{ kind: 'payment', id: 'E1' }]],
   ['[{"txid":"a"}]', [{ kind: 'charge', id: 'a' }]],
   [
     '{"pix":[{"txid":"a","devolucoes":[{"id":"r"}]}]}',

@@ -59,7 +59,7 @@ export function readNoticeEntry(entry: unknown): GatewayNotification[] {
   const { txid, endToEndId, devolucoes } = fieldsOf(entry)
   return [
     ...named('charge', txid),
-    ...named('receipt', endToEndId),
+    ...named('payment', endToEndId),
     ...listOf(devolucoes).flatMap(each => named('refund', fieldsOf(each).id)),
   ]
 }

@@ -9,7 +9,7 @@ import {
 } from '#lib/services/gateway/api-pix/json.ts'
 import { readParty } from '#lib/services/gateway/api-pix/party.ts'
 import { describeUnread } from '#lib/services/gateway/api-pix/unread.ts'
-import type { Party, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { Party, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A charge (cob) as a bank reports it; null is what it does not report. */
@@ -22,7 +22,7 @@ export interface BankCharge {
   brCode: string | null
   /** Without a scheme. */
   location: string | null
-  payments: Receipt[]
+  payments: ReceivedPayment[]
   /** Payments without a readable id, amount or time. */
   unreadable: number
   /** Payments of another txid. */
@@ -34,7 +34,7 @@ export function readCharge(body: unknown, txid: string): BankCharge | null {
   const fields = fieldsOf(body)
   if ((textOf(fields.txid) ?? txid) !== txid) return null
   const calendar = fieldsOf(fields.calendario)
-  const { items, unread } = readReceipts(fields.pix)
+  const { items, unread } = readPayments(fields.pix)
   // Some banks omit the txid below the charge.
   const payments = items.filter(payment => (payment.txid ?? txid) === txid)
   const location = textOf(fields.location) ?? textOf(fieldsOf(fields.loc).location)
@@ -52,18 +52,18 @@ export function readCharge(body: unknown, txid: string): BankCharge | null {
   }
 }
 
-export function readReceipts(list: unknown): { items: Receipt[]; unread: UnreadPayment[] } {
-  const items: Receipt[] = []
+export function readPayments(list: unknown): { items: ReceivedPayment[]; unread: UnreadPayment[] } {
+  const items: ReceivedPayment[] = []
   const unread: UnreadPayment[] = []
   for (const entry of listOf(list)) {
-    const receipt = readReceipt(fieldsOf(entry))
-    if (receipt) items.push(receipt)
+    const payment = readPayment(fieldsOf(entry))
+    if (payment) items.push(payment)
     else unread.push(describeUnread(entry))
   }
   return { items, unread }
 }
 
-function readReceipt(fields: Fields): Receipt | null {
+function readPayment(fields: Fields): ReceivedPayment | null {
   const endToEndId = textOf(fields.endToEndId)
   const amount = centsOf(fields.valor)
   const paidAt = timeOf(fields.horario) ?? timeOfId(endToEndId)

@@ -6,7 +6,7 @@ import {
   textOf,
   timeOf,
 } from '#lib/services/gateway/api-pix/json.ts'
-import { type ListBank, listEntries } from '#lib/services/gateway/api-pix/receipts.ts'
+import { type ListBank, listEntries } from '#lib/services/gateway/api-pix/payments.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { Listing, TakenOrder, UnreadPayment } from '#lib/services/gateway/lists.ts'
 

@@ -78,7 +78,7 @@ test('only the given keys are registered, so that an address of another program 
 test('notices name payouts, charges, payments and refunds; anything else is no notice', () => {
   const { parseWebhook } = openPayer()
   const id = removeHyphens(newId())
-  const receipt = (endToEndId: string) => ({ kind: 'receipt', id: endToEndId })
+  const payment = (endToEndId: string) => ({ kind: 'payment', id: endToEndId })
   const pix = [
     { endToEndId: 'E1', tipo: 'SOLICITACAO', gnExtras: { idEnvio: id }, devolucoes: [{}] },
     { endToEndId: 'E2', txid: 'abc', gnExtras: { pagador: { nome: 'Ana' } } },
@@ -91,9 +91,9 @@ test('notices name payouts, charges, payments and refunds; anything else is no n
       { kind: 'payout', id },
       { kind: 'return', id },
     ],
-    ...[{ kind: 'charge', id: 'abc' }, receipt('E2')],
-    ...[{ kind: 'charge', id: 'def' }, receipt('E3'), { kind: 'refund', id: 'r1' }],
-    receipt('E4'),
+    ...[{ kind: 'charge', id: 'abc' }, payment('E2')],
+    ...[{ kind: 'charge', id: 'def' }, payment('E3'), { kind: 'refund', id: 'r1' }],
+    payment('E4'),
   ]
   expect(parseWebhook?.(JSON.stringify({ pix }))).toEqual(notices)
   expect(parseWebhook?.(JSON.stringify(pix))).toEqual(notices)

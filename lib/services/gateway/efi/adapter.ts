@@ -9,8 +9,8 @@ import {
   readNoticeEntry,
   registerNotices,
 } from '#lib/services/gateway/api-pix/notices.ts'
+import { checkList, listEntries } from '#lib/services/gateway/api-pix/payments.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
-import { checkList, listEntries } from '#lib/services/gateway/api-pix/receipts.ts'
 import type { Connection } from '#lib/services/gateway/connection.ts'
 import { diagnoseEfi } from '#lib/services/gateway/efi/diagnose.ts'
 import { answerDispute, DISPUTES } from '#lib/services/gateway/efi/disputes.ts'

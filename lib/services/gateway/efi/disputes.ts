@@ -1,7 +1,7 @@
 import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { centsOf, fieldsOf, listOf, textOf, timeOf } from '#lib/services/gateway/api-pix/json.ts'
 import { judge, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
-import type { BankList } from '#lib/services/gateway/api-pix/receipts.ts'
+import type { BankList } from '#lib/services/gateway/api-pix/payments.ts'
 import { isStatusOk } from '#lib/services/gateway/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { AnswerEnd, DisputeAnswer, ReportedDispute } from '#lib/services/gateway/lists.ts'

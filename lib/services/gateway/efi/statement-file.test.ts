@@ -5,7 +5,7 @@ const DAY = '2026-11-20'
 const AT = '2026-11-20T15:00:00.000Z'
 const HEAD = `CA;Banco;364;1;517613;Loja;2026-11-21;${DAY};Extrato de Conciliação API Pix;1.0`
 const BALANCES = ['SD0;10.00;2026-11-19', `SD1;19.00;${DAY}`]
-const RECEIPT = `PR;1;E1;tx1;9.00;12345678908;;;${AT}`
+const PAYMENT = `PR;1;E1;tx1;9.00;12345678908;;;${AT}`
 const fileOf = (...records: string[]) => [HEAD, ...records, ''].join('\n')
 
 /** Reads a file of these records and balances, whose last line counts the records. */
@@ -17,9 +17,9 @@ function read(records: string[], balances = BALANCES, count: unknown = records.l
 const none = { endToEndId: null, returnId: null, txid: null, orderId: null }
 
 test.each<[string, string, number, object]>([
-  [RECEIPT, 'receipt', 900, { endToEndId: 'E1', txid: 'tx1' }],
-  [`TPR;1;E1;0.11;${AT}`, 'receipt_fee', -11, { endToEndId: 'E1' }],
-  [`ETPR;1;E1;0.11;${AT}`, 'receipt_fee_reversal', 11, { endToEndId: 'E1' }],
+  [PAYMENT, 'payment', 900, { endToEndId: 'E1', txid: 'tx1' }],
+  [`TPR;1;E1;0.11;${AT}`, 'payment_fee', -11, { endToEndId: 'E1' }],
+  [`ETPR;1;E1;0.11;${AT}`, 'payment_fee_reversal', 11, { endToEndId: 'E1' }],
   [
     `PDE;1;E1;;r1;D1;4.00;${AT}`,
     ...(['refund', -400, { endToEndId: 'E1', orderId: 'r1', returnId: 'D1' }] as const),
@@ -60,18 +60,18 @@ test.each([
   ['without an amount', `PR;1;E1;tx1;;12345678908;;;${AT}`],
   ['without a time', 'PR;1;E1;tx1;9.00;12345678908;;;20261120150000'],
 ])('a record %s is returned as it came, and stops no other', (_, record) => {
-  const statement = read([RECEIPT, record])
+  const statement = read([PAYMENT, record])
   expect(statement).toMatchObject({ unread: [record], missing: 0, difference: 0 })
   expect(statement.entries).toHaveLength(1)
 })
 
 test('the balances and the entries must agree', () => {
   const fee = `TPR;1;E1;0.11;${AT}`
-  expect(read([RECEIPT])).toMatchObject({ opening: 1_000, closing: 1_900, difference: 0 })
-  expect(read([RECEIPT, fee])).toMatchObject({ difference: 11 })
+  expect(read([PAYMENT])).toMatchObject({ opening: 1_000, closing: 1_900, difference: 0 })
+  expect(read([PAYMENT, fee])).toMatchObject({ difference: 11 })
   expect(read([fee])).toMatchObject({ difference: 911 })
   const negative = ['SD0;-1.00;2026-11-19', `SD1;8.00;${DAY}`]
-  expect(read([RECEIPT], negative)).toMatchObject({ opening: -100, difference: 0 })
+  expect(read([PAYMENT], negative)).toMatchObject({ opening: -100, difference: 0 })
 })
 
 test.each([
@@ -79,40 +79,40 @@ test.each([
   ['with one', BALANCES.slice(0, 1), []],
   ['with one that cannot be read', ['SD0;10;2026-11-19', BALANCES[1] ?? ''], ['SD0;10;2026-11-19']],
 ])('%s, no difference is known', (_, balances, unread) => {
-  expect(read([RECEIPT], balances)).toMatchObject({ difference: null, missing: 0, unread })
+  expect(read([PAYMENT], balances)).toMatchObject({ difference: null, missing: 0, unread })
 })
 
 test('a second balance of the same kind is not read', () => {
   const second = `SD1;10.00;${DAY}`
-  expect(read([RECEIPT], [...BALANCES, second])).toMatchObject({ closing: 1_900, unread: [second] })
+  expect(read([PAYMENT], [...BALANCES, second])).toMatchObject({ closing: 1_900, unread: [second] })
 })
 
 test('records that the bank counts and did not send are missing', () => {
-  expect(read([RECEIPT], BALANCES, 3)).toMatchObject({ missing: 2 })
-  expect(read([RECEIPT], BALANCES, 0)).toMatchObject({ missing: -1 })
+  expect(read([PAYMENT], BALANCES, 3)).toMatchObject({ missing: 2 })
+  expect(read([PAYMENT], BALANCES, 0)).toMatchObject({ missing: -1 })
 })
 
 test.each([
   ['empty', '', 'empty'],
   ['of blank lines', '\n \n', 'empty'],
-  ['of another version', fileOf(RECEIPT, 'T;1').replace(';1.0\n', ';1.1\n'), 'layout'],
+  ['of another version', fileOf(PAYMENT, 'T;1').replace(';1.0\n', ';1.1\n'), 'layout'],
   ['that is a page', '<html><body>Manutenção</body></html>', 'layout'],
-  ['without its first line', `${RECEIPT}\nT;1\n`, 'layout'],
-  ['of another day', fileOf(RECEIPT, 'T;1').replace(`;${DAY};`, ';2026-11-19;'), 'day'],
-  ['without its last line', fileOf(RECEIPT), 'cut'],
-  ['that ends within its last line', fileOf(RECEIPT, 'T;'), 'cut'],
+  ['without its first line', `${PAYMENT}\nT;1\n`, 'layout'],
+  ['of another day', fileOf(PAYMENT, 'T;1').replace(`;${DAY};`, ';2026-11-19;'), 'day'],
+  ['without its last line', fileOf(PAYMENT), 'cut'],
+  ['that ends within its last line', fileOf(PAYMENT, 'T;'), 'cut'],
   ['that is only a first line', fileOf(), 'cut'],
 ])('a file %s is not read', (_, file, flaw) => {
   expect(readStatementFile(file, DAY)).toEqual({ state: 'unreadable', flaw })
 })
 
 test('line ends of Windows, blank lines and a mark of the encoding make no difference', () => {
-  const plain = fileOf(...BALANCES, RECEIPT, 'T;1')
+  const plain = fileOf(...BALANCES, PAYMENT, 'T;1')
   const other = `\uFEFF${plain.replaceAll('\n', '\r\n\r\n')}`
   expect(readStatementFile(other, DAY)).toEqual(readStatementFile(plain, DAY))
 })
 
 test("an owner's name with a semicolon does not move the columns that are read", () => {
-  const file = fileOf(RECEIPT, 'T;1').replace(';Loja;', ';Loja; Filial;')
+  const file = fileOf(PAYMENT, 'T;1').replace(';Loja;', ';Loja; Filial;')
   expect(readStatementFile(file, DAY)).toMatchObject({ state: 'ready' })
 })

@@ -30,9 +30,9 @@ const TRANSFERS = [form('- orderId amount - at'), form('- orderId amount at')]
  * 1.0. A record with any other number of columns is not read.
  */
 const RECORDS: Record<string, RecordType> = {
-  PR: { kind: 'receipt', sign: 1, forms: [form('- endToEndId txid amount - - - at')] },
-  TPR: { kind: 'receipt_fee', sign: -1, forms: [FEE_OF_PIX] },
-  ETPR: { kind: 'receipt_fee_reversal', sign: 1, forms: [FEE_OF_PIX] },
+  PR: { kind: 'payment', sign: 1, forms: [form('- endToEndId txid amount - - - at')] },
+  TPR: { kind: 'payment_fee', sign: -1, forms: [FEE_OF_PIX] },
+  ETPR: { kind: 'payment_fee_reversal', sign: 1, forms: [FEE_OF_PIX] },
   PDE: { kind: 'refund', sign: -1, forms: [form('- endToEndId txid orderId returnId amount at')] },
   PEC: { kind: 'payout', sign: -1, forms: [form('- endToEndId orderId amount - - - at')] },
   PEB: {

@@ -46,7 +46,7 @@ const ORDER = { id, amount: 1_234 }
 const getRefund: Ask = signal => gateway.getRefund({ ...ORDER, endToEndId }, signal)
 const getPayout: Ask = signal => gateway.getPayout({ ...ORDER, dictKey: 'ana@example.com' }, signal)
 const since = new Date(Date.parse(horario) - 60_000)
-const listReceipts: Ask = async signal => gateway.listReceipts?.(since, null, signal)
+const listPayments: Ask = async signal => gateway.listPayments?.(since, null, signal)
 const listDisputes: Ask = async signal => gateway.listDisputes?.(since, null, signal)
 const refused = (bankText: string) => ({ state: 'refused', code: 'unspecified', bankText })
 
@@ -58,7 +58,7 @@ test.each<[string, Ask, object, object]>([
     { ...charge, status: 'STATUS_NOVO', pix: [payment] },
     { state: 'paid', payments: [{ endToEndId, amount: 1_234 }] },
   ],
-  ['a payment in a list', listReceipts, { ...page, pix: [payment] }, { items: [{ endToEndId }] }],
+  ['a payment in a list', listPayments, { ...page, pix: [payment] }, { items: [{ endToEndId }] }],
   ['a refund', getRefund, { ...refund, ...NEW_FIELDS, status: 'EM_ANALISE' }, { state: 'taken' }],
   ['a payout', getPayout, { ...payout, ...NEW_FIELDS, status: 'EM_ANALISE' }, { state: 'taken' }],
   [

@@ -65,12 +65,12 @@ export async function readBank(id: string): Promise<BankDetail | null> {
 async function readClosure(id: string): Promise<BankDetail['closure']> {
   const closure = (await readClosures(id)).get(id)
   if (!closure) return null
-  const { restoredTo, receiptsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
+  const { restoredTo, paymentsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
   const { isUnlisted, proposal } = closure
   const findPerson = await readPeople(proposal ? [[null, proposal.by]] : [])
   return {
     ...{ restored_to: restoredTo, unsettled, held, is_unlisted: isUnlisted },
-    until: { receipts: receiptsUntil, refunds: refundsUntil, payouts: payoutsUntil },
+    until: { payments: paymentsUntil, refunds: refundsUntil, payouts: payoutsUntil },
     proposal: proposal && {
       ...{ id: proposal.id, reason: proposal.reason },
       by: findPerson(null, proposal.by)?.name ?? null,

@@ -72,7 +72,7 @@ export const BankDetail = BankLine.extend({
       restored_to: z.string(),
       /** How far each list was read; null: not yet. */
       until: z.object({
-        ...{ receipts: z.string().nullable(), refunds: z.string().nullable() },
+        ...{ payments: z.string().nullable(), refunds: z.string().nullable() },
         payouts: z.string().nullable(),
       }),
       ...{ unsettled: count, held: count, is_unlisted: z.boolean() },

@@ -14,7 +14,7 @@ import { suggestEntry } from '#lib/views/admin/inbox/suggest.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [
-  ...['account_id', 'transaction_id', 'withdrawal_id', 'receipt_id', 'mode', 'expected_amount'],
+  ...['account_id', 'transaction_id', 'withdrawal_id', 'payment_id', 'mode', 'expected_amount'],
   ...['stored_status', 'stored_amount', 'sent_amount', 'returned_amount', 'ended_as', 'ours'],
 ]
 
@@ -169,7 +169,7 @@ function readReturns(itemId: string): Promise<InboxEvidence['returns']> {
   const columns = Prisma.sql`b.id, b.status, o.attempts, ${utc('b.created_at')}, b.return_id,
     b.rejection_reason, b.bank_text`
   return queryRows(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM receipt_returns b JOIN bank_orders o USING (account_id, id)
+    SELECT ${asJson(columns)}::text AS json FROM unmatched_returns b JOIN bank_orders o USING (account_id, id)
     WHERE b.item_id = ${itemId}::uuid ORDER BY b.created_at, b.id`)
 }
 

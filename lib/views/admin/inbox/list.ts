@@ -14,7 +14,7 @@ import { readUrlFilters } from '#lib/views/dashboard/url-filters.ts'
 /** An item `i` with its connection `n` and its money `r`; what was settled is no longer held. */
 export const itemsSql = Prisma.sql`
   inbox_items i JOIN connections n ON n.id = i.connection_id
-  LEFT JOIN receipts r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key
+  LEFT JOIN unmatched_payments r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key
     AND r.reason = i.kind`
 
 /** Cents at a path of the facts; null if there is no number. */
@@ -34,7 +34,7 @@ export const lineColumns = Prisma.sql`
   COALESCE(r.mode, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END) AS mode,
   COALESCE(r.amount, ${amountOfFacts}) AS amount,
   r.id IS NOT NULL AND i.resolved_at IS NULL AS is_held,
-  EXISTS (SELECT FROM receipt_returns b WHERE b.item_id = i.id AND b.status = 'pending')
+  EXISTS (SELECT FROM unmatched_returns b WHERE b.item_id = i.id AND b.status = 'pending')
     AS is_giving_back,
   ${utc('i.created_at')}, ${utc('i.resolved_at')}, i.resolution`
 

@@ -55,7 +55,7 @@ export const InboxLine = z.object({
   mode: z.enum(MODES),
   /** Of the payment, return or refund; null if the item is about none. */
   amount: cents.nullable(),
-  /** Whether the amount is in suspense of the operator. */
+  /** Whether the amount is in `unmatched` of the operator. */
   is_held: z.boolean(),
   is_giving_back: z.boolean(),
   created_at: instant,
@@ -65,7 +65,7 @@ export const InboxLine = z.object({
 })
 export type InboxLine = z.infer<typeof InboxLine>
 
-/** What is open, of all kinds; amounts are those in suspense. */
+/** What is open, of all kinds; amounts are those unmatched. */
 export const InboxSummary = z.object({
   count: z.int(),
   oldest_at: instant.nullable(),

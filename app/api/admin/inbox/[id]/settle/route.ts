@@ -1,9 +1,9 @@
 import { requireActor } from '#lib/base/audit/note.ts'
 import { refuse } from '#lib/base/errors.ts'
 import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { payByReceipt } from '#lib/rooms/charges/pay-by-receipt.ts'
+import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
 import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { acknowledgeItem, creditAccount, keepReceipt } from '#lib/rooms/inbox/settle.ts'
+import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/rooms/inbox/settle.ts'
 import { readItem } from '#lib/views/admin/inbox/evidence.ts'
 import { InboxDetailRead, settleRequest } from '#lib/views/admin/inbox/schema.ts'
 
@@ -23,8 +23,8 @@ export const POST = adminEndpoint({
     const decision = { itemId: id, reason, actor: requireActor(user.id) }
     if (entry === 'give_back') await giveBack(decision)
     else if (entry === 'credit') await creditAccount(decision, accountId)
-    else if (entry === 'match') await payByReceipt(decision, chargeId)
-    else if (entry === 'keep') await keepReceipt(decision)
+    else if (entry === 'match') await payByUnmatched(decision, chargeId)
+    else if (entry === 'keep') await keepUnmatched(decision)
     else await acknowledgeItem(decision)
     const data = await readItem(id)
     if (!data) throw refuse('item_not_found')

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BankClient } from '#lib/services/gateway/api-pix/client.ts'
-import { checkList, findReceipts, listReceipts } from '#lib/services/gateway/api-pix/receipts.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import { checkList, findPayments, listPayments } from '#lib/services/gateway/api-pix/payments.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
 import { problem, StandardBank } from '#lib/testing/standard-bank.ts'
 
@@ -19,10 +19,10 @@ const signal = () => AbortSignal.timeout(10_000)
 const reader = ({ hasMilliseconds = true, pageSize = 100, since = SINCE } = {}) => {
   const client = new BankClient({ ...bank.clientOptions(), lookup: lookup as LookupFunction })
   const profile = { hasMilliseconds, pageSize }
-  return (cursor: string | null) => listReceipts({ client, profile }, since, cursor, signal())
+  return (cursor: string | null) => listPayments({ client, profile }, since, cursor, signal())
 }
 async function readAll(read = reader(), between = (_page: number) => {}) {
-  const found: Receipt[] = []
+  const found: ReceivedPayment[] = []
   for (let [cursor, page] = [null as string | null, 0]; ; page++) {
     const result = await read(cursor)
     if (result.outcome !== 'ok') return result
@@ -32,9 +32,9 @@ async function readAll(read = reader(), between = (_page: number) => {}) {
     cursor = result.value.nextCursor
   }
 }
-const idsOf = (found: unknown) => (found as Receipt[]).map(({ endToEndId }) => endToEndId)
+const idsOf = (found: unknown) => (found as ReceivedPayment[]).map(({ endToEndId }) => endToEndId)
 
-test('a receipt has its amount, its time and its txid, if any', async () => {
+test('a payment has its amount, its time and its txid, if any', async () => {
   const [one, other] = [bank.receive('0.01', after(1)), bank.receive('15.00', after(2), 'abc')]
   expect(await readAll()).toEqual([
     { endToEndId: one.endToEndId, amount: 1, paidAt: after(1), txid: null },
@@ -42,7 +42,7 @@ test('a receipt has its amount, its time and its txid, if any', async () => {
   ])
 })
 
-test('a receipt without a time has that of its end-to-end id', async () => {
+test('a payment without a time has that of its end-to-end id', async () => {
   const payment = bank.receive('1.00', after(1))
   bank.deform = body => ({ ...body, pix: [{ ...payment, horario: null }] })
   expect(await readAll()).toMatchObject([{ paidAt: new Date(after(1).setMilliseconds(0)) }])
@@ -121,7 +121,7 @@ test('the payments of a charge are found in a list of any length', async () => {
     return bank.receive('1.00', paidAt, 'wanted').endToEndId
   })
   bank.pageMax = 1
-  const found = await findReceipts({ client, profile }, since, 'wanted', signal())
+  const found = await findPayments({ client, profile }, since, 'wanted', signal())
   expect(found.outcome === 'ok' && idsOf(found.value.payments)).toEqual(ids)
 })
 

@@ -12,9 +12,9 @@ import {
 } from '#lib/services/gateway/api-pix/list-place.ts'
 import { judge, judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
-import { readPageInfo, readReceipts } from '#lib/services/gateway/api-pix/read.ts'
+import { readPageInfo, readPayments } from '#lib/services/gateway/api-pix/read.ts'
 import { bodyOf, isSuccess } from '#lib/services/gateway/api-pix/reply.ts'
-import type { GatewayResult, Receipt } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { Listing, UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
@@ -46,31 +46,31 @@ interface Entries<Item> {
   unread?: UnreadPayment[]
 }
 
-const RECEIPTS: BankList<Receipt> = {
+const PAYMENTS: BankList<ReceivedPayment> = {
   path: '/pix',
   read(body) {
-    const { items, unread } = readReceipts(fieldsOf(body).pix)
+    const { items, unread } = readPayments(fieldsOf(body).pix)
     return { items, unread, unreadable: unread.length, count: items.length + unread.length }
   },
 }
 
 /** Lists payments by their time. A page may be empty although others follow. */
-export function listReceipts(
+export function listPayments(
   bank: ListBank,
   since: Date,
   cursor: string | null,
   signal: AbortSignal,
   filter: Record<string, string> = {},
-): Promise<GatewayResult<Listing<Receipt>>> {
-  return listEntries(bank, { ...RECEIPTS, filter }, since, cursor, signal)
+): Promise<GatewayResult<Listing<ReceivedPayment>>> {
+  return listEntries(bank, { ...PAYMENTS, filter }, since, cursor, signal)
 }
 
 /** Finds a payment by its end-to-end id. */
-export async function findReceipt(
+export async function findPayment(
   { client }: ListBank,
   endToEndId: string,
   signal: AbortSignal,
-): Promise<GatewayResult<Receipt | null>> {
+): Promise<GatewayResult<ReceivedPayment | null>> {
   const path = `/pix/${encodeURIComponent(endToEndId)}`
   const reply = await client.call({ method: 'GET', path }, signal)
   if (!isSuccess(reply)) {
@@ -78,7 +78,7 @@ export async function findReceipt(
     if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
     return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
   }
-  const [value] = readReceipts([bodyOf(reply)]).items
+  const [value] = readPayments([bodyOf(reply)]).items
   if (value?.endToEndId !== endToEndId) return unknown('a response about another payment')
   return { outcome: 'ok', value }
 }
@@ -115,18 +115,24 @@ function goOn(failure: GatewayResult<never>, place: Place): GatewayResult<Listin
 }
 
 /** Lists all payments of a txid. `isUnread`: there are some that cannot be read. */
-export async function findReceipts(
+export async function findPayments(
   bank: ListBank,
   since: Date,
   txid: string,
   signal: AbortSignal,
-): Promise<GatewayResult<{ payments: Receipt[]; isUnread: boolean }>> {
-  const found = new Map<string, Receipt>()
+): Promise<GatewayResult<{ payments: ReceivedPayment[]; isUnread: boolean }>> {
+  const found = new Map<string, ReceivedPayment>()
   let isUnread = false
   for (let cursor: string | null = null; ; ) {
-    const page: GatewayResult<Listing<Receipt>> = await listReceipts(bank, since, cursor, signal, {
-      txid,
-    })
+    const page: GatewayResult<Listing<ReceivedPayment>> = await listPayments(
+      bank,
+      since,
+      cursor,
+      signal,
+      {
+        txid,
+      },
+    )
     if (page.outcome !== 'ok') return page
     const { items, unread = [], nextCursor } = page.value
     isUnread ||= unread.some(each => each.txid === txid)
@@ -141,7 +147,7 @@ export async function findReceipts(
 export async function checkList(
   bank: ListBank,
   signal: AbortSignal,
-  list: BankList<unknown> = RECEIPTS,
+  list: BankList<unknown> = PAYMENTS,
 ): Promise<GatewayResult<null>> {
   const place = beginList(new Date(Date.now() - CHECKED_MS), new Date())
   const page = await readPage(bank, list, place, signal)

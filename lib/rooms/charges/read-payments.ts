@@ -10,8 +10,8 @@ import { readPages } from '#lib/services/gateway/list-reader.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
 
-/** Work on lists of receipts, which is not awaited. */
-export interface ReceiptReader {
+/** Work on list of payments, which is not awaited. */
+export interface PaymentReader {
   /** Starts what is due. Returns how many readings that were. */
   run: (signal?: AbortSignal) => Promise<number>
   /** Awaits the readings in progress. */
@@ -23,12 +23,12 @@ export interface ReceiptReader {
  * those of no charge. After a crash at any point, or if two processes read the same list, each payment
  * is booked once. A bank that hangs holds up its own readings only.
  */
-export function createReceiptReader(now: Clock = () => new Date()): ReceiptReader {
+export function createPaymentReader(now: Clock = () => new Date()): PaymentReader {
   const readings = new Pool()
   return {
     async run(signal) {
       const served = (await listServed()).filter(
-        ({ gateway }) => gateway.listReceipts && !gateway.local,
+        ({ gateway }) => gateway.listPayments && !gateway.local,
       )
       const connections = new Map(served.map(connection => [connection.id, connection]))
       const due = served.length > 0 ? await claimReadings([...connections.keys()], now) : []
@@ -36,7 +36,7 @@ export function createReceiptReader(now: Clock = () => new Date()): ReceiptReade
         const connection = connections.get(reading.connectionId) as ServedConnection
         const { connectionId, pace } = reading
         readings.start(readList(connection, reading, now, signal), err =>
-          log().error({ err, connectionId, pace }, 'reading receipts failed'),
+          log().error({ err, connectionId, pace }, 'reading payments failed'),
         )
       }
       return due.length
@@ -52,10 +52,10 @@ async function readList(
   now: Clock,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { listReceipts } = withConnectionJournal(connection)
-  if (!listReceipts) return
+  const { listPayments } = withConnectionJournal(connection)
+  if (!listPayments) return
   const { since, place } = reading
-  const read = await readPages(listReceipts, { since, cursor: place }, async page => {
+  const read = await readPages(listPayments, { since, cursor: place }, async page => {
     const { items, unread = [], nextCursor } = page
     await bookPage(connection.id, items)
     await noteUnread(connection.id, unread)

@@ -6,13 +6,13 @@ import {
   parseReceipt,
   type ReceiptFacts,
   signedBytes,
-} from '#lib/services/payment-receipts/format.ts'
+} from '#lib/services/receipts/format.ts'
 import {
   findLostKey,
   importPublicKey,
   publishKey,
   readCurrentKey,
-} from '#lib/services/payment-receipts/keys.ts'
+} from '#lib/services/receipts/keys.ts'
 
 export type ReceiptVerdict =
   | { state: 'forged' | 'withdrawn' }
@@ -37,7 +37,7 @@ export async function verifyReceipt(text: string): Promise<ReceiptVerdict> {
   const receipt = parseReceipt(text)
   if (!receipt) return { state: 'forged' }
   const { signed, signature, facts, keyId } = receipt
-  const row = await db().paymentReceiptKey.findUnique({ where: { id: keyId } })
+  const row = await db().receiptKey.findUnique({ where: { id: keyId } })
   const lost = row ? null : await findLostKey(keyId)
   const publicKey = (row ?? lost)?.publicKey
   const isValid =

@@ -32,11 +32,11 @@ export async function findClaimed(connectionId: string, ids: string[]): Promise<
 }
 
 /**
- * Builds the statement that moves payments to `suspense` of the operator, each once, with an item in the
+ * Builds the statement that moves payments to `unmatched` of the operator, each once, with an item in the
  * inbox. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
  * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, `facts` (further ones).
  */
-export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {
+export function keepUnmatchedSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {
   const { strays, ...before } = ctes
   return bookMovement({
     ctes: {
@@ -45,7 +45,7 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
         SELECT ${OPERATOR_ACCOUNT_ID}::uuid AS account_id, s.* FROM (${strays}) s`,
       claimed: claimPaymentsSql('strays'),
       suspended: Prisma.sql`
-        INSERT INTO receipts (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,
+        INSERT INTO unmatched_payments (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,
           reason, charge_account_id, charge_id)
         SELECT account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at, reason,
           charge_account_id, charge_id
@@ -53,7 +53,7 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
         RETURNING *`,
       items: Prisma.sql`
         SELECT s.item_id, s.connection_id, s.reason AS kind, s.end_to_end_id AS key,
-          jsonb_strip_nulls(s.facts || jsonb_build_object('receipt_id', s.id, 'mode', s.mode,
+          jsonb_strip_nulls(s.facts || jsonb_build_object('payment_id', s.id, 'mode', s.mode,
             'end_to_end_id', s.end_to_end_id, 'txid', s.txid, 'amount', s.amount,
             'paid_at', ${utcText('s.paid_at')}))::json AS facts
         FROM strays s JOIN claimed USING (account_id, id)`,
@@ -65,7 +65,7 @@ export function suspendPaymentsSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.
         ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
       },
     },
-    movement: 'receipt_suspended',
+    movement: 'unmatched_received',
     returning: Prisma.sql`json_build_object('id', r.id)`,
   })
 }

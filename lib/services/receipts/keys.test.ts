@@ -3,7 +3,7 @@ import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId } from '#lib/base/ids.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
-import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/payment-receipts.ts'
+import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/receipts.ts'
 import { rotateReceiptKey, withdrawReceiptKey } from './change-keys.ts'
 import { deriveSigningKey, listReceiptKeys, readCurrentKey } from './keys.ts'
 import { createReceiptUrl, verifyReceipt } from './sign.ts'
@@ -105,7 +105,7 @@ describe('keys', () => {
 
   test('that another process withdrew sign nothing more', async () => {
     const { id } = await readCurrentKey()
-    await runAsOwner(`UPDATE payment_receipt_keys SET withdrawn_at = now() WHERE id = '${id}'`)
+    await runAsOwner(`UPDATE receipt_keys SET withdrawn_at = now() WHERE id = '${id}'`)
     expect(await issueReceipt()).not.toContain(id)
   })
 
@@ -131,5 +131,5 @@ describe('keys', () => {
 
 async function runLoss(ids: string[]): Promise<void> {
   const list = ids.map(id => `'${id}'`).join()
-  await runAsOwner(`DELETE FROM payment_receipt_keys WHERE id IN (${list})`)
+  await runAsOwner(`DELETE FROM receipt_keys WHERE id IN (${list})`)
 }

@@ -1,7 +1,7 @@
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { hastenReading } from '#lib/rooms/charges/hasten.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import type { ServedConnection } from '#lib/services/gateway/served.ts'
 
 /** Questions about single payments after one batch of notices: one list has all that are beyond. */
@@ -12,13 +12,13 @@ const CONCURRENCY_MAX = 4
  * Asks the bank about payments by their end-to-end ids and books what it has: this depends on no time that the
  * bank writes, and on no list, which may be late. The list is read for the others. Called twice, it books once.
  */
-export async function askAboutReceipts(connection: ServedConnection, ids: string[]): Promise<void> {
-  const { getReceipt } = withConnectionJournal(connection)
-  const found: Receipt[] = []
-  const left = getReceipt ? ids.slice(0, QUESTIONS_MAX) : []
+export async function askAboutPayments(connection: ServedConnection, ids: string[]): Promise<void> {
+  const { getPayment } = withConnectionJournal(connection)
+  const found: ReceivedPayment[] = []
+  const left = getPayment ? ids.slice(0, QUESTIONS_MAX) : []
   const ask = async () => {
-    for (let id = left.pop(); getReceipt && id !== undefined; id = left.pop()) {
-      const result = await getReceipt(id)
+    for (let id = left.pop(); getPayment && id !== undefined; id = left.pop()) {
+      const result = await getPayment(id)
       if (result.outcome === 'ok' && result.value) found.push(result.value)
       // The bank wants no further calls, or cannot take any.
       if (result.outcome === 'retryable' || result.outcome === 'blocked') left.length = 0

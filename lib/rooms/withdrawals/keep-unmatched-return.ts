@@ -4,21 +4,21 @@ import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
-import { suspendPaymentsSql } from '#lib/services/operator/receipts.ts'
+import { keepUnmatchedSql } from '#lib/services/operator/unmatched.ts'
 
 /** A withdrawal, or the connection of a payout that is none of ours. */
 type Origin = { accountId: string; withdrawalId: string } | { connectionId: string; mode: Mode }
 
 /**
- * Moves a return to suspense of the operator, with an item in the inbox, if it belongs to no withdrawal or
+ * Moves a return to `unmatched` of the operator, with an item in the inbox, if it belongs to no withdrawal or
  * is more than is left of it. Called twice, or for a return that was credited, it does nothing.
  */
-export async function suspendReturn(
+export async function keepUnmatchedReturn(
   origin: Origin,
   payoutReturn: PayoutReturn,
   tx?: Tx,
 ): Promise<void> {
-  const statement = suspendPaymentsSql({ strays: strayReturnSql(origin, payoutReturn) })
+  const statement = keepUnmatchedSql({ strays: strayReturnSql(origin, payoutReturn) })
   await (tx ? queryRows(statement, tx) : retryOnConflict(() => queryRows(statement)))
 }
 

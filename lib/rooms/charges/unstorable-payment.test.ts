@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 // The reader reads the lists of all connections.
 inOwnDatabase()
@@ -24,15 +24,15 @@ test.each<[string, object]>([
     await openLiveCharge(merchant, AMOUNT),
   ]
   bank.pageMax = 3
-  const pay = ({ id }: { id: string }) => makeReceipt(AMOUNT, { txid: removeHyphens(id) })
-  bank.receipts.push(pay(first), makeReceipt(1, changes), pay(last), makeReceipt(70))
-  const reader = createReceiptReader()
+  const pay = ({ id }: { id: string }) => makePayment(AMOUNT, { txid: removeHyphens(id) })
+  bank.payments.push(pay(first), makePayment(1, changes), pay(last), makePayment(70))
+  const reader = createPaymentReader()
   await reader.run()
   await reader.idle()
   const charges = await db().charge.findMany({ where: { id: { in: [first.id, last.id] } } })
   expect(charges.map(({ status }) => status)).toEqual(['paid', 'paid'])
   // The page after it is read, too, and the reading ends.
-  expect(await db().receipt.count({ where: { connectionId } })).toBe(1)
-  const readings = await db().receiptReading.findMany({ where: { connectionId } })
+  expect(await db().unmatchedPayment.count({ where: { connectionId } })).toBe(1)
+  const readings = await db().paymentReading.findMany({ where: { connectionId } })
   expect(readings.filter(({ place }) => place !== null)).toEqual([])
 })

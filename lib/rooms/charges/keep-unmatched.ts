@@ -3,25 +3,25 @@ import { queryRows } from '#lib/base/db/rows.ts'
 import { retryOnConflict } from '#lib/base/db/transaction.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
-import type { Receipt } from '#lib/services/gateway/gateway.ts'
-import { suspendPaymentsSql } from '#lib/services/operator/receipts.ts'
+import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
+import { keepUnmatchedSql } from '#lib/services/operator/unmatched.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */
-export type StrayPayment = { payment: Receipt } & (
+export type StrayPayment = { payment: ReceivedPayment } & (
   | { accountId: string; chargeId: string }
   | { connectionId: string; mode: Mode }
 )
 
 /**
- * Moves payments to suspense of the operator, with an item in the inbox each. Leaves those that are booked,
+ * Moves payments to `unmatched` of the operator, with an item in the inbox each. Leaves those that are booked,
  * and those that may still pay their charge. Locks the charges, so that none of them is credited with
  * the payment meanwhile. Called twice, it does nothing.
  */
-export async function suspendPayments(strays: StrayPayment[]): Promise<{ id: string }[]> {
+export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: string }[]> {
   const list = <Value>(pick: (stray: StrayPayment) => Value) => strays.map(pick)
   const ofCharge = (stray: StrayPayment) => ('chargeId' in stray ? stray : null)
   const ofNone = (stray: StrayPayment) => ('connectionId' in stray ? stray : null)
-  const statement = suspendPaymentsSql({
+  const statement = keepUnmatchedSql({
     payments: Prisma.sql`
       SELECT * FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[],
           ${list(({ payment }) => payment.endToEndId)}::text[], ${list(({ payment }) => payment.txid)}::text[],

@@ -61,17 +61,17 @@ export async function readCurrentKey(): Promise<SigningKey> {
 
 /** Returns false if the key was published before. */
 export async function publishKey(
-  tx: Pick<Tx, 'paymentReceiptKey'>,
+  tx: Pick<Tx, 'receiptKey'>,
   { id, publicKey, number }: SigningKey,
 ): Promise<boolean> {
   const data = [{ id, publicKey, number }]
-  const { count } = await tx.paymentReceiptKey.createMany({ data, skipDuplicates: true })
+  const { count } = await tx.receiptKey.createMany({ data, skipDuplicates: true })
   return count > 0
 }
 
 /** Returns all keys that ever signed here, the newest first. */
 export function listReceiptKeys() {
-  return db().paymentReceiptKey.findMany({ orderBy: [{ createdAt: 'desc' }, { id: 'asc' }] })
+  return db().receiptKey.findMany({ orderBy: [{ createdAt: 'desc' }, { id: 'asc' }] })
 }
 
 /**

@@ -6,33 +6,33 @@ import { isUuid, removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { currentCause } from '#lib/base/trace.ts'
 import type { ChargeRow } from '#lib/rooms/charges/schema.ts'
-import { settleByReceipt } from '#lib/rooms/charges/settle.ts'
+import { settleByUnmatched } from '#lib/rooms/charges/settle.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
 import {
   type Decision,
-  lockReceipt,
-  releaseReceipt,
+  lockUnmatched,
+  releaseUnmatched,
   resolveItem,
-  type SuspendedReceipt,
+  type UnmatchedPayment,
 } from '#lib/services/operator/settle.ts'
 
 /**
- * Pays a charge with money that is in suspense, as if it had been received with the charge's txid: status,
+ * Pays a charge with money that is unmatched, as if it had been received with the charge's txid: status,
  * balance, event. One transaction, so that the books of the operator and of the merchant both change or
  * neither. Of two attempts one is refused: the item or the charge is final.
  */
-export async function payByReceipt(decision: Decision, chargeId: string): Promise<ChargeRow> {
+export async function payByUnmatched(decision: Decision, chargeId: string): Promise<ChargeRow> {
   const row = await transaction(async tx => {
-    const receipt = await lockReceipt(tx, decision.itemId, 'match')
-    const { accountId } = await lockPayable(tx, chargeId, receipt)
-    const { id, mode, amount } = receipt
+    const payment = await lockUnmatched(tx, decision.itemId, 'match')
+    const { accountId } = await lockPayable(tx, chargeId, payment)
+    const { id, mode, amount } = payment
     await lockBooks(tx, accountId, mode)
-    const [paid] = await settleByReceipt(tx, {
-      ...{ ...receipt, accountId, chargeId },
+    const [paid] = await settleByUnmatched(tx, {
+      ...{ ...payment, accountId, chargeId },
       trace: currentCause(),
     })
     if (!paid) throw new Invariant(`charge ${chargeId} was locked but could not be paid`)
-    await releaseReceipt(tx, id, 'match', { accountId, chargeId })
+    await releaseUnmatched(tx, id, 'match', { accountId, chargeId })
     const values = { accountId, mode, amount, transaction_id: chargeId }
     await resolveItem(tx, decision, 'match', values)
     return paid
@@ -48,7 +48,7 @@ export async function payByReceipt(decision: Decision, chargeId: string): Promis
 async function lockPayable(
   tx: Tx,
   chargeId: string,
-  { mode, connectionId, amount }: SuspendedReceipt,
+  { mode, connectionId, amount }: UnmatchedPayment,
 ) {
   // A charge's txid is unique without its account, and is its id without hyphens.
   const txid = isUuid(chargeId) ? removeHyphens(chargeId) : ''

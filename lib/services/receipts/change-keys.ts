@@ -6,7 +6,7 @@ import {
   findLostKey,
   listReceiptKeys,
   publishKey,
-} from '#lib/services/payment-receipts/keys.ts'
+} from '#lib/services/receipts/keys.ts'
 
 /**
  * Signs with a new key from now on, in all processes. Receipts of the former key stay valid. Two calls at the same time make one key.
@@ -34,7 +34,7 @@ export async function withdrawReceiptKey(id: string, reason: string, actor: Acto
   }
   await transaction(async tx => {
     if (lost) await publishKey(tx, lost)
-    const { count } = await tx.paymentReceiptKey.updateMany({
+    const { count } = await tx.receiptKey.updateMany({
       where: { id, withdrawnAt: null },
       data: { withdrawnAt: new Date() },
     })

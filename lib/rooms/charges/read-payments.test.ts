@@ -3,13 +3,13 @@ import { db } from '#lib/base/db/client.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { hastenReading } from '#lib/rooms/charges/hasten.ts'
-import { createReceiptReader } from '#lib/rooms/charges/read-receipts.ts'
+import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { makeReceipt } from '#lib/testing/receipts.ts'
+import { makePayment } from '#lib/testing/payments.ts'
 
 // The reader reads the lists of all connections.
 inOwnDatabase()
@@ -28,12 +28,12 @@ class ListBank extends StubBank {
   /** Runs before each call. */
   meanwhile = async () => {}
 
-  override async listReceipts(since: Date, cursor: string | null, signal?: AbortSignal) {
+  override async listPayments(since: Date, cursor: string | null, signal?: AbortSignal) {
     this.calls.push({ since, cursor })
     await this.meanwhile()
     const scripted = this.script.shift()
     if (scripted) return scripted
-    const page = await super.listReceipts(since, cursor, signal)
+    const page = await super.listPayments(since, cursor, signal)
     return page.outcome === 'ok' ? { ...page, value: { ...page.value, unread: this.unread } } : page
   }
 }
@@ -49,7 +49,7 @@ const pass = (ms: number) => {
 }
 beforeEach(async () => {
   // Connections of other tests are not due.
-  await db().receiptReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
+  await db().paymentReading.updateMany({ data: { dueAt: new Date('2100-01-01') } })
   merchant = await makeMerchant()
   bank = new ListBank()
   connectionId = await connectBank(bank, merchant)
@@ -58,7 +58,7 @@ beforeEach(async () => {
 afterAll(() => expectBalancedLedger(OPERATOR_ACCOUNT_ID))
 
 /** Starts what is due and awaits it. Returns by how much each list began before now, in seconds. */
-async function read(reader = createReceiptReader(now)): Promise<number[]> {
+async function read(reader = createPaymentReader(now)): Promise<number[]> {
   const before = bank.calls.length
   await reader.run()
   await reader.idle()
@@ -69,24 +69,24 @@ const byNumber = (one: number, other: number) => one - other
 const statusOf = async (id: string) =>
   (await db().charge.findFirstOrThrow({ where: { id } })).status
 const readingOf = (pace: string) =>
-  db().receiptReading.findFirstOrThrow({ where: { connectionId, pace } })
+  db().paymentReading.findFirstOrThrow({ where: { connectionId, pace } })
 const payFor = (id: string, amount = AMOUNT) =>
-  bank.receipts.push(makeReceipt(amount, { txid: removeHyphens(id) }))
+  bank.payments.push(makePayment(amount, { txid: removeHyphens(id) }))
 
 /** A connection of which everything was read a moment ago. */
 async function begin(ageMs = 10 * DAY_MS): Promise<void> {
   const createdAt = new Date(clock - ageMs)
   await db().connection.update({ where: { id: connectionId }, data: { createdAt } })
   await read()
-  for (const row of await db().receiptReading.findMany({ where: { connectionId } }))
-    await db().receiptReading.updateMany({
+  for (const row of await db().paymentReading.findMany({ where: { connectionId } }))
+    await db().paymentReading.updateMany({
       where: { connectionId, pace: row.pace },
       data: { readUntil: now(), until: now(), since: now() },
     })
   bank.calls.length = 0
 }
 
-describe('receipts are listed', () => {
+describe('payments are listed', () => {
   test('from 10 minutes before the connection was added, at first', async () => {
     await db().connection.update({
       where: { id: connectionId },
@@ -154,7 +154,7 @@ describe('receipts are listed', () => {
     await read()
     expect(others).toEqual([[]])
     const lost = { lease: crypto.randomUUID(), dueAt: new Date(clock + 30 * SECOND_MS) }
-    await db().receiptReading.updateMany({ where: { connectionId, pace: 'late' }, data: lost })
+    await db().paymentReading.updateMany({ where: { connectionId, pace: 'late' }, data: lost })
     expect(await read()).toEqual([])
     pass(30 * SECOND_MS)
     expect(await read()).toHaveLength(1)
@@ -184,7 +184,7 @@ describe('a payment that no notice announced', () => {
     payFor(wrong.id, AMOUNT - 1)
     payFor(twice.id)
     payFor(twice.id)
-    bank.receipts.push(makeReceipt(70))
+    bank.payments.push(makePayment(70))
     await read()
     pass(DAY_MS)
     await read()
@@ -208,7 +208,7 @@ test('a payment that cannot be read is in the inbox once, with the charge that i
     expect((await read()).length).toBeGreaterThan(0)
     pass(DAY_MS)
   }
-  expect(await db().receipt.count({ where: { connectionId } })).toBe(0)
+  expect(await db().unmatchedPayment.count({ where: { connectionId } })).toBe(0)
   const items = await db().inboxItem.findMany({ where: { connectionId }, orderBy: { key: 'asc' } })
   const of = { account_id: merchant.id, transaction_id: id, expected_amount: AMOUNT }
   expect(items).toMatchObject([
@@ -230,19 +230,19 @@ test.each([
     const createdAt = new Date(clock - DAY_MS)
     await db().connection.update({ where: { id: otherId }, data: { createdAt } })
     const paidAt = new Date(clock - 2 * 60 * MINUTE_MS)
-    other.receipts.push(makeReceipt(AMOUNT, { txid: removeHyphens(id), paidAt }))
+    other.payments.push(makePayment(AMOUNT, { txid: removeHyphens(id), paidAt }))
     bank.script.push(
       ...Array(3).fill({ outcome: 'blocked', code: 'certificate', reason: 'revoked' }),
     )
     await read()
     expect(await statusOf(id)).toBe(status)
-    expect(await db().receipt.count({ where: { connectionId: otherId } })).toBe(suspended)
+    expect(await db().unmatchedPayment.count({ where: { connectionId: otherId } })).toBe(suspended)
   },
 )
 
 describe('a notice', () => {
   const dueInHours = (data: object) =>
-    db().receiptReading.updateMany({
+    db().paymentReading.updateMany({
       where: { connectionId },
       data: { dueAt: new Date(clock + DAY_MS), ...data },
     })
@@ -277,12 +277,12 @@ describe('a reading that fails', () => {
 
   beforeEach(async () => {
     await begin()
-    for (let count = 0; count < 7; count++) bank.receipts.push(makeReceipt(50 + count))
+    for (let count = 0; count < 7; count++) bank.payments.push(makePayment(50 + count))
     pass(5 * MINUTE_MS)
   })
   const cursors = () => bank.calls.map(({ cursor }) => cursor)
   const isAllBooked = async () =>
-    (await db().receipt.count({ where: { connectionId } })) === bank.receipts.length
+    (await db().unmatchedPayment.count({ where: { connectionId } })) === bank.payments.length
 
   test('goes on where it was, and moves the next one only when it ends', async () => {
     bank.script.push(undefined, undefined, failing)
@@ -380,7 +380,7 @@ describe('a reading that fails', () => {
   test('ends when the worker stops, and goes on elsewhere at once', async () => {
     const stopping = new AbortController()
     bank.meanwhile = async () => stopping.abort()
-    const reader = createReceiptReader(now)
+    const reader = createPaymentReader(now)
     await reader.run(stopping.signal)
     await reader.idle()
     expect(cursors()).toEqual([null])
@@ -393,13 +393,13 @@ describe('a reading that fails', () => {
   test('writes nothing after another process has taken it over', async () => {
     const lease = crypto.randomUUID()
     bank.meanwhile = async () =>
-      void (await db().receiptReading.updateMany({
+      void (await db().paymentReading.updateMany({
         where: { connectionId, pace: 'late' },
         data: { lease, place: '6' },
       }))
     for (const script of [[], [], [failing]]) {
       bank.script.push(...script)
-      await db().receiptReading.updateMany({
+      await db().paymentReading.updateMany({
         where: { connectionId, pace: 'late' },
         data: { dueAt: now() },
       })
@@ -414,7 +414,7 @@ describe('a reading that fails', () => {
     await connectBank(other, await makeMerchant())
     const hanging = Promise.withResolvers<void>()
     bank.meanwhile = () => hanging.promise
-    const reader = createReceiptReader(now)
+    const reader = createPaymentReader(now)
     await reader.run()
     await expect.poll(() => other.calls.length).toBeGreaterThan(0)
     expect(bank.calls).toHaveLength(1)
