@@ -65,8 +65,8 @@ export interface ClaimOptions extends ClaimedAs {
 
 /**
  * Claims due rows, the longest due first: the row is the job, and `due_at` moves to the end of the lease, so a
- * crash needs no cleanup. Two claims go ways of their own: prisma/functions/troco_claim_deliveries.sql, which
- * is fair to receivers, and `claimNotices`, where the claim is already the step to the next question.
+ * crash needs no cleanup. Apart are prisma/functions/troco_claim_deliveries.sql, which is fair to receivers, and
+ * what stores the time of the next question instead of a lease: notices, ended orders, mails to approvers.
  */
 export function claim<Row extends { lease: string } = Claim>(
   table: JobTable,
