@@ -116,16 +116,16 @@ test.each(REFUSALS.slice(0, pickSize(3, REFUSALS.length)))(
   },
 )
 
-test('`troco inbox list` prints what is open, oldest first', async () => {
+test('`troco differences list` prints what is open, oldest first', async () => {
   await commandLine.queryAsOwner(
-    `INSERT INTO inbox_items (id, connection_id, kind, key, facts, created_at, resolved_at)
+    `INSERT INTO differences (id, connection_id, kind, key, facts, created_at, resolved_at)
        SELECT gen_random_uuid(), '${SIMULATOR_CONNECTION_ID}', 'payment_unmatched', key,
          json_build_object('amount', 700), '2026-11-21T00:00:00Z'::timestamptz - days * interval '1 day',
          CASE WHEN key = 'E3' THEN now() END
        FROM (VALUES ('E1', 0), ('E2', 1), ('E3', 2)) AS given (key, days)`,
     [],
   )
-  const { output, code } = await troco('inbox', 'list')
+  const { output, code } = await troco('differences', 'list')
   const line = (day: number) =>
     `2026-11-${day}T00:00:00.000000Z\tpayment_unmatched\tsimulator\t{"amount":700}\n`
   expect([output, code]).toEqual([line(20) + line(21), 0])

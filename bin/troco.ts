@@ -22,7 +22,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'ledger verify': async () => (await import('#bin/commands/ledger.ts')).printLedgerChecks,
   'restore begin': async () => (await import('#bin/commands/restore.ts')).begin,
   'restore open': async () => (await import('#bin/commands/restore.ts')).open,
-  'inbox list': async () => (await import('#bin/commands/inbox.ts')).printOpenItems,
+  'differences list': async () => (await import('#bin/commands/differences.ts')).printOpenItems,
   reconcile: async () => (await import('#bin/commands/reconcile.ts')).reconcile,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,

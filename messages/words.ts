@@ -9,10 +9,10 @@ import enBase from '#messages/en/base.json' with { type: 'json' }
 import enCharge from '#messages/en/charge.json' with { type: 'json' }
 import enCharges from '#messages/en/charges.json' with { type: 'json' }
 import enCrash from '#messages/en/crash.json' with { type: 'json' }
+import enDifferences from '#messages/en/differences.json' with { type: 'json' }
 import enDisputes from '#messages/en/disputes.json' with { type: 'json' }
 import enHealth from '#messages/en/health.json' with { type: 'json' }
 import enHome from '#messages/en/home.json' with { type: 'json' }
-import enInbox from '#messages/en/inbox.json' with { type: 'json' }
 import enJoin from '#messages/en/join.json' with { type: 'json' }
 import enMail from '#messages/en/mail.json' with { type: 'json' }
 import enMembers from '#messages/en/members.json' with { type: 'json' }
@@ -40,10 +40,10 @@ import ptBase from '#messages/pt-BR/base.json' with { type: 'json' }
 import ptCharge from '#messages/pt-BR/charge.json' with { type: 'json' }
 import ptCharges from '#messages/pt-BR/charges.json' with { type: 'json' }
 import ptCrash from '#messages/pt-BR/crash.json' with { type: 'json' }
+import ptDifferences from '#messages/pt-BR/differences.json' with { type: 'json' }
 import ptDisputes from '#messages/pt-BR/disputes.json' with { type: 'json' }
 import ptHealth from '#messages/pt-BR/health.json' with { type: 'json' }
 import ptHome from '#messages/pt-BR/home.json' with { type: 'json' }
-import ptInbox from '#messages/pt-BR/inbox.json' with { type: 'json' }
 import ptJoin from '#messages/pt-BR/join.json' with { type: 'json' }
 import ptMail from '#messages/pt-BR/mail.json' with { type: 'json' }
 import ptMembers from '#messages/pt-BR/members.json' with { type: 'json' }
@@ -75,7 +75,7 @@ const en = {
   ...enAdmin,
   ...enHealth,
   ...enAudit,
-  ...enInbox,
+  ...enDifferences,
   ...enJoin,
   ...enMembers,
   ...enRequests,
@@ -103,7 +103,7 @@ const ptBR = {
   ...ptAdmin,
   ...ptHealth,
   ...ptAudit,
-  ...ptInbox,
+  ...ptDifferences,
   ...ptJoin,
   ...ptMembers,
   ...ptRequests,

@@ -108,7 +108,7 @@ const SENTENCES: Record<FindingCode, Sentences> = {
   balance_unanswered: ({ reason }) => [`no balance (${reason})`, ASK_AGAIN],
   settings_open: ({ settings }) => [
     `the account accepts payments that belong to no charge: ${settings}`,
-    'Change them with `bank correct-settings`, so that such payments do not wait in the inbox',
+    'Change them with `bank correct-settings`, so that such payments do not wait among the differences',
   ],
   payer_notices_missing: ({ key }) => [
     `no address for notices about the key ${key}, from which the bank therefore pays nothing out`,

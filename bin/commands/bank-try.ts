@@ -49,7 +49,7 @@ const REASONS: Record<StepCode, string> = {
   blocked: 'the bank refuses all such calls: see `bank check`',
   no_code: 'the bank did not answer for an hour',
   not_paid: 'nobody paid in time. Repeat the command for a new code',
-  other_amount: 'another amount was paid, which waits in the inbox',
+  other_amount: 'another amount was paid, which waits among the differences',
   not_noticed: 'none came within 10 minutes: see `bank register-notices`',
   not_listed: 'it was not there within 10 minutes: ask the bank',
   not_sent: 'the bank took no order for an hour. Repeat the try when the cause is gone',

@@ -31,7 +31,7 @@ const HELP = `Usage: npm run -s troco -- <command>
   restore open <name|id> --reason <text>
                                        send payouts and refunds again although the bank cannot be read, if
                                        there is only one admin
-  inbox list                           print what staff must decide: time, kind, connection and facts
+  differences list                     print what staff must decide: time, kind, connection and facts
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
                                        hold days of banks against the books, and print what differs; exit
                                        1 while an item is open

@@ -134,7 +134,7 @@ const SYNONYMS: Record<TargetName, string> = {
   adminAccounts: 'admin lojistas contas merchants accounts',
   adminBanks: 'admin conexões efí banks connections',
   adminNewBank: 'admin adicionar conexão banco add bank connection',
-  adminReconciliation: 'admin conciliação conferência reconciliation inbox',
+  adminReconciliation: 'admin conciliação conferência reconciliation differences diferenças',
   adminDisputes: 'admin med fraude fraud med',
   adminPeople: 'admin usuários senha redefinir users password reset',
   adminTokens: 'admin chaves keys',

@@ -66,7 +66,7 @@ const REQUIRED = [
     'POST /admin/banks/[id]/money-out',
   ],
   'POST /admin/banks/[id]/try',
-  ...['GET /admin/inbox/export', 'POST /admin/inbox/[id]/settle'],
+  ...['GET /admin/differences/export', 'POST /admin/differences/[id]/resolve'],
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
   'POST /admin/jobs/requeue',
 ]

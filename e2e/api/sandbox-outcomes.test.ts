@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { transaction } from '#lib/base/db/transaction.ts'
 import { newId } from '#lib/base/ids.ts'
-import { listOpenItems } from '#lib/services/operator/inbox.ts'
+import { listOpenItems } from '#lib/services/operator/differences.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -6,8 +6,8 @@ import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
-import { acknowledgeItem, keepUnmatched } from '#lib/rooms/inbox/settle.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
+import { acknowledgeItem, keepUnmatched } from '#lib/rooms/differences/resolve.ts'
 import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
 import { requestDays } from '#lib/rooms/reconciliation/claim-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
@@ -22,7 +22,7 @@ import {
   sendDueReturns,
   sendDueWithdrawals,
 } from '#lib/testing/orders.ts'
-import { readItem } from '#lib/views/admin/inbox/evidence.ts'
+import { readItem } from '#lib/views/admin/differences/evidence.ts'
 
 const HOUR_MS = 3_600_000
 const REPORTS = '/v2/gn/relatorios/'

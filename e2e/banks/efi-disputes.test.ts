@@ -7,7 +7,7 @@ import { answerDispute } from '#lib/rooms/charges/disputes/answer.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { assessDisputes } from '#lib/services/ledger/owed.ts'
-import { listOpenItems } from '#lib/services/operator/inbox.ts'
+import { listOpenItems } from '#lib/services/operator/differences.ts'
 import { readDisputeLists } from '#lib/testing/bank-lists.ts'
 import { assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -193,7 +193,7 @@ describe('a defence', () => {
   })
 })
 
-test('a dispute that Efí cancels is won; one of no charge goes to the inbox, and stops no other', async () => {
+test('a dispute that Efí cancels is won; one of no charge goes to the differences, and stops no other', async () => {
   const { bankId, endToEndId } = await contest()
   await readDisputeLists()
   const dispute = { idInfracao: bankId, endToEndId, valor: '50.00', status: 'CANCELADA_EFI' }

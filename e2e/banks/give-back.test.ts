@@ -7,12 +7,12 @@ import { dayOf } from '#lib/base/home-time.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
 import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import { checkConnection } from '#lib/services/gateway/check-connection.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
+import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { operatorBalances } from '#lib/testing/inbox.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
@@ -40,7 +40,7 @@ async function receiveStray(): Promise<{ itemId: string; e2eid: string }> {
   const reader = createPaymentReader()
   await reader.run()
   await reader.idle()
-  const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
+  const { id: itemId } = await db().difference.findFirstOrThrow({ where: { key: e2eid } })
   return { itemId, e2eid }
 }
 
@@ -53,7 +53,7 @@ const listOwn = async (e2eid: string) =>
     .map(({ what, amount, state }) => [what, amount, state])
     .sort()
 const resolution = async (id: string) =>
-  (await db().inboxItem.findUniqueOrThrow({ where: { id } })).resolution
+  (await db().difference.findUniqueOrThrow({ where: { id } })).resolution
 
 test('a worker that is killed after the bank took the order gives the money back once', async () => {
   const { itemId, e2eid } = await receiveStray()

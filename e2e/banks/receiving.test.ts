@@ -81,8 +81,8 @@ async function read(seconds = 0): Promise<void> {
 const statusOf = async (id: string) =>
   (await call(api.url, 'GET', `/transactions/${id}`, { token })).body.data.status
 const transfers = () => db().ledgerTransfer.count({ where: { accountId: merchant.id } })
-const inbox = async () =>
-  (await db().inboxItem.findMany({ where: { connectionId }, orderBy: { kind: 'asc' } })).map(
+const listDifferences = async () =>
+  (await db().difference.findMany({ where: { connectionId }, orderBy: { kind: 'asc' } })).map(
     ({ kind, facts }) => [kind, (facts as { amount: number }).amount],
   )
 
@@ -96,7 +96,7 @@ test('a charge that was paid is credited once, without any notice', async () => 
   expect(events.map(({ type }) => type)).toContain('transaction.paid')
   for (const seconds of [15, 15, 60]) await read(seconds)
   expect(await transfers()).toBe(1)
-  expect(await inbox()).toEqual([])
+  expect(await listDifferences()).toEqual([])
   const asked = (await bank.run('readTraffic', {})).filter(
     ({ method, target }) => method === 'GET' && target.endsWith(removeHyphens(id)),
   )
@@ -123,7 +123,7 @@ test('who paid is named if the bank names the payer, who may be another than the
   expect(JSON.stringify(await db().gatewayCall.findMany({}))).not.toContain('LOJA')
 })
 
-test('another amount, a second payment and one without txid are in the inbox', async () => {
+test('another amount, a second payment and one without txid are among the differences', async () => {
   const [wrong, twice, lost] = [await charge(), await charge(), await charge()]
   await pay(wrong, { amount: CHARGE.amount - 1 })
   await pay(twice, { copies: 2, isForced: true })
@@ -136,7 +136,7 @@ test('another amount, a second payment and one without txid are in the inbox', a
     'pending',
   ])
   expect(await transfers()).toBe(1)
-  expect(await inbox()).toEqual([
+  expect(await listDifferences()).toEqual([
     ['payment_amount', CHARGE.amount - 1],
     ['payment_repeated', CHARGE.amount],
     ['payment_unmatched', CHARGE.amount],
@@ -174,7 +174,7 @@ test('payments on pages that shift are each found once', async () => {
   await read()
   await bank.run('clearFaults')
   await read(15)
-  expect(await inbox()).toEqual(Array(130).fill(['payment_unmatched', 70]))
+  expect(await listDifferences()).toEqual(Array(130).fill(['payment_unmatched', 70]))
 })
 
 test('while the list fails nothing is lost', async () => {

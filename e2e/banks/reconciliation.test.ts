@@ -86,7 +86,7 @@ describe('a day that is over', () => {
   })
 
   test('processes that read the same day book and report once', async () => {
-    const count = () => Promise.all([db().bankFee.count(), db().inboxItem.count()])
+    const count = () => Promise.all([db().bankFee.count(), db().difference.count()])
     const before = await count()
     await Promise.all([0, 1, 2].map(() => bank.repeat(DAY, addDays(DAY, 1))))
     expect(await count()).toEqual(before)
@@ -184,9 +184,9 @@ describe('a day that is not over is read by lists', () => {
     // 10 minutes later, and not before, the day is read again, with the same result.
     const [row] = await db().reconciledDay.findMany({ where: { connectionId: id } })
     expect(row?.dueAt).toEqual(new Date(atHour(YESTERDAY, 18).getTime() + 600_000))
-    const count = await db().inboxItem.count()
+    const count = await db().difference.count()
     await runAt(row?.dueAt as Date)
-    expect(await db().inboxItem.count()).toBe(count)
+    expect(await db().difference.count()).toBe(count)
     await standard.stop()
   })
 })

@@ -12,7 +12,7 @@ import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 import { beginTry } from '#lib/services/tries/begin.ts'
 import { findLatestTry } from '#lib/services/tries/queries.ts'
 import type { Try } from '#lib/services/tries/schema.ts'
-import { operatorBalances } from '#lib/testing/inbox.ts'
+import { operatorBalances } from '#lib/testing/differences.ts'
 import { makeOrdersDue, sendDueTrials } from '#lib/testing/orders.ts'
 
 const ACTOR = { type: 'command_line' } as const
@@ -131,9 +131,9 @@ export class TryStage {
     return rows.map(({ what, amount, state }) => [what, amount, state]).sort()
   }
 
-  /** How many payments of the code wait in the inbox, of any connection to the account. */
+  /** How many payments of the code wait among the differences, of any connection to the account. */
   countItems(found: Try): Promise<number> {
-    return db().inboxItem.count({ where: { facts: { path: ['txid'], equals: txidOf(found) } } })
+    return db().difference.count({ where: { facts: { path: ['txid'], equals: txidOf(found) } } })
   }
 }
 

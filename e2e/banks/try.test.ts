@@ -18,15 +18,15 @@ import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
 import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
 import { findReachable } from '#lib/services/gateway/served.ts'
 import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
 import { assignConnection, endPlaces } from '#lib/testing/connection.ts'
+import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { operatorBalances } from '#lib/testing/inbox.ts'
 import { dropOrders, makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import { countOpenWork } from '#lib/views/admin/open-work.ts'
 
@@ -132,7 +132,7 @@ describe('a try', () => {
     expect(await stage.countItems(opened)).toBe(1)
   })
 
-  test('that is paid twice gives the first payment back, and the second waits in the inbox', async () => {
+  test('that is paid twice gives the first payment back, and the second waits among the differences', async () => {
     const before = await readOwn()
     const unmatched = (await operatorBalances('live')).unmatched ?? 0
     const opened = await stage.open({ pixKey: newId() })
@@ -145,7 +145,7 @@ describe('a try', () => {
     expect((await readOwn()) - before).toBe(-1)
   })
 
-  test('that is paid with another amount fails, and the money waits in the inbox', async () => {
+  test('that is paid with another amount fails, and the money waits among the differences', async () => {
     const opened = await stage.open()
     await stage.pay(opened, { amount: 5, isForced: true })
     const ended = await stage.workUntil(isEnded)
@@ -320,12 +320,12 @@ test('in homologation, two cents come and go in the books of test mode', async (
   expect(await readOwn()).toBe(live)
 })
 
-test('in homologation, what is paid with another amount can be given back from the inbox', async () => {
+test('in homologation, what is paid with another amount can be given back from the differences', async () => {
   await stage.connect({ environment: 'homologation' })
   const opened = await stage.open({ pixKey: newId() })
   const e2eid = await stage.pay(opened, { amount: 5, isForced: true })
   await stage.workUntil(isEnded)
-  const { id: itemId } = await db().inboxItem.findFirstOrThrow({ where: { key: e2eid } })
+  const { id: itemId } = await db().difference.findFirstOrThrow({ where: { key: e2eid } })
   await giveBack({ itemId, reason: 'A try', actor: { type: 'command_line' } })
   for (let count = 0; count < 2; count++) {
     await makeOrdersDue()
@@ -333,7 +333,7 @@ test('in homologation, what is paid with another amount can be given back from t
     await stage.bank.run('settle')
   }
   expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 5, status: 'DEVOLVIDO' }])
-  const item = await db().inboxItem.findUniqueOrThrow({ where: { id: itemId } })
+  const item = await db().difference.findUniqueOrThrow({ where: { id: itemId } })
   expect(item.resolution).toBe('give_back')
 })
 

@@ -12,7 +12,7 @@ import { openSession } from '#lib/services/people/sessions.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addConnection, assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
-import { keepStray } from '#lib/testing/inbox.ts'
+import { keepStray } from '#lib/testing/differences.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 

@@ -8,7 +8,7 @@ import type { Role } from '#lib/rooms/accounts/schema.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
-import { keepOfCharge } from '#lib/testing/inbox.ts'
+import { keepOfCharge } from '#lib/testing/differences.ts'
 
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']
 /** Text in all data that only members of the account may see. */

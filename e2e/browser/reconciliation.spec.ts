@@ -4,8 +4,8 @@ import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/base/db/client.ts'
 import { newId } from '#lib/base/ids.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import { keepStray } from '#lib/testing/differences.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
-import { keepStray } from '#lib/testing/inbox.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
@@ -81,7 +81,7 @@ test('a difference of a day shows what the bank and the books have, as rows with
     ours: { amount: 6_100, at, state: 'booked', ...named },
   }
   const item = { id, connectionId: SIMULATOR_CONNECTION_ID, kind: 'day_different', key: id, facts }
-  await db().inboxItem.create({ data: { ...item, day: new Date('2026-11-20') } })
+  await db().difference.create({ data: { ...item, day: new Date('2026-11-20') } })
   await page.goto('/admin/reconciliation?kind=day_different')
   const row = listRows(page).filter({ has: page.locator(`a[href$="${id}"]`) })
   await expect(row).toContainText('R$ 60.00')

@@ -34,8 +34,8 @@ export interface BankBook extends Book {
 export interface OwnBook extends Book {
   /** Charge that each credited payment was booked to, as the bank knows it. */
   txids: Map<string, string>
-  /** Payments in the inbox. */
-  inbox: Set<string>
+  /** Payments among the differences. */
+  differences: Set<string>
   /** Cents held for orders of merchants; 0 when all have ended. */
   held: number
 }
@@ -77,7 +77,7 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
   const [charges, suspended, items, withdrawals, refunds, transfers, outbound] = await Promise.all([
     db().charge.findMany(ofConnection),
     db().unmatchedPayment.findMany(ofConnection),
-    db().inboxItem.findMany(ofConnection),
+    db().difference.findMany(ofConnection),
     db().withdrawal.findMany(ofConnection),
     db().refund.findMany(ofConnection),
     db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
@@ -98,7 +98,7 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
       ),
     ],
     txids: new Map(credited.map(({ endToEndId, txid }) => [endToEndId ?? '', txid])),
-    inbox: new Set(items.map(({ key }) => key)),
+    differences: new Set(items.map(({ key }) => key)),
     payouts: withdrawals.map(({ id, amount, status, dictKey: key, returnedAmount }) => ({
       ...{ id: removeHyphens(id), amount: Number(amount), key, state: stateOf(status) },
       returned: Number(returnedAmount),

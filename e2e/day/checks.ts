@@ -45,7 +45,7 @@ export async function listFindings(
   ]
 }
 
-/** Each payment is credited to its charge, or unmatched with an item in the inbox: once. */
+/** Each payment is credited to its charge, or unmatched with a difference: once. */
 function findPayments(theirs: BankBook & { txids: Map<string, string> }, ours: OwnBook): string[] {
   const booked = Map.groupBy(ours.payments, ({ id }) => id)
   const known = new Set(theirs.payments.map(({ id }) => id))
@@ -60,7 +60,9 @@ function findPayments(theirs: BankBook & { txids: Map<string, string> }, ours: O
         ...(credited && credited !== theirs.txids.get(id)
           ? [`payment ${id} is of another charge`]
           : []),
-        ...(first && !credited && !ours.inbox.has(id) ? [`payment ${id} is not in the inbox`] : []),
+        ...(first && !credited && !ours.differences.has(id)
+          ? [`payment ${id} is not among the differences`]
+          : []),
       ]
     }),
     ...ours.payments.flatMap(({ id }) =>

@@ -5,7 +5,7 @@ import type { Payee, SettingsChange } from '#e2e/psp/settings.ts'
 import { Random } from '#lib/testing/random.ts'
 import { pickSize } from '#lib/testing/size.ts'
 
-/** How a payer pays a charge. A payment that is not exact must go to the inbox. */
+/** How a payer pays a charge. A payment that is not exact must go to the differences. */
 export type PaymentKind = 'exact' | 'wrong amount' | 'repeated' | 'no txid' | 'unknown txid'
 
 export interface ChargeStep {

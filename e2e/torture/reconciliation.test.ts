@@ -184,7 +184,7 @@ test(
     }
     // The next nights find nothing new, and what was approved after midnight is on the day before.
     const last = addDays(FIRST, DAY_COUNT - 1)
-    const count = () => Promise.all([db().ledgerTransfer.count(), db().inboxItem.count()])
+    const count = () => Promise.all([db().ledgerTransfer.count(), db().difference.count()])
     const before = await count()
     for (let number = 0; number < DAY_COUNT; number++) {
       const day = addDays(FIRST, number)

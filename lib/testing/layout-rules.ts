@@ -89,10 +89,10 @@ export const TABLE_OWNERS: Record<string, string> = {
   booked_payments: 'services/operator',
   unmatched_payments: 'services/operator',
   unmatched_resolutions: 'services/operator',
-  unmatched_returns: 'rooms/inbox',
+  unmatched_returns: 'rooms/differences',
   bank_fees: 'services/operator',
   bank_tries: 'services/tries',
-  inbox_items: 'services/operator',
+  differences: 'services/operator',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',
   feed_epochs: 'services/webhooks',
@@ -127,7 +127,7 @@ export const TABLE_OWNERS: Record<string, string> = {
 
 /** Code that makes ids of charges, withdrawals, refunds, payments and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals|inbox)\/|lib\/services\/(operator|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals|differences)\/|lib\/services\/(operator|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {

@@ -5,15 +5,19 @@ import { useConnectionName, useKindName } from '#app/admin/reconciliation/names.
 import { ExportButton } from '#components/filters/export-button.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { INBOX_AGES, INBOX_STATES, type InboxLine } from '#lib/views/admin/inbox/schema.ts'
+import {
+  DIFFERENCE_AGES,
+  DIFFERENCE_STATES,
+  type DifferenceLine,
+} from '#lib/views/admin/differences/schema.ts'
 
-interface InboxFiltersProps {
-  connections: InboxLine['connection'][]
+interface DifferenceFiltersProps {
+  connections: DifferenceLine['connection'][]
   kinds: string[]
 }
 
-export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
-  const t = useTranslations('inbox')
+export function DifferenceFilters({ connections, kinds }: DifferenceFiltersProps) {
+  const t = useTranslations('differences')
   const kindName = useKindName()
   const connectionName = useConnectionName()
   const { get, set } = useFilters()
@@ -21,14 +25,14 @@ export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
   const choices = {
     kind: kinds.map(value => ({ value, label: kindName(value) })),
     connection: connections.map(({ id, name }) => ({ value: id, label: connectionName(name) })),
-    age: INBOX_AGES.map(value => ({ value, label: t(`age.${value}`) })),
+    age: DIFFERENCE_AGES.map(value => ({ value, label: t(`age.${value}`) })),
   }
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-2">
       <ChoiceFilter
         label={t('filter.state')}
         value={state === 'all' ? '' : state}
-        choices={INBOX_STATES.map(value => ({ value, label: t(`state.${value}`) }))}
+        choices={DIFFERENCE_STATES.map(value => ({ value, label: t(`state.${value}`) }))}
         onChoose={value => set({ state: value || 'all' })}
       />
       {(['kind', 'connection', 'age'] as const).map(name => (
@@ -44,12 +48,12 @@ export function InboxFilters({ connections, kinds }: InboxFiltersProps) {
   )
 }
 
-export function ExportInbox({ filters }: { filters: Record<string, string> }) {
-  const t = useTranslations('inbox')
+export function ExportDifferences({ filters }: { filters: Record<string, string> }) {
+  const t = useTranslations('differences')
   const locale = useLocale()
   return (
     <ExportButton
-      path={`/admin/inbox/export?${new URLSearchParams({ locale, ...filters })}`}
+      path={`/admin/differences/export?${new URLSearchParams({ locale, ...filters })}`}
       labels={{
         save: t('export'),
         stop: t('stop'),

@@ -11,17 +11,17 @@ import { Money, RelativeTime } from '#components/format/format.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
-import type { InboxLine } from '#lib/views/admin/inbox/schema.ts'
+import type { DifferenceLine } from '#lib/views/admin/differences/schema.ts'
 
 interface ItemListProps {
-  items: InboxLine[]
+  items: DifferenceLine[]
   nextCursor: string | null
 }
 
 const FILTERS = ['state', 'kind', 'connection', 'age'] as const
 
 export function ItemList({ items, nextCursor }: ItemListProps) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   const { get, set, isPending } = useFilters()
   const isFiltered = FILTERS.some(name => get(name) !== '')
   const clear = () => set(Object.fromEntries(FILTERS.map(name => [name, null])))
@@ -40,8 +40,8 @@ export function ItemList({ items, nextCursor }: ItemListProps) {
   )
 }
 
-function Items({ items }: { items: InboxLine[] }) {
-  const t = useTranslations('inbox')
+function Items({ items }: { items: DifferenceLine[] }) {
+  const t = useTranslations('differences')
   return (
     <>
       <Table aria-label={t('title')}>
@@ -101,8 +101,8 @@ function Items({ items }: { items: InboxLine[] }) {
   )
 }
 
-function ItemName({ item }: { item: InboxLine }) {
-  const t = useTranslations('inbox')
+function ItemName({ item }: { item: DifferenceLine }) {
+  const t = useTranslations('differences')
   const kindName = useKindName()
   const connectionName = useConnectionName()
   return (

@@ -2,12 +2,12 @@ import { Check, Clock, Undo2 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useResolutionName } from '#app/admin/reconciliation/names.ts'
 import { Chip } from '#components/ui/chip.tsx'
-import type { InboxLine } from '#lib/views/admin/inbox/schema.ts'
+import type { DifferenceLine } from '#lib/views/admin/differences/schema.ts'
 
-type State = Pick<InboxLine, 'is_giving_back' | 'resolved_at' | 'resolution'>
+type State = Pick<DifferenceLine, 'is_giving_back' | 'resolved_at' | 'resolution'>
 
 export function ItemState({ item }: { item: State }) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   const resolutionName = useResolutionName()
   const state = item.resolved_at ? 'resolved' : item.is_giving_back ? 'giving_back' : 'open'
   const styles = {

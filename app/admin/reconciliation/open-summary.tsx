@@ -1,11 +1,11 @@
 import { useTranslations } from 'next-intl'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { InboxSummary } from '#lib/views/admin/inbox/schema.ts'
+import type { DifferenceSummary } from '#lib/views/admin/differences/schema.ts'
 
 /** Count, age and sum of the open items. */
-export function OpenSummary({ open }: { open: InboxSummary }) {
-  const t = useTranslations('inbox')
+export function OpenSummary({ open }: { open: DifferenceSummary }) {
+  const t = useTranslations('differences')
   const { count, amount, oldest_at: oldestAt } = open
   return (
     <Sheet className="mb-5 px-4 py-4 md:px-6">

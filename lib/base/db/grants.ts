@@ -20,7 +20,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   event_sequences: ['SELECT'],
   events: ['SELECT'],
   feed_epochs: ['INSERT', 'SELECT'],
-  inbox_items: ['INSERT', 'SELECT', 'UPDATE'],
+  differences: ['INSERT', 'SELECT', 'UPDATE'],
   ledger_accounts: ['SELECT'],
   ledger_entries: ['SELECT'],
   ledger_transfers: ['SELECT'],

@@ -10,7 +10,7 @@ import {
 } from '#lib/edge/jobs/prune.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
@@ -20,6 +20,7 @@ import { hasDelivered } from '#lib/services/webhooks/queries.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliverDue, deliveriesOf } from '#lib/testing/deliveries.ts'
+import { keepStray } from '#lib/testing/differences.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import {
   expectBalancedLedger,
@@ -28,7 +29,6 @@ import {
   makeMerchant,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
-import { keepStray } from '#lib/testing/inbox.ts'
 import { changeOrder, makeOrdersDue, orderOf, sendDueReturns } from '#lib/testing/orders.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
 

@@ -143,7 +143,7 @@ async function lookForPayment(
   return null
 }
 
-/** The first payment is that of the try; what else was paid to its code waits in the inbox. */
+/** The first payment is that of the try; what else was paid to its code waits among the differences. */
 async function receive(claim: Claim, payments: ReceivedPayment[]): Promise<Wait> {
   const { connectionId, mode } = claim
   const sorted = payments.toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())

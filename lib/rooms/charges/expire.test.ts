@@ -641,7 +641,7 @@ describe('an expired charge at a bank', () => {
     await expireWith(bank)
     expect(await readDue(id)).toBe(thenS)
     const where = { kind: 'removal_unconfirmed', key: removeHyphens(id) }
-    const items = await db().inboxItem.findMany({ where })
+    const items = await db().difference.findMany({ where })
     const facts = { account_id: merchant.id, transaction_id: id, amount: 1_000 }
     expect(items).toMatchObject(thenS === null ? [{ facts }] : [])
   })
@@ -666,7 +666,7 @@ describe('an expired charge at a bank', () => {
     if (!isPending) expect(await readDue(id)).toBe(thenS)
     const where = { kind: 'removal_unconfirmed', key: removeHyphens(id) }
     const isOver = when === 'after a week'
-    expect(await db().inboxItem.count({ where })).toBe(isOver ? 1 : 0)
+    expect(await db().difference.count({ where })).toBe(isOver ? 1 : 0)
   })
 
   test('is asked about again a day later if the bank blocked the last question', async () => {

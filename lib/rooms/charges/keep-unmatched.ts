@@ -13,7 +13,7 @@ export type StrayPayment = { payment: ReceivedPayment } & (
 )
 
 /**
- * Moves payments to `unmatched` of the operator, with an item in the inbox each. Leaves those that are booked,
+ * Moves payments to `unmatched` of the operator, with a difference each. Leaves those that are booked,
  * and those that may still pay their charge. Locks the charges, so that none of them is credited with
  * the payment meanwhile. Called twice, it does nothing.
  */

@@ -2,7 +2,7 @@ import { db } from '#lib/base/db/client.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import type { UnreadPayment } from '#lib/services/gateway/lists.ts'
-import { insertItemsSql } from '#lib/services/operator/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/differences.ts'
 
 /**
  * Reports payments of a bank's list that cannot be read to staff, each once, with the charge that its

@@ -14,7 +14,7 @@ import {
   releaseUnmatched,
   resolveItem,
   type UnmatchedPayment,
-} from '#lib/services/operator/settle.ts'
+} from '#lib/services/operator/resolve.ts'
 
 /**
  * Pays a charge with money that is unmatched, as if it had been received with the charge's txid: status,

@@ -176,7 +176,7 @@ describe('a payment that no notice announced', () => {
     expect(transfers).toBe(1)
   })
 
-  test('and of another amount, a second one and one without txid are in the inbox', async () => {
+  test('and of another amount, a second one and one without txid are among the differences', async () => {
     const [wrong, twice] = [
       await openLiveCharge(merchant, AMOUNT),
       await openLiveCharge(merchant, AMOUNT),
@@ -189,14 +189,14 @@ describe('a payment that no notice announced', () => {
     pass(DAY_MS)
     await read()
     expect([await statusOf(wrong.id), await statusOf(twice.id)]).toEqual(['pending', 'paid'])
-    const items = await db().inboxItem.findMany({ where: { connectionId } })
+    const items = await db().difference.findMany({ where: { connectionId } })
     expect(items.map(({ kind }) => kind).sort()).toEqual([
       ...['payment_amount', 'payment_repeated', 'payment_unmatched'],
     ])
   })
 })
 
-test('a payment that cannot be read is in the inbox once, with the charge that it names', async () => {
+test('a payment that cannot be read is among the differences once, with the charge that it names', async () => {
   const { id } = await openLiveCharge(merchant, AMOUNT)
   const sent = '{"valor":"mil"}'
   bank.unread.push(
@@ -209,7 +209,7 @@ test('a payment that cannot be read is in the inbox once, with the charge that i
     pass(DAY_MS)
   }
   expect(await db().unmatchedPayment.count({ where: { connectionId } })).toBe(0)
-  const items = await db().inboxItem.findMany({ where: { connectionId }, orderBy: { key: 'asc' } })
+  const items = await db().difference.findMany({ where: { connectionId }, orderBy: { key: 'asc' } })
   const of = { account_id: merchant.id, transaction_id: id, expected_amount: AMOUNT }
   expect(items).toMatchObject([
     { kind: 'payment_unreadable', key: 'E1', facts: { ...of, sent } },

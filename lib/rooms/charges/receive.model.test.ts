@@ -32,7 +32,7 @@ const TABLES = [
     'event_sequences',
     'events',
     'unmatched_payments',
-    'inbox_items',
+    'differences',
   ] as const),
 ]
 const faults = new Faults(TABLES)
@@ -136,7 +136,7 @@ test(
       const payments = await db().unmatchedPayment.findMany({
         where: { endToEndId: { in: paid.map(({ endToEndId }) => endToEndId) } },
       })
-      const items = await db().inboxItem.findMany({
+      const items = await db().difference.findMany({
         where: { key: { in: paid.map(({ endToEndId }) => endToEndId) } },
       })
       const suspended = payments.map(({ endToEndId }) => endToEndId).sort()

@@ -11,7 +11,7 @@ import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { bookSql } from '#lib/services/ledger/book.ts'
-import { listOpenItems } from '#lib/services/operator/inbox.ts'
+import { listOpenItems } from '#lib/services/operator/differences.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
@@ -40,7 +40,7 @@ afterAll(async () => {
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
 })
 
-/** Payments that are unmatched, with the kind of their item in the inbox. */
+/** Payments that are unmatched, with the kind of their difference. */
 async function unmatchedOf(payments: ReceivedPayment[]): Promise<(string | null)[]> {
   const items = new Map((await listOpenItems()).map(item => [item.facts.end_to_end_id, item.kind]))
   const rows = await db().unmatchedPayment.findMany()

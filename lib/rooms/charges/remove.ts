@@ -8,7 +8,7 @@ import type { ChargeState, Gateway, GatewayResult } from '#lib/services/gateway/
 import { withJournal } from '#lib/services/gateway/journal.ts'
 import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import type { Subject } from '#lib/services/gateway/record-call.ts'
-import { insertItemsSql } from '#lib/services/operator/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/differences.ts'
 
 export type PaidState = Extract<ChargeState, { state: 'paid' }>
 

@@ -7,7 +7,7 @@ import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
  * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended, also
- * of tries; refunds with what the inbox gives back. payments, fees, others: in open items, as the bank's day
+ * of tries; refunds with what people give back. payments, fees, others: in open items, as the bank's day
  * has them and the books do not.
  */
 export const BALANCE_TERMS = [
@@ -69,7 +69,7 @@ function itemsSql(connectionId: string): Prisma.Sql {
       SELECT i.facts ->> 'what' AS what, COALESCE((i.facts -> 'bank' ->> 'amount')::bigint, 0)
         - CASE WHEN i.facts -> 'ours' ->> 'state' = 'booked' AND i.kind <> 'day_missing_here'
           THEN (i.facts -> 'ours' ->> 'amount')::bigint ELSE 0 END AS amount
-      FROM inbox_items i
+      FROM differences i
       WHERE i.connection_id = ${connectionId}::uuid AND i.day IS NOT NULL AND i.resolved_at IS NULL
         AND i.kind <> 'day_balance'
         AND (i.facts -> 'ours' ->> 'state') IS DISTINCT FROM 'pending') m`

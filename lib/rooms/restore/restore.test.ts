@@ -4,7 +4,7 @@ import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type { Reading } from '#lib/base/metrics.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { acknowledgeItem } from '#lib/rooms/inbox/settle.ts'
+import { acknowledgeItem } from '#lib/rooms/differences/resolve.ts'
 import { beginRestore, openAlone, openMoneyOut } from '#lib/rooms/restore/restore.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
@@ -64,7 +64,7 @@ async function withdraw(amount = AMOUNT, key = 'ana@example.com'): Promise<strin
 }
 const readAvailable = async () => (await readBalances(merchant.id, 'live')).available
 const find = (id: string) => db().withdrawal.findFirst({ where: { accountId: merchant.id, id } })
-const listItems = () => db().inboxItem.findMany({ where: { connectionId, resolvedAt: null } })
+const listItems = () => db().difference.findMany({ where: { connectionId, resolvedAt: null } })
 const countSent = (id: string) =>
   bank.sentOrders.filter(order => order.id === removeHyphens(id)).length
 
@@ -312,7 +312,7 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('what no balance covers is held in the inbox, and money out stays closed until it is decided', async () => {
+  test('what no balance covers is held among the differences, and money out stays closed until it is decided', async () => {
     const point = await copyNow()
     await fundLive(merchant, 10_000)
     await withdraw(FUNDS + 9_000)

@@ -13,13 +13,13 @@ import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
 import { isOverdraft } from '#lib/services/ledger/accounts.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/inbox.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/differences.ts'
 
 /**
  * Books a payout that the bank has taken and the restored books may lack. If the withdrawal is missing, one that
  * was requested since the restore with the same key and amount takes the payment, because its client has most
  * likely repeated the request; else the withdrawal is written again, and its amount leaves the account. What can be
- * charged to no account is held in the inbox. Called again, it does nothing.
+ * charged to no account is held among the differences. Called again, it does nothing.
  */
 export async function adoptPayout(restored: Restored, order: TakenOrder): Promise<Booked> {
   const { connectionId } = restored

@@ -435,7 +435,7 @@ describe('a later answer of the bank that contradicts the end', () => {
         },
       ])
       const { connectionId } = await stateOf(id)
-      const items = await db().inboxItem.findMany({ where: { key: removeHyphens(id) } })
+      const items = await db().difference.findMany({ where: { key: removeHyphens(id) } })
       const facts = { account_id: merchant.id, withdrawal_id: id, mode: 'live', amount: AMOUNT }
       const item = { kind: 'withdrawal_contradicted', connectionId, resolvedAt: null }
       expect(items).toMatchObject([

@@ -10,7 +10,7 @@ import { keepUnmatchedSql } from '#lib/services/operator/unmatched.ts'
 type Origin = { accountId: string; withdrawalId: string } | { connectionId: string; mode: Mode }
 
 /**
- * Moves a return to `unmatched` of the operator, with an item in the inbox, if it belongs to no withdrawal or
+ * Moves a return to `unmatched` of the operator, with a difference, if it belongs to no withdrawal or
  * is more than is left of it. Called twice, or for a return that was credited, it does nothing.
  */
 export async function keepUnmatchedReturn(

@@ -20,7 +20,7 @@ import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { lockBooks, openDisputeLedgers } from '#lib/services/ledger/owed.ts'
 import { findStatementRange } from '#lib/services/ledger/statement.ts'
-import { listOpenItems } from '#lib/services/operator/inbox.ts'
+import { listOpenItems } from '#lib/services/operator/differences.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {

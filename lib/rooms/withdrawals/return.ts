@@ -15,7 +15,7 @@ import { lockOrder } from '#lib/services/orders/order.ts'
 
 /**
  * Credits what came back of an approved withdrawal, once per id of the return. A return above the amount
- * that was sent moves to `unmatched` of the operator as a whole, with an item in the inbox. Returns null if
+ * that was sent moves to `unmatched` of the operator as a whole, with a difference. Returns null if
  * nothing was credited. After a crash, a repeated report books what is missing.
  */
 export async function returnPayout(

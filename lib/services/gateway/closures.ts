@@ -177,7 +177,7 @@ export async function endClosure(
         opened_at = CASE WHEN k.may_open THEN now() END,
         opened_by = CASE WHEN k.may_open THEN 'readings' END
       FROM (SELECT o.connection_id, o.restore_id, o.unsettled + ${unsettled}::int = 0 AND NOT EXISTS (
-          SELECT FROM inbox_items i WHERE i.connection_id = o.connection_id AND i.resolved_at IS NULL
+          SELECT FROM differences i WHERE i.connection_id = o.connection_id AND i.resolved_at IS NULL
             AND i.kind IN ('payout_unbooked', 'refund_unbooked')) AS may_open
         FROM restore_closures o WHERE ${isOwn(reading)} FOR UPDATE) k
       WHERE c.connection_id = k.connection_id AND c.restore_id = k.restore_id
@@ -234,7 +234,7 @@ export async function readClosures(connectionId?: string): Promise<Map<string, C
       'paymentsUntil', ${utcText('c.payments_until')}, 'refundsUntil', ${utcText('c.refunds_until')},
       'payoutsUntil', ${utcText('c.payouts_until')}, 'unsettled', c.unsettled,
       'isUnlisted', COALESCE(left(c.flaw, 3) = 'no_', false),
-      'held', (SELECT count(*) FROM inbox_items i WHERE i.connection_id = c.connection_id
+      'held', (SELECT count(*) FROM differences i WHERE i.connection_id = c.connection_id
         AND i.resolved_at IS NULL AND i.kind IN ('payout_unbooked', 'refund_unbooked')),
       'proposal', CASE WHEN ${isStanding} THEN json_build_object('id', c.proposal_id,
         'by', c.proposed_by, 'reason', c.reason) END)::text AS json

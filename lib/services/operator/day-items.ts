@@ -2,10 +2,10 @@ import { Prisma, type Tx } from '#lib/base/db/client.ts'
 import { homeZone } from '#lib/base/db/columns.ts'
 import { asJson, queryRows } from '#lib/base/db/rows.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { type InboxKind, MATCHED_LATER } from '#lib/services/operator/inbox.ts'
+import { type DifferenceKind, MATCHED_LATER } from '#lib/services/operator/differences.ts'
 
 export interface DayItem {
-  kind: Extract<InboxKind, `day_${string}`>
+  kind: Extract<DifferenceKind, `day_${string}`>
   /** Of all differences of the connection, this one. */
   key: string
   facts: object
@@ -23,15 +23,15 @@ export async function reportDay(
   const list = (pick: (item: DayItem) => string) => items.map(pick)
   const [kinds, keys] = [list(({ kind }) => kind), list(({ key }) => key)]
   await tx.$executeRaw`
-    INSERT INTO inbox_items (id, connection_id, kind, key, facts, day)
+    INSERT INTO differences (id, connection_id, kind, key, facts, day)
     SELECT s.id, ${connectionId}::uuid, s.kind, s.key, s.facts::json, ${day}::date
     FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${kinds}::text[],
       ${keys}::text[], ${list(({ facts }) => JSON.stringify(facts))}::text[]) AS s (id, kind, key, facts)
     ON CONFLICT (connection_id, kind, key) DO UPDATE
     SET facts = excluded.facts, resolved_at = NULL, resolution = NULL
-    WHERE inbox_items.resolved_at IS NULL OR inbox_items.resolution = ${MATCHED_LATER}`
+    WHERE differences.resolved_at IS NULL OR differences.resolution = ${MATCHED_LATER}`
   await tx.$executeRaw`
-    UPDATE inbox_items i SET resolved_at = now(), resolution = ${MATCHED_LATER}
+    UPDATE differences i SET resolved_at = now(), resolution = ${MATCHED_LATER}
     WHERE i.connection_id = ${connectionId}::uuid AND i.day = ${day}::date AND i.resolved_at IS NULL
       AND i.kind LIKE 'day%' AND NOT EXISTS (
         SELECT FROM unnest(${kinds}::text[], ${keys}::text[]) AS s (kind, key)
@@ -40,7 +40,7 @@ export async function reportDay(
 
 export interface OpenDayItem {
   id: string
-  kind: InboxKind
+  kind: DifferenceKind
   key: string
   facts: Record<string, unknown>
 }
@@ -57,7 +57,7 @@ export function listOpenOfDay(
   const columns = Prisma.sql`i.id, i.kind, i.key, i.facts`
   return queryRows(
     Prisma.sql`
-      SELECT ${asJson(columns)}::text AS json FROM inbox_items i
+      SELECT ${asJson(columns)}::text AS json FROM differences i
       WHERE i.connection_id = ${connectionId}::uuid AND i.resolved_at IS NULL AND ${isOfDay(day)}
       ORDER BY i.created_at, i.id`,
     tx,

@@ -1,5 +1,5 @@
 /**
- * Ways to settle an item of the inbox. give_back: to the payer, by the bank. credit: to the balance of an
+ * Ways to resolve a difference. give_back: to the payer, by the bank. credit: to the balance of an
  * account. match: pays a charge. keep: becomes the operator's own. acknowledge: moves no money.
  */
 export const ENTRIES = ['give_back', 'credit', 'match', 'keep', 'acknowledge'] as const

@@ -3,7 +3,7 @@ import { utcText } from '#lib/base/db/columns.ts'
 import { type Ctes, columnsOf } from '#lib/base/db/statement.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { bookMovement } from '#lib/services/ledger/book.ts'
-import { insertItemsSql } from '#lib/services/operator/inbox.ts'
+import { insertItemsSql } from '#lib/services/operator/differences.ts'
 
 /**
  * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
@@ -32,8 +32,8 @@ export async function findClaimed(connectionId: string, ids: string[]): Promise<
 }
 
 /**
- * Builds the statement that moves payments to `unmatched` of the operator, each once, with an item in the
- * inbox. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
+ * Builds the statement that moves payments to `unmatched` of the operator, each once, with a
+ * difference. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
  * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, `facts` (further ones).
  */
 export function keepUnmatchedSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {

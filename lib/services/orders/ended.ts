@@ -7,7 +7,7 @@ import { log } from '#lib/base/log.ts'
 import { cents } from '#lib/base/money.ts'
 import { nextAskAt } from '#lib/services/gateway/pauses.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
-import { noteItem } from '#lib/services/operator/inbox.ts'
+import { noteItem } from '#lib/services/operator/differences.ts'
 import {
   type EndState,
   type Order,
@@ -73,7 +73,7 @@ async function askAbout(order: Order, byKind: RulesByKind): Promise<void> {
 
 /**
  * Stores that the bank reports the opposite of how people ended an order, for the operator: in the row,
- * the inbox, the audit log of the operator and the health page. Moves no money. Only the first time
+ * the differences, the audit log of the operator and the health page. Moves no money. Only the first time
  * has an effect, and none if the order was not ended by people. Returns whether it had one.
  */
 export async function noteContradiction(

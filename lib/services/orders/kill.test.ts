@@ -5,12 +5,12 @@ import { env, inheritedEnv } from '#lib/base/env.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { giveBack } from '#lib/rooms/inbox/give-back.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import { keepStray } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { keepStray } from '#lib/testing/inbox.ts'
 import {
   dropOrders,
   makeOrdersDue,

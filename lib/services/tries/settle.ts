@@ -46,7 +46,7 @@ export async function storeTryCode(
     WHERE ${isHeld(claim)} AND t.br_code IS NULL`
 }
 
-/** Ends a try that nobody has paid: what is paid later is a payment of no charge, for the inbox. */
+/** Ends a try that nobody has paid: what is paid later is a payment of no charge, for the differences. */
 export function failTry(
   claim: Claim,
   failure: StepCode,

@@ -1028,7 +1028,7 @@ CREATE TRIGGER unmatched_returns_guard_state
   EXECUTE FUNCTION troco_guard_state('pending>completed', 'pending>rejected');
 
 -- What people have to look at. Growth: one per finding.
-CREATE TABLE inbox_items (
+CREATE TABLE differences (
   id uuid NOT NULL,
   connection_id uuid NOT NULL,
   kind text NOT NULL,
@@ -1040,19 +1040,19 @@ CREATE TABLE inbox_items (
   resolution text,
   resolved_by uuid,
   reason text,
-  CONSTRAINT inbox_items_pkey PRIMARY KEY (id),
-  CONSTRAINT inbox_items_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT inbox_items_kind_known CHECK (kind IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
+  CONSTRAINT differences_pkey PRIMARY KEY (id),
+  CONSTRAINT differences_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
+  CONSTRAINT differences_kind_known CHECK (kind IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
     'payment_unreadable', 'return_above_payout', 'return_unmatched', 'refund_unknown', 'dispute_unmatched',
       'dispute_contradicted', 'removal_unconfirmed', 'withdrawal_contradicted', 'day_missing_here',
         'day_missing_there', 'day_different', 'day_balance', 'payout_unbooked', 'refund_unbooked')),
-  CONSTRAINT inbox_items_resolution_of_resolved CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
-  CONSTRAINT inbox_items_resolved_complete CHECK (resolved_by IS NULL
+  CONSTRAINT differences_resolution_of_resolved CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
+  CONSTRAINT differences_resolved_complete CHECK (resolved_by IS NULL
     OR num_nulls(resolved_at, resolution, reason) = 0)
 );
-CREATE UNIQUE INDEX inbox_items_connection_id_kind_key_key ON inbox_items (connection_id, kind, key);
-CREATE INDEX inbox_items_day_idx ON inbox_items (connection_id, day) WHERE day IS NOT NULL;
-CREATE INDEX inbox_items_open_idx ON inbox_items (created_at, id) WHERE resolved_at IS NULL;
+CREATE UNIQUE INDEX differences_connection_id_kind_key_key ON differences (connection_id, kind, key);
+CREATE INDEX differences_day_idx ON differences (connection_id, day) WHERE day IS NOT NULL;
+CREATE INDEX differences_open_idx ON differences (created_at, id) WHERE resolved_at IS NULL;
 
 -- Fees of the bank. Growth: one per fee, never deleted.
 CREATE TABLE bank_fees (
@@ -1672,7 +1672,7 @@ ALTER TABLE accounts ADD CONSTRAINT accounts_paying_connection_id_fkey FOREIGN K
 ALTER TABLE accounts ADD CONSTRAINT accounts_receiving_connection_id_fkey FOREIGN KEY (receiving_connection_id,
   is_connection_assignable) REFERENCES connections(id, is_assignable) ON DELETE RESTRICT;
 ALTER TABLE unmatched_returns ADD CONSTRAINT unmatched_returns_item_id_fkey FOREIGN KEY (item_id)
-  REFERENCES inbox_items(id) ON DELETE RESTRICT;
+  REFERENCES differences(id) ON DELETE RESTRICT;
 
 -- ======== First rows ========
 

@@ -3,7 +3,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
-import type { Candidate } from '#lib/views/admin/inbox/schema.ts'
+import type { Candidate } from '#lib/views/admin/differences/schema.ts'
 
 interface CandidatesProps {
   candidates: Candidate[]
@@ -13,7 +13,7 @@ interface CandidatesProps {
 
 /** Unpaid charges that fit the payment by amount, time and document. */
 export function Candidates({ candidates, chosenId, onChoose }: CandidatesProps) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   if (candidates.length === 0) return null
   return (
     <section aria-label={t('candidates')}>

@@ -4,11 +4,11 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Fact } from '#components/ui/facts.tsx'
 import { dateFormat } from '#lib/base/formatters.ts'
-import type { InboxEvidence } from '#lib/views/admin/inbox/schema.ts'
+import type { DifferenceEvidence } from '#lib/views/admin/differences/schema.ts'
 
 interface NotedFactProps {
   name: string
-  value: InboxEvidence['bank'][string]
+  value: DifferenceEvidence['bank'][string]
 }
 
 /** A fact that is stored with an item: the bank's, or of the books at the time. */
@@ -27,7 +27,7 @@ const CODES = ['what', 'kind', 'state', 'status', 'stored_status', 'ended_as', '
 
 /** Cents, times and codes are known by the names of the facts that hold them. */
 function NotedValue({ name, value }: NotedFactProps) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   const locale = useLocale()
   const kindName = useKindName()
   if (typeof value === 'number') return CENTS.test(name) ? <Money cents={value} /> : String(value)

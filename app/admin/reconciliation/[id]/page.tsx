@@ -4,7 +4,7 @@ import { notFound } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
-import { SettleForm } from '#app/admin/reconciliation/[id]/settle-form.tsx'
+import { ResolveForm } from '#app/admin/reconciliation/[id]/resolve-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState } from '#app/admin/reconciliation/item-state.tsx'
 import { useConnectionName } from '#app/admin/reconciliation/names.ts'
@@ -16,8 +16,8 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readItem } from '#lib/views/admin/inbox/evidence.ts'
-import type { InboxDetail } from '#lib/views/admin/inbox/schema.ts'
+import { readItem } from '#lib/views/admin/differences/evidence.ts'
+import type { DifferenceDetail } from '#lib/views/admin/differences/schema.ts'
 
 interface ItemPageProps {
   params: Promise<{ id: string }>
@@ -27,7 +27,7 @@ interface ItemPageProps {
 const findItem = cache(async (id: string) => (await readItem(id)) ?? notFound())
 
 async function kindName(kind: string): Promise<string> {
-  const t = await getTranslations('inbox')
+  const t = await getTranslations('differences')
   return t.has(`kind.${kind}` as never) ? t(`kind.${kind}` as never) : kind
 }
 
@@ -39,9 +39,9 @@ export async function generateMetadata({ params }: ItemPageProps): Promise<Metad
 export default async function ItemPage({ params }: ItemPageProps) {
   await requireAdmin()
   const item = await findItem((await params).id)
-  const [t, title] = await Promise.all([getTranslations('inbox'), kindName(item.kind)])
+  const [t, title] = await Promise.all([getTranslations('differences'), kindName(item.kind)])
   return (
-    <ClientMessages namespaces={['inbox', 'adminDeed', 'chargeStatus']}>
+    <ClientMessages namespaces={['differences', 'adminDeed', 'chargeStatus']}>
       <PageHead
         title={title}
         parent={{ href: '/admin/reconciliation', label: t('title') }}
@@ -63,8 +63,8 @@ export default async function ItemPage({ params }: ItemPageProps) {
   )
 }
 
-function Summary({ item }: { item: InboxDetail }) {
-  const t = useTranslations('inbox')
+function Summary({ item }: { item: DifferenceDetail }) {
+  const t = useTranslations('differences')
   const connectionName = useConnectionName()
   return (
     <p className="-mt-4 mb-5 text-muted">
@@ -82,8 +82,8 @@ function Summary({ item }: { item: InboxDetail }) {
   )
 }
 
-async function Decision({ item }: { item: InboxDetail }) {
-  const t = await getTranslations('inbox')
+async function Decision({ item }: { item: DifferenceDetail }) {
+  const t = await getTranslations('differences')
   if (item.resolved_at)
     return (
       <Section title={t('settled')}>
@@ -107,7 +107,7 @@ async function Decision({ item }: { item: InboxDetail }) {
     )
   return (
     <Section title={t('decide')}>
-      <SettleForm item={item} />
+      <ResolveForm item={item} />
     </Section>
   )
 }

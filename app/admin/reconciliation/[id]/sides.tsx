@@ -9,15 +9,19 @@ import { Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { shownStatusOf } from '#lib/rooms/charges/states.ts'
-import type { InboxDetail, InboxEvidence, SideCharge } from '#lib/views/admin/inbox/schema.ts'
+import type {
+  DifferenceDetail,
+  DifferenceEvidence,
+  SideCharge,
+} from '#lib/views/admin/differences/schema.ts'
 
 interface SideProps {
-  item: InboxDetail
+  item: DifferenceDetail
 }
 
 /** Facts that the bank reported. */
 export function BankSide({ item: { kind, key, evidence } }: SideProps) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   const { what } = evidence.bank
   // The bank's name of an entry, unless it says no more than what it is.
   const facts = Object.entries(evidence.bank).filter(
@@ -39,7 +43,7 @@ const SHOWN_FACTS = ['account_id', 'transaction_id', 'withdrawal_id', 'payment_i
 
 /** Facts stored with the item, and the present state of the rows that they name. */
 export function OurSide({ item: { kind, evidence } }: SideProps) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   const noted = Object.entries(evidence.noted).filter(([name]) => !SHOWN_FACTS.includes(name))
   const { account, charge, withdrawal, deliveries, returns } = evidence
   const isEmpty = noted.length + deliveries.length + returns.length === 0
@@ -91,7 +95,7 @@ function Side({ lead, children }: { lead: string | null; children: ReactNode }) 
 }
 
 function ChargeFacts({ charge }: { charge: SideCharge }) {
-  const t = useTranslations('inbox')
+  const t = useTranslations('differences')
   return (
     <>
       <Fact name={t('charge')}>
@@ -120,8 +124,8 @@ function ChargeFacts({ charge }: { charge: SideCharge }) {
   )
 }
 
-function ReturnFact({ order }: { order: InboxEvidence['returns'][number] }) {
-  const t = useTranslations('inbox')
+function ReturnFact({ order }: { order: DifferenceEvidence['returns'][number] }) {
+  const t = useTranslations('differences')
   const { status, attempts, created_at: at } = order
   return (
     <Fact name={t('return')}>

@@ -20,7 +20,7 @@ type Outcome = 'won' | 'lost'
 /**
  * Releases the disputed amount; what the account owes is repaid of it first. A dispute that was never
  * reported open moves nothing. Called twice, it does nothing. A dispute that was lost stays so: the
- * contradiction goes to the inbox. A `note` that throws undoes the call.
+ * contradiction goes to the differences. A `note` that throws undoes the call.
  */
 export function winDispute(report: DisputeReport, note = noteDispute): Promise<DisputeRow | null> {
   return closeDispute(report, 'won', note)
@@ -29,7 +29,7 @@ export function winDispute(report: DisputeReport, note = noteDispute): Promise<D
 /**
  * Lets the reported amount leave the account and releases the rest of the disputed one; what was not held
  * is then a claim of the operator on it. A dispute that was never reported open is held before. Called
- * twice, it does nothing; after a won one, or for more than is disputed, the contradiction goes to the inbox.
+ * twice, it does nothing; after a won one, or for more than is disputed, the contradiction goes to the differences.
  */
 export function loseDispute(report: DisputeReport, note = noteDispute): Promise<DisputeRow | null> {
   return closeDispute(report, 'lost', note)

@@ -34,7 +34,7 @@ inOwnDatabase()
 /** Each table that a dispute, a refund or a credit writes, so that a crash is tried at every step. */
 const TABLES = [
   ...(['disputes', 'ledger_accounts', 'ledger_transfers', 'ledger_entries', 'charges'] as const),
-  ...(['withdrawals', 'write_offs', 'audit_log', 'inbox_items', 'booked_payments'] as const),
+  ...(['withdrawals', 'write_offs', 'audit_log', 'differences', 'booked_payments'] as const),
   ...(['refunds', 'events'] as const),
 ]
 const faults = new Faults(TABLES)

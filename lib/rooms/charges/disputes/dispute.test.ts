@@ -14,7 +14,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/sett
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { assessDisputes, lockBooks } from '#lib/services/ledger/owed.ts'
-import { listOpenItems } from '#lib/services/operator/inbox.ts'
+import { listOpenItems } from '#lib/services/operator/differences.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,
@@ -260,7 +260,7 @@ describe('reports in another order', () => {
     ['lost', loseDispute, winDispute],
     ['won', winDispute, loseDispute],
   ] as const)(
-    'the contrary of %s goes to the inbox and changes nothing',
+    'the contrary of %s goes to the differences and changes nothing',
     async (status, first, then) => {
       const report = await pay()
       await openDispute(report)
@@ -304,7 +304,7 @@ test.each([
   ['of a payment that paid no charge', { endToEndId: newEndToEndId() }],
   ['of more than the charge', { amount: AMOUNT + 1 }],
   ['of another connection', { connectionId: null }],
-])('a dispute %s goes to the inbox', async (_, changes) => {
+])('a dispute %s goes to the differences', async (_, changes) => {
   const other = newId()
   await db().connection.create({
     data: { id: other, name: other, kind: 'efi', environment: 'homologation', settings: {} },

@@ -18,8 +18,8 @@ import { openDisputeLedgers, readDisputes } from '#lib/services/ledger/owed.ts'
 /**
  * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
  * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
- * dispute of more than is left of the charge holds what is left, and goes to the inbox unless the rest was
- * refunded. A dispute of no charge, or of one of which nothing is left, only goes to the inbox: returns null.
+ * dispute of more than is left of the charge holds what is left, and goes to the differences unless the rest was
+ * refunded. A dispute of no charge, or of one of which nothing is left, only goes to the differences: returns null.
  * A `note` that throws undoes the call.
  */
 export async function openDispute(

@@ -4,7 +4,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import { cents } from '#lib/base/money.ts'
 import type { DisputeReport, DisputeRow } from '#lib/rooms/charges/disputes/schema.ts'
 import { lockBooks } from '#lib/services/ledger/owed.ts'
-import { noteItem } from '#lib/services/operator/inbox.ts'
+import { noteItem } from '#lib/services/operator/differences.ts'
 
 type Status = 'open' | 'won' | 'lost'
 
@@ -14,7 +14,7 @@ export interface DisputedCharge {
   mode: Mode
 }
 
-/** Returns the charge that the disputed payment has paid; null after a note in the inbox. */
+/** Returns the charge that the disputed payment has paid; null after a note among the differences. */
 export async function findDisputedCharge(
   report: DisputeReport,
   status: Status,

@@ -14,7 +14,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 const connectionId = SIMULATOR_CONNECTION_ID
 
 /**
- * Opens a dispute as a bank reports one. What would go to the operator's inbox is refused.
+ * Opens a dispute as a bank reports one. What would go to the operator's differences is refused.
  * Called twice with a bank's id, the second call returns the dispute.
  */
 export async function simulateDispute(

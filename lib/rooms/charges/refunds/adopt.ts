@@ -5,12 +5,12 @@ import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { completeRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import type { Booked, Restored } from '#lib/services/gateway/closures.ts'
 import type { TakenOrder } from '#lib/services/gateway/lists.ts'
-import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/inbox.ts'
+import { type Held, holdOrder, releaseOrder } from '#lib/services/operator/differences.ts'
 
 /**
  * Books a refund that the bank has taken and the restored books may lack. If it is missing, one of the same
  * amount that was requested since the restore takes its place; else it is written again, and its amount leaves the
- * account. What can be charged to no account is held in the inbox. Called again, it does nothing.
+ * account. What can be charged to no account is held among the differences. Called again, it does nothing.
  */
 export async function adoptRefund(
   { connectionId, begunAt }: Restored,
@@ -65,7 +65,7 @@ interface Known {
   amount: bigint
 }
 
-/** Money of the inbox and of tries is given back under ids of their own, and asked about by them. */
+/** Unmatched payments and of tries is given back under ids of their own, and asked about by them. */
 async function isElsewhere(id: string): Promise<boolean> {
   const [returns, tries] = await Promise.all([
     db().unmatchedReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),

@@ -1,0 +1,114 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Candidates } from '#app/admin/reconciliation/[id]/candidates.tsx'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import type { Entry } from '#lib/services/operator/states.ts'
+import { type DifferenceDetail, resolveRequest } from '#lib/views/admin/differences/schema.ts'
+
+/** Settles the item: the suggested entry is chosen at first, the person may choose another. */
+export function ResolveForm({ item }: { item: DifferenceDetail }) {
+  const t = useTranslations('differences')
+  const tReason = useTranslations('adminDeed')
+  const api = useApi()
+  const router = useRouter()
+  const { suggestion, entries, evidence } = item
+  const [entry, setEntry] = useState<Entry>(suggestion.entry)
+  const [chargeId, setChargeId] = useState(suggestion.transaction_id ?? '')
+  const form = useForm({
+    schema: resolveRequest,
+    read: data => {
+      const read = (name: string) => String(data.get(name) ?? '').trim() || undefined
+      const target = { account_id: read('account_id'), transaction_id: read('transaction_id') }
+      return { entry, reason: read('reason'), ...target }
+    },
+    send: async body => {
+      await api.send('POST', `/admin/differences/${item.id}/resolve`, { body })
+      router.refresh()
+    },
+  })
+  const { problems } = form
+  return (
+    <form {...form.props} className="grid max-w-[640px] grid-cols-[minmax(0,1fr)] gap-5">
+      <p>{t(`why.${suggestion.why}`)}</p>
+      <EntryChoice entries={entries} chosen={entry} onChoose={setEntry} />
+      {entry === 'credit' ? (
+        <Field
+          label={t('accountId')}
+          name="account_id"
+          autoComplete="off"
+          defaultValue={suggestion.account_id ?? ''}
+          hint={evidence.account?.name}
+          problem={problems.account_id ? t('accountIdInvalid') : null}
+        />
+      ) : null}
+      {entry === 'match' ? (
+        <>
+          <Candidates candidates={evidence.candidates} chosenId={chargeId} onChoose={setChargeId} />
+          <Field
+            label={t('transactionId')}
+            name="transaction_id"
+            autoComplete="off"
+            value={chargeId}
+            onChange={event => setChargeId(event.target.value)}
+            problem={problems.transaction_id ? t('transactionIdInvalid') : null}
+          />
+        </>
+      ) : null}
+      <Field
+        label={t('reason')}
+        name="reason"
+        maxLength={200}
+        autoComplete="off"
+        hint={t('reasonHint')}
+        problem={problems.reason ? tReason('reasonInvalid') : null}
+      />
+      <Problem error={form.failure} />
+      <div>
+        <Button variant="primary" type="submit" disabled={form.isBusy}>
+          {form.isBusy ? tReason('busy') : t('settle')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+interface EntryChoiceProps {
+  entries: Entry[]
+  chosen: Entry
+  onChoose: (entry: Entry) => void
+}
+
+function EntryChoice({ entries, chosen, onChoose }: EntryChoiceProps) {
+  const t = useTranslations('differences')
+  return (
+    <fieldset className="grid min-w-0 gap-2.5">
+      <legend className="sr-only">{t('decide')}</legend>
+      {entries.map(entry => (
+        <label
+          key={entry}
+          className="flex cursor-pointer gap-3 rounded-control border border-line2 px-3.5 py-3 has-checked:border-accent has-checked:bg-accent-soft"
+        >
+          <input
+            type="radio"
+            name="entry"
+            value={entry}
+            checked={entry === chosen}
+            onChange={() => onChoose(entry)}
+            className="mt-1 shrink-0 accent-accent"
+          />
+          <span className="min-w-0">
+            <span className="block font-semibold">{t(`entry.${entry}`)}</span>
+            <span className="block text-muted text-small">{t(`entryText.${entry}`)}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,33 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { refuse } from '#lib/base/errors.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
+import { giveBack } from '#lib/rooms/differences/give-back.ts'
+import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/rooms/differences/resolve.ts'
+import { readItem } from '#lib/views/admin/differences/evidence.ts'
+import { DifferenceDetailRead, resolveRequest } from '#lib/views/admin/differences/schema.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Resolve a difference, with its money',
+  body: resolveRequest,
+  response: DifferenceDetailRead,
+  errorCodes: [
+    ...(['item_not_found', 'transaction_not_found'] as const),
+    ...(['already_final', 'under_way', 'refund_window_closed'] as const),
+  ],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    const { entry, reason, account_id: accountId = '', transaction_id: chargeId = '' } = body
+    const decision = { itemId: id, reason, actor: requireActor(user.id) }
+    if (entry === 'give_back') await giveBack(decision)
+    else if (entry === 'credit') await creditAccount(decision, accountId)
+    else if (entry === 'match') await payByUnmatched(decision, chargeId)
+    else if (entry === 'keep') await keepUnmatched(decision)
+    else await acknowledgeItem(decision)
+    const data = await readItem(id)
+    if (!data) throw refuse('item_not_found')
+    return { data }
+  },
+})

@@ -1,0 +1,17 @@
+import { refuse } from '#lib/base/errors.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { readItem } from '#lib/views/admin/differences/evidence.ts'
+import { DifferenceDetailRead } from '#lib/views/admin/differences/schema.ts'
+
+export const GET = adminEndpoint({
+  method: 'GET',
+  isCompressible: true,
+  summary: 'Read a difference with the evidence of both sides',
+  response: DifferenceDetailRead,
+  errorCodes: ['item_not_found'],
+  async handle({ params: { id = '' } }) {
+    const data = await readItem(id)
+    if (!data) throw refuse('item_not_found')
+    return { data }
+  },
+})

@@ -1,0 +1,13 @@
+import * as z from 'zod'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { exportDifferences } from '#lib/views/admin/differences/export.ts'
+import { differenceExportQuery } from '#lib/views/admin/differences/schema.ts'
+
+export const GET = adminEndpoint({
+  method: 'GET',
+  summary: 'Export the differences as CSV',
+  proof: 'required',
+  query: differenceExportQuery,
+  response: z.string(),
+  handle: ({ user, query }) => exportDifferences(user.id, query),
+})
