@@ -14,7 +14,7 @@ export interface Habits {
   refusesUnnamed: number
   /** So many questions about a payout find nothing, although it was taken. */
   hidesPayouts: number
-  /** Each n-th payout fails after it was reported as paid. */
+  /** Each n-th payout fails after a response has reported it as paid. */
   failsPayouts: number
   /** Each n-th request is limited, by a response that names no pause. */
   limitsRequests: number

@@ -107,11 +107,11 @@ export function settlePayout(bank: Bank, payout: Payout): void {
     bank.book.add(bank.now(), 'payout_fee', -bank.settings.fees.sentCents, payout.idEnvio)
   }
   announcePayout(bank, payout)
-  if (!failure && isTurn(bank, 'failsPayouts')) bank.settleLater(() => undo(bank, payout))
-  else if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
+  payout.isDoomed = !failure && isTurn(bank, 'failsPayouts')
+  if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
 }
 
-/** A payout that was reported as paid fails. */
+/** A payout that a response has reported as paid fails. */
 function undo(bank: Bank, payout: Payout): void {
   payout.status = 'NAO_REALIZADO'
   payout.failure = { codigo: 'AB03', motivo: 'Transação não liquidada' }
@@ -153,6 +153,10 @@ function readPayout(bank: Bank, { params }: Call): Reply {
   )
   if (!payout || isHidden(bank, payout.idEnvio))
     throw new Refusal('payoutNotFound', 'There is no such payout')
+  if (payout.isDoomed) {
+    payout.isDoomed = false
+    bank.settleLater(() => undo(bank, payout))
+  }
   return { status: 200, body: renderPayout(bank, payout) }
 }
 

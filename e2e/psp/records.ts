@@ -79,6 +79,8 @@ export interface Payout {
   settledAt?: Date
   status: 'EM_PROCESSAMENTO' | 'REALIZADO' | 'NAO_REALIZADO'
   failure?: { codigo: string; motivo: string }
+  /** It is paid, and fails once a response has said so. */
+  isDoomed?: boolean
   returns: { rtrId: string; amount: number; at: Date }[]
 }
 
