@@ -38,7 +38,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'bank rotate-notices': async () => (await import('#bin/commands/bank-notices.ts')).rotate,
   'bank restrict-notices': async () => (await import('#bin/commands/bank-notices.ts')).restrict,
   'bank assign': async () => (await import('#bin/commands/bank-accounts.ts')).assign,
-  'bank try': async () => (await import('#bin/commands/bank-try.ts')).tryOut,
+  'bank trial': async () => (await import('#bin/commands/bank-trial.ts')).tryOut,
   'bank unassign': async () => (await import('#bin/commands/bank-accounts.ts')).unassign,
   'bank limit': async () => (await import('#bin/commands/bank.ts')).limit,
   'bank close': async () => (await import('#bin/commands/bank.ts')).close,

@@ -148,10 +148,10 @@ export async function close(args: string[]): Promise<void> {
   })
 }
 
-function describeWork({ charges, withdrawals, unapproved, refunds, tries }: OpenWork): string {
-  if (charges + withdrawals + refunds + tries === 0) return 'nothing'
+function describeWork({ charges, withdrawals, unapproved, refunds, trials }: OpenWork): string {
+  if (charges + withdrawals + refunds + trials === 0) return 'nothing'
   const waiting = unapproved > 0 ? ` (${unapproved} wait for approval)` : ''
-  const counts = `charges ${charges}, withdrawals ${withdrawals}${waiting}, refunds ${refunds}, tries ${tries}`
+  const counts = `charges ${charges}, withdrawals ${withdrawals}${waiting}, refunds ${refunds}, trials ${trials}`
   return `${counts}. They end as usual: leave the contract at the bank active`
 }
 

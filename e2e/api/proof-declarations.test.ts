@@ -65,7 +65,7 @@ const REQUIRED = [
     'POST /admin/banks/[id]/close',
     'POST /admin/banks/[id]/money-out',
   ],
-  'POST /admin/banks/[id]/try',
+  'POST /admin/banks/[id]/trial',
   ...['GET /admin/differences/export', 'POST /admin/differences/[id]/resolve'],
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
   'POST /admin/jobs/requeue',

@@ -9,13 +9,13 @@ export const NEIGHBORS: Record<string, string> = {
   'services/ledger services/webhooks': 'a movement and its event are one statement',
   'views/admin views/dashboard': 'an export by staff ends and is recorded like one by a member',
   'services/operator services/ledger': 'money of the operator moves like any other',
-  'services/tries services/ledger': 'the cents of a try move like any other money',
+  'services/trials services/ledger': 'the cents of a trial move like any other money',
   'services/orders services/gateway': 'an order is sent by the gateway of its connection',
   'services/orders services/operator': 'people decide about an order that the bank contradicts',
-  'services/tries services/gateway': 'a try shows what its bank answered last',
-  'services/tries services/orders': 'the cents of a try leave like any other money',
-  'services/tries services/operator':
-    'the payment of a try is claimed, so that no other verb books it',
+  'services/trials services/gateway': 'a trial shows what its bank answered last',
+  'services/trials services/orders': 'the cents of a trial leave like any other money',
+  'services/trials services/operator':
+    'the payment of a trial is claimed, so that no other verb books it',
   'edge/http edge/session': 'the dashboard calls the API with the cookie of its session',
   'edge/server edge/http': 'the front serves the endpoints',
   'edge/server edge/session': 'the front keeps places for browsers that signed in before',
@@ -91,7 +91,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   unmatched_resolutions: 'services/operator',
   unmatched_returns: 'rooms/differences',
   bank_fees: 'services/operator',
-  bank_tries: 'services/tries',
+  connection_trials: 'services/trials',
   differences: 'services/operator',
   event_sequences: 'services/webhooks',
   events: 'services/webhooks',
@@ -127,7 +127,7 @@ export const TABLE_OWNERS: Record<string, string> = {
 
 /** Code that makes ids of charges, withdrawals, refunds, payments and events: all must be routable. */
 export const ROUTABLE_ID_PLACES =
-  /^(lib\/rooms\/(charges|withdrawals|differences)\/|lib\/services\/(operator|tries)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
+  /^(lib\/rooms\/(charges|withdrawals|differences)\/|lib\/services\/(operator|trials)\/|lib\/edge\/http\/idempotency\.ts|prisma\/demo-)/
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {

@@ -28,7 +28,7 @@ export const ACTIONS = [
   'connection.notices_rotated',
   'connection.renewed',
   'connection.tried',
-  'connection.try_begun',
+  'connection.trial_begun',
   'demo.made',
   'dispute.answered',
   'difference.exported',

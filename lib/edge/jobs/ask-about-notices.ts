@@ -13,7 +13,7 @@ import { listServed } from '#lib/services/gateway/served.ts'
 import { findClaimed } from '#lib/services/operator/unmatched.ts'
 import { askAboutReturned } from '#lib/services/orders/ended.ts'
 import { hastenOrders } from '#lib/services/orders/queue.ts'
-import { noteTryNotices } from '#lib/services/tries/receive.ts'
+import { noteTrialNotices } from '#lib/services/trials/receive.ts'
 
 /** Questions about payments, by connection. */
 const questions = new Pool()
@@ -23,7 +23,7 @@ export const awaitQuestions = () => questions.idle()
 
 /**
  * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
- * do the rest; so does a try, which proves that notices come. About a payment that none of them books, the bank is asked
+ * do the rest; so does a trial, which proves that notices come. About a payment that none of them books, the bank is asked
  * by its id, in a pool, so that one that hangs delays no other. Nothing in a notice but its ids is used. Returns how
  * many notices were due.
  */
@@ -53,7 +53,7 @@ async function askAbout(
     await askAboutReturned(connectionId, ids)
     return new Set()
   }
-  await noteTryNotices(connectionId, kind, ids)
+  await noteTrialNotices(connectionId, kind, ids)
   if (kind !== 'payment') {
     const isCharge = kind === 'charge'
     const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)

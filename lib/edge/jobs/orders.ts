@@ -8,14 +8,14 @@ import { adoptPayout } from '#lib/rooms/withdrawals/adopt.ts'
 import { withdrawalOrders } from '#lib/rooms/withdrawals/order.ts'
 import { holdUnread } from '#lib/services/operator/differences.ts'
 import type { RulesByKind } from '#lib/services/orders/order.ts'
-import { tryOrders } from '#lib/services/tries/settle.ts'
+import { trialOrders } from '#lib/services/trials/settle.ts'
 
 /** All kinds of orders that leave through a bank. */
 export const ORDER_RULES = {
   withdrawal: withdrawalOrders,
   refund: refundOrders,
   return: returnOrders,
-  trial: tryOrders,
+  trial: trialOrders,
 } satisfies RulesByKind
 
 /** Creates the reader of banks after a restore, with the rooms that book what it finds. */

@@ -14,7 +14,7 @@ import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { hashSecret } from '#lib/services/people/secret.ts'
 import { openSession } from '#lib/services/people/sessions.ts'
-import { beginTry } from '#lib/services/tries/begin.ts'
+import { beginTrial } from '#lib/services/trials/begin.ts'
 import { readEventRange } from '#lib/services/webhooks/feed.ts'
 import { hasDelivered } from '#lib/services/webhooks/queries.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -232,7 +232,7 @@ test('the calls of a return that has not ended are kept', async () => {
   expect(await pruneGatewayCalls()).toBe(1)
 })
 
-test('the calls of a try that has not ended are kept', async () => {
+test('the calls of a trial that has not ended are kept', async () => {
   const connectionId = await addConnection(new StubBank())
   const begun = {
     connectionId,
@@ -240,13 +240,13 @@ test('the calls of a try that has not ended are kept', async () => {
     isAgain: false,
     actor: { type: 'system' },
   } as const
-  const { id } = await beginTry(begun)
+  const { id } = await beginTrial(begun)
   const call = { accountId: OPERATOR_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
   const data = { ...call, id: newId(), operation: 'createCharge', subjectId: id }
   await db().gatewayCall.create({ data: { ...data, createdAt: daysAgo(91) } })
   expect(await pruneGatewayCalls()).toBe(0)
   await db().$executeRaw`
-    UPDATE bank_tries SET status = 'failed', failure = 'no_code', ended_at = now(), due_at = NULL`
+    UPDATE connection_trials SET status = 'failed', failure = 'no_code', ended_at = now(), due_at = NULL`
   expect(await pruneGatewayCalls()).toBe(1)
 })
 

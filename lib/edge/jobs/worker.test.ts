@@ -62,6 +62,7 @@ const eventsOf = (id: string) =>
 describe('a worker', () => {
   test('runs every job that exists', () => {
     expect(startTestWorker().jobs.sort()).toEqual([
+      'advance connection trials',
       'ask about ended orders',
       'ask about notices',
       'check audit log',
@@ -92,7 +93,6 @@ describe('a worker', () => {
       'rotate request log',
       'send mails',
       'send orders',
-      'try connections',
       'warn of certificates',
     ])
   })

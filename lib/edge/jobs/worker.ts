@@ -10,6 +10,7 @@ import { newId } from '#lib/base/ids.ts'
 import { log } from '#lib/base/log.ts'
 import { increment } from '#lib/base/metrics.ts'
 import { askAboutNotices, awaitQuestions } from '#lib/edge/jobs/ask-about-notices.ts'
+import { advanceTrials } from '#lib/edge/jobs/connection-trials.ts'
 import { createRestoredReader, ORDER_RULES } from '#lib/edge/jobs/orders.ts'
 import {
   pruneAttemptBodies,
@@ -25,7 +26,6 @@ import {
   rotateRequestLog,
 } from '#lib/edge/jobs/prune.ts'
 import { createDayReconciler } from '#lib/edge/jobs/reconcile.ts'
-import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
 import { warnOfCertificates } from '#lib/rooms/accounts/warn-of-certificates.ts'
 import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/rooms/charges/expire.ts'
@@ -161,7 +161,7 @@ function listJobs({
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'read banks after a restore', run: banks.restore, idleMs: RECONCILE_MS },
-    { name: 'try connections', run: tryConnections, ...polled },
+    { name: 'advance connection trials', run: advanceTrials, ...polled },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },

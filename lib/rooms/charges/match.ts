@@ -4,9 +4,9 @@ import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
 import { findClaimed } from '#lib/services/operator/unmatched.ts'
-import { receiveTryPayments } from '#lib/services/tries/receive.ts'
+import { receiveTrialPayments } from '#lib/services/trials/receive.ts'
 
-/** Time in which the connection of a charge or try books it: two to one bank account list the same payments. */
+/** Time in which the connection of a charge or trial books it: two to one bank account list the same payments. */
 const CONNECTION_FIRST_MS = 3_600_000
 /**
  * Time in which the withdrawal of a return, whose id begins with D, books it: longer than three readings
@@ -17,8 +17,8 @@ const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge or try after an hour, and returns of payouts after 20, unless booked before.
- * That of a try is the operator's own. A connection with the same receiving key is one to the same bank
+ * another connection's charge or trial after an hour, and returns of payouts after 20, unless booked before.
+ * That of a trial is the operator's own. A connection with the same receiving key is one to the same bank
  * account; one with another key may be, too. Returns the payments that are not booked yet, such as of a
  * charge that is being opened: the caller lists them again. Called twice, it does nothing.
  */
@@ -44,14 +44,14 @@ export async function matchPayments(
       payments: payments.filter(payment => payment.txid === txid),
     }))
   if (reports.length > 0) await receivePayments(reports)
-  const ofTries = await receiveTryPayments([...ofAccount], payments)
+  const ofTrials = await receiveTrialPayments([...ofAccount], payments)
   const isStray = ({ txid, endToEndId, paidAt }: ReceivedPayment) => {
-    if (ofTries.booked.has(endToEndId)) return false
+    if (ofTrials.booked.has(endToEndId)) return false
     const own = txid === null ? undefined : connections.get(txid)
     if (own !== undefined && ofAccount.has(own)) return false
     const ageMs = Date.now() - paidAt.getTime()
     if (endToEndId.startsWith('D')) return ageMs > WITHDRAWAL_FIRST_MS
-    const isOfNone = own === undefined && !ofTries.elsewhere.has(endToEndId)
+    const isOfNone = own === undefined && !ofTrials.elsewhere.has(endToEndId)
     return isOfNone || ageMs > CONNECTION_FIRST_MS
   }
   const strays = payments

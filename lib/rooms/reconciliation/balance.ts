@@ -7,7 +7,7 @@ import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
 /**
  * In cents, with the sign of what they change at the bank. opening: what the bank had before the first day
  * that was read. books: what moved through the connection since. payouts, refunds: sent and not ended, also
- * of tries; refunds with what people give back. payments, fees, others: in open items, as the bank's day
+ * of trials; refunds with what people give back. payments, fees, others: in open items, as the bank's day
  * has them and the books do not.
  */
 export const BALANCE_TERMS = [

@@ -1,6 +1,6 @@
 import { Prisma } from '#lib/base/db/client.ts'
 import type { OwnSource } from '#lib/rooms/reconciliation/schema.ts'
-import { bare, TRY_SOURCES } from '#lib/rooms/reconciliation/try-sources.ts'
+import { bare, TRIAL_SOURCES } from '#lib/rooms/reconciliation/trial-sources.ts'
 
 const byPayment = (keys: string[], connectionId: string) => Prisma.sql`
   b.end_to_end_id = ANY (${[...keys, ...keys.map(key => `${connectionId} ${key}`)]}::text[])`
@@ -74,5 +74,5 @@ export const OWN_SOURCES: OwnSource[] = [
     facts: Prisma.sql`'dispute_id', s.id, 'transaction_id', c.id, 'account_id', s.account_id,
       'end_to_end_id', c.end_to_end_id`,
   },
-  ...TRY_SOURCES,
+  ...TRIAL_SOURCES,
 ]

@@ -36,7 +36,7 @@ export async function adoptPayout(restored: Restored, order: TakenOrder): Promis
     if (isPending && order.isDone && !(await settle(known, order))) return 'unsettled'
     return releaseOrder('payout_unbooked', connectionId, order)
   }
-  if (await isOfTry(id)) return 'booked'
+  if (await isOfTrial(id)) return 'booked'
   if (!order.isDone) return 'unsettled'
   const owners = await findOwners(id)
   const [accountId] = owners
@@ -93,9 +93,9 @@ async function findOwners(id: string): Promise<string[]> {
   return rows.map(row => row.id)
 }
 
-/** The cents of a try of a connection are asked about by the try. */
-async function isOfTry(payoutId: string): Promise<boolean> {
-  return (await db().bankTry.count({ where: { payoutId } })) > 0
+/** The cents of a trial of a connection are asked about by the trial. */
+async function isOfTrial(payoutId: string): Promise<boolean> {
+  return (await db().connectionTrial.count({ where: { payoutId } })) > 0
 }
 
 /** Null also if several accounts have such a withdrawal. Banks write keys in capital letters, too. */

@@ -5,7 +5,7 @@ import { type InvariantCheck, transfersOf } from '#lib/services/ledger/row-invar
 const FEE_KINDS = ['fee_paid', 'fee_returned']
 const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
 const SETTLEMENT_KINDS = ['unmatched_credited', 'unmatched_released', 'unmatched_kept']
-const TRY_KINDS = ['try_received', 'try_returned', 'try_sent']
+const TRIAL_KINDS = ['trial_received', 'trial_returned', 'trial_sent']
 
 /** Invariants between the ledger and what the operator has paid. */
 export const OPERATOR_INVARIANTS: InvariantCheck[] = [
@@ -92,24 +92,24 @@ export const OPERATOR_INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
-    invariant: 'exactly the cents of tries were received, returned and sent, each once',
+    invariant: 'exactly the cents of trials were received, returned and sent, each once',
     parts: [
       {
-        ...{ of: 'bank_tries', kinds: TRY_KINDS },
+        ...{ of: 'connection_trials', kinds: TRIAL_KINDS },
         sql: scope => Prisma.sql`
-          SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM ${scope.from('bank_tries')}
+          SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM ${scope.from('connection_trials')}
           CROSS JOIN LATERAL (VALUES
-            ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
-            ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
-            ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
+            ('trial_received', t.amount, t.end_to_end_id IS NOT NULL),
+            ('trial_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
+            ('trial_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
             AS m (kind, amount, is_moved)
           LEFT JOIN ledger_transfers x
             ON x.account_id = t.account_id AND x.kind = m.kind AND x.subject_id = t.id
           WHERE ${scope.condition} AND CASE WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id)
             IS DISTINCT FROM (m.amount, t.mode, t.connection_id) ELSE x.kind IS NOT NULL END`,
       },
-      transfersOf(TRY_KINDS, {
-        join: Prisma.sql`bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id`,
+      transfersOf(TRIAL_KINDS, {
+        join: Prisma.sql`connection_trials b ON b.account_id = t.account_id AND b.id = t.subject_id`,
         wrong: Prisma.sql`b.id IS NULL`,
       }),
     ],

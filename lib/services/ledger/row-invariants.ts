@@ -14,7 +14,7 @@ export const ROW_KEYS = {
   unmatched_returns: { id: 'uuid' },
   bank_fees: { id: 'uuid' },
   write_offs: { id: 'uuid' },
-  bank_tries: { id: 'uuid' },
+  connection_trials: { id: 'uuid' },
 } as const
 export type RowTable = keyof typeof ROW_KEYS
 
@@ -198,11 +198,11 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
   },
   {
     invariant:
-      'every claimed payment is a paid charge, a payment, a return or that of a try, with its id',
+      'every claimed payment is a paid charge, a payment, a return or that of a trial, with its id',
     parts: [
       {
         of: 'booked_payments',
-        kinds: ['charge_paid', 'unmatched_received', 'payout_returned', 'try_received'],
+        kinds: ['charge_paid', 'unmatched_received', 'payout_returned', 'trial_received'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode,
             'payment ' || t.end_to_end_id AS place
@@ -210,7 +210,7 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
           LEFT JOIN ${subject('charges', 'c')}
           LEFT JOIN ${subject('unmatched_payments', 'r')}
           LEFT JOIN ${subject('payout_returns', 'b')}
-          LEFT JOIN ${subject('bank_tries', 'y')}
+          LEFT JOIN ${subject('connection_trials', 'y')}
           WHERE ${scope.condition} AND NOT (c.id IS NOT NULL AND c.status = 'paid' AND ${isPaidBy('c.end_to_end_id')}
             OR r.id IS NOT NULL AND ${isPaidBy('r.end_to_end_id')}
             OR b.id IS NOT NULL AND ${isPaidBy('b.return_id')}

@@ -198,7 +198,7 @@ LEFT JOIN connections n ON n.id = t.connection_id
 LEFT JOIN charges c ON c.account_id = t.account_id AND c.id = t.subject_id
 LEFT JOIN unmatched_payments r ON r.account_id = t.account_id AND r.id = t.subject_id
 LEFT JOIN payout_returns b ON b.account_id = t.account_id AND b.id = t.subject_id
-LEFT JOIN bank_tries y ON y.account_id = t.account_id AND y.id = t.subject_id
+LEFT JOIN connection_trials y ON y.account_id = t.account_id AND y.id = t.subject_id
 WHERE t.account_id = $1::uuid AND NOT (c.id IS NOT NULL AND c.status = 'paid'
     AND c.connection_id = t.connection_id
     AND COALESCE(t.end_to_end_id IN (c.end_to_end_id, c.connection_id || ' ' || c.end_to_end_id),
@@ -309,10 +309,10 @@ ORDER BY account_id, mode, place
 LIMIT 1;
 
 SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place
-FROM bank_tries t
-CROSS JOIN LATERAL (VALUES ('try_received', t.amount, t.end_to_end_id IS NOT NULL),
-    ('try_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
-    ('try_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed')) AS m (kind,
+FROM connection_trials t
+CROSS JOIN LATERAL (VALUES ('trial_received', t.amount, t.end_to_end_id IS NOT NULL),
+    ('trial_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
+    ('trial_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed')) AS m (kind,
     amount, is_moved)
 LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.kind = m.kind
     AND x.subject_id = t.id
@@ -322,7 +322,7 @@ WHERE t.account_id = $1::uuid AND CASE
 UNION ALL
 SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
 FROM ledger_transfers t
-LEFT JOIN bank_tries b ON b.account_id = t.account_id AND b.id = t.subject_id
+LEFT JOIN connection_trials b ON b.account_id = t.account_id AND b.id = t.subject_id
 WHERE t.account_id = $2::uuid AND t.kind IN ($3,$4,$5) AND b.id IS NULL
 ORDER BY account_id, mode, place
 LIMIT 1;

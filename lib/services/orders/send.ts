@@ -42,7 +42,7 @@ export interface OrderSender {
 }
 
 /** Orders of one operation of a connection. */
-interface Lane {
+interface Queues {
   key: string
   /** Those that wait and those that were sent: accounts take turns in each. */
   waiting: Queue
@@ -55,10 +55,10 @@ interface Lane {
  */
 export function createOrderSender(byKind: RulesByKind, onCapacity?: () => void): OrderSender {
   const kinds = Object.keys(byKind) as OrderKind[]
-  const lanes = new Map<string, Lane>()
+  const queuesOf = new Map<string, Queues>()
   const pool = new Pool({ perKeyMax: CONCURRENCY_MAX, ...(onCapacity && { onCapacity }) })
 
-  const startAll = ({ key }: Lane, gateway: Gateway, due: ClaimedOrder[]) => {
+  const startAll = ({ key }: Queues, gateway: Gateway, due: ClaimedOrder[]) => {
     const [first] = due
     if (!first) return
     const stopRenewal = renewLease('bank_orders', first.lease)
@@ -79,9 +79,9 @@ export function createOrderSender(byKind: RulesByKind, onCapacity?: () => void):
     )
     const counts = pairs.map(({ served, queue }) => {
       const key = `${queue.connectionId} ${queue.operation}`
-      const lane = lanes.get(key) ?? { key, waiting: queue, placed: { ...queue } }
-      lanes.set(key, lane)
-      return claimFor(served, lane, pool.free(key), due => startAll(lane, served.gateway, due))
+      const queues = queuesOf.get(key) ?? { key, waiting: queue, placed: { ...queue } }
+      queuesOf.set(key, queues)
+      return claimFor(served, queues, pool.free(key), due => startAll(queues, served.gateway, due))
     })
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
@@ -92,7 +92,7 @@ export function createOrderSender(byKind: RulesByKind, onCapacity?: () => void):
 /** Claims what this process has capacity for, and passes it on at once. Returns how many. */
 async function claimFor(
   served: ServedConnection,
-  { waiting, placed }: Lane,
+  { waiting, placed }: Queues,
   free: number,
   start: (due: ClaimedOrder[]) => void,
 ): Promise<number> {

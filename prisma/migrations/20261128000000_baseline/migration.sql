@@ -1078,7 +1078,7 @@ CREATE TRIGGER bank_fees_append_only
   EXECUTE FUNCTION troco_refuse_change();
 
 -- Trials of a connection with cents. Growth: one per trial.
-CREATE TABLE bank_tries (
+CREATE TABLE connection_trials (
   account_id uuid NOT NULL,
   id uuid NOT NULL,
   mode text NOT NULL,
@@ -1113,39 +1113,39 @@ CREATE TABLE bank_tries (
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   ended_at timestamptz(6),
   problems json,
-  CONSTRAINT bank_tries_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT bank_tries_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT bank_tries_amounts_positive CHECK (amount > 0 AND payout_amount > 0),
-  CONSTRAINT bank_tries_code_complete CHECK (num_nulls(br_code, expires_at) IN (0, 2) AND (status <> 'open'
+  CONSTRAINT connection_trials_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT connection_trials_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
+  CONSTRAINT connection_trials_amounts_positive CHECK (amount > 0 AND payout_amount > 0),
+  CONSTRAINT connection_trials_code_complete CHECK (num_nulls(br_code, expires_at) IN (0, 2) AND (status <> 'open'
     OR br_code IS NOT NULL)),
-  CONSTRAINT bank_tries_ended CHECK (status IN ('passed', 'failed') = (ended_at IS NOT NULL)
+  CONSTRAINT connection_trials_ended CHECK (status IN ('passed', 'failed') = (ended_at IS NOT NULL)
     AND (ended_at IS NULL OR num_nonnulls(due_at, lease) = 0)
     AND (ended_at IS NOT NULL OR due_at IS NOT NULL)
     AND (ended_at IS NULL OR refund_status IS DISTINCT FROM 'pending' AND payout_status IS DISTINCT FROM 'pending')),
-  CONSTRAINT bank_tries_failure_complete CHECK ((status = 'failed'
+  CONSTRAINT connection_trials_failure_complete CHECK ((status = 'failed'
     AND end_to_end_id IS NULL) = (failure IS NOT NULL)),
-  CONSTRAINT bank_tries_key_complete CHECK (num_nulls(pix_key, pix_key_type) IN (0, 2)),
-  CONSTRAINT bank_tries_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT bank_tries_paid_complete CHECK (num_nulls(end_to_end_id, paid_at, received_at, refund_status) IN (0, 4)
+  CONSTRAINT connection_trials_key_complete CHECK (num_nulls(pix_key, pix_key_type) IN (0, 2)),
+  CONSTRAINT connection_trials_mode_known CHECK (mode IN ('test', 'live')),
+  CONSTRAINT connection_trials_paid_complete CHECK (num_nulls(end_to_end_id, paid_at, received_at, refund_status) IN (0, 4)
     AND (status NOT IN ('opening', 'open') OR end_to_end_id IS NULL)
     AND (status NOT IN ('paid', 'passed') OR end_to_end_id IS NOT NULL)),
-  CONSTRAINT bank_tries_payout_complete CHECK (payout_status IN ('pending', 'completed', 'rejected')
+  CONSTRAINT connection_trials_payout_complete CHECK (payout_status IN ('pending', 'completed', 'rejected')
     AND (NOT payout_status IS DISTINCT FROM 'completed') = (payout_end_to_end_id IS NOT NULL)
     AND (NOT payout_status IS DISTINCT FROM 'rejected') = (payout_rejection IS NOT NULL)
     AND num_nonnulls(payout_status, payout_of) <= (pix_key IS NOT NULL)::integer),
-  CONSTRAINT bank_tries_refund_complete CHECK (refund_status IN ('pending', 'completed', 'rejected')
+  CONSTRAINT connection_trials_refund_complete CHECK (refund_status IN ('pending', 'completed', 'rejected')
     AND (NOT refund_status IS DISTINCT FROM 'completed') = (return_id IS NOT NULL)
     AND (NOT refund_status IS DISTINCT FROM 'rejected') = (refund_rejection IS NOT NULL)),
-  CONSTRAINT bank_tries_status_known CHECK (status IN ('opening', 'open', 'paid', 'passed', 'failed'))
+  CONSTRAINT connection_trials_status_known CHECK (status IN ('opening', 'open', 'paid', 'passed', 'failed'))
 );
-CREATE INDEX bank_tries_connection_id_created_at_idx ON bank_tries (connection_id, created_at);
-CREATE INDEX bank_tries_due_idx ON bank_tries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX bank_tries_lease_idx ON bank_tries (lease) WHERE lease IS NOT NULL;
-CREATE UNIQUE INDEX bank_tries_open_key ON bank_tries (connection_id) WHERE ended_at IS NULL;
-CREATE UNIQUE INDEX bank_tries_payout_key ON bank_tries (connection_id, pix_key)
+CREATE INDEX connection_trials_connection_id_created_at_idx ON connection_trials (connection_id, created_at);
+CREATE INDEX connection_trials_due_idx ON connection_trials (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX connection_trials_lease_idx ON connection_trials (lease) WHERE lease IS NOT NULL;
+CREATE UNIQUE INDEX connection_trials_open_key ON connection_trials (connection_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX connection_trials_payout_key ON connection_trials (connection_id, pix_key)
   WHERE payout_status <> 'rejected';
-CREATE TRIGGER bank_tries_guard_state
-  BEFORE UPDATE ON bank_tries FOR EACH ROW
+CREATE TRIGGER connection_trials_guard_state
+  BEFORE UPDATE ON connection_trials FOR EACH ROW
   EXECUTE FUNCTION troco_guard_state('opening>open', 'opening>paid', 'opening>failed', 'open>paid', 'open>failed',
     'paid>passed', 'paid>failed');
 

@@ -14,7 +14,7 @@ import { MoneySection } from '#app/admin/banks/[id]/money-section.tsx'
 import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
 import { RenewSection } from '#app/admin/banks/[id]/renew-section.tsx'
 import { SettingsSection } from '#app/admin/banks/[id]/settings-section.tsx'
-import { TrySection } from '#app/admin/banks/[id]/try-section.tsx'
+import { TrialSection } from '#app/admin/banks/[id]/trial-section.tsx'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
 import { CertificateNotices } from '#app/admin/banks/notices.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
@@ -23,7 +23,7 @@ import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readTry } from '#lib/services/tries/queries.ts'
+import { readTrial } from '#lib/services/trials/queries.ts'
 import { readBank } from '#lib/views/admin/banks/detail.ts'
 import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
 
@@ -45,7 +45,7 @@ export default async function BankPage({ params }: BankPageProps) {
   const t = await getTranslations('banks')
   const isOpen = bank.state !== 'closed'
   const isCallable = isOpen && bank.state !== 'unserved'
-  const tried = bank.receiving_keys.length > 0 ? await readTry(bank.id) : null
+  const tried = bank.receiving_keys.length > 0 ? await readTrial(bank.id) : null
   return (
     <ClientMessages
       namespaces={['banks', 'bankForm', 'bankFinding', 'bankAdvice', 'adminDeed', 'settings']}
@@ -70,7 +70,7 @@ export default async function BankPage({ params }: BankPageProps) {
             </>
           ) : null}
           {tried && (isCallable || tried.latest) ? (
-            <TrySection bankId={bank.id} initial={tried} canBegin={isCallable} />
+            <TrialSection bankId={bank.id} initial={tried} canBegin={isCallable} />
           ) : null}
           {isCallable ? <MoneySection bank={bank} /> : null}
           <Section title={t('accounts.title')} text={isOpen ? t('accounts.text') : undefined}>

@@ -65,13 +65,13 @@ interface Known {
   amount: bigint
 }
 
-/** Unmatched payments and of tries is given back under ids of their own, and asked about by them. */
+/** Unmatched payments and of trials is given back under ids of their own, and asked about by them. */
 async function isElsewhere(id: string): Promise<boolean> {
-  const [returns, tries] = await Promise.all([
+  const [returns, trials] = await Promise.all([
     db().unmatchedReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),
-    db().bankTry.count({ where: { refundId: id } }),
+    db().connectionTrial.count({ where: { refundId: id } }),
   ])
-  return returns + tries > 0
+  return returns + trials > 0
 }
 
 /** By the id of the order, or by the bank's, which a repeated refund may have taken. */

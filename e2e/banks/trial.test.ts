@@ -8,9 +8,9 @@ import {
   KEY,
   readOwn,
   stateOf,
-  TryStage,
+  TrialStage,
   txidOf,
-} from '#e2e/banks/try-stage.ts'
+} from '#e2e/banks/trial-stage.ts'
 import { db } from '#lib/base/db/client.ts'
 import { env, supplyEnv } from '#lib/base/env.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
@@ -34,9 +34,9 @@ inOwnDatabase()
 
 const ACTOR = { type: 'command_line' } as const
 
-let stage: TryStage
+let stage: TrialStage
 beforeAll(async () => {
-  stage = await TryStage.open()
+  stage = await TrialStage.open()
 })
 afterAll(async () => {
   await stage.account.close()
@@ -55,9 +55,9 @@ async function readList(): Promise<void> {
 /** As if the payment had been booked so long ago. */
 const age = (interval: string) =>
   db().$executeRaw`
-    UPDATE bank_tries SET received_at = received_at - ${interval}::interval WHERE ended_at IS NULL`
+    UPDATE connection_trials SET received_at = received_at - ${interval}::interval WHERE ended_at IS NULL`
 
-describe('a try', () => {
+describe('a trial', () => {
   test('passes if the payment is announced and listed, goes back, and a cent is paid out', async () => {
     const before = await readOwn()
     const opened = await stage.open()
@@ -122,7 +122,7 @@ describe('a try', () => {
 
   test('that nobody pays is removed at the bank, and a later payment is none of it', async () => {
     const opened = await stage.open()
-    await db().$executeRaw`UPDATE bank_tries SET expires_at = now() WHERE ended_at IS NULL`
+    await db().$executeRaw`UPDATE connection_trials SET expires_at = now() WHERE ended_at IS NULL`
     const ended = await stage.workUntil(isEnded)
     expect(stateOf(ended)).toMatchObject({ payment: 'failed not_paid', refund: 'skipped' })
     const { charges } = await stage.bank.run('readRecords')
@@ -222,10 +222,10 @@ describe('a try', () => {
     const opened = await stage.open({ pixKey: newId() })
     const { connectionId } = stage
     await closeConnection(connectionId, ACTOR)
-    expect(await countOpenWork(connectionId)).toMatchObject({ tries: 1 })
+    expect(await countOpenWork(connectionId)).toMatchObject({ trials: 1 })
     await stage.announce(await stage.pay(opened))
     expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
-    expect(await countOpenWork(connectionId)).toMatchObject({ tries: 0 })
+    expect(await countOpenWork(connectionId)).toMatchObject({ trials: 0 })
     await expect(stage.begin()).rejects.toMatchObject({ code: 'already_final' })
   })
 
@@ -241,13 +241,16 @@ describe('a try', () => {
     const text = expect.stringContaining('acesso_negado')
     expect(ended.problems).toEqual([{ code: 'bank_says', params: { text } }])
     // As the version before this one stores it.
-    await db().bankTry.updateMany({ where: { id: ended.id }, data: { problem: 'In English' } })
+    await db().connectionTrial.updateMany({
+      where: { id: ended.id },
+      data: { problem: 'In English' },
+    })
     const stored = { code: 'other', params: { text: 'In English' } }
     expect((await stage.read()).problems).toEqual([stored])
   })
 })
 
-describe('a repeated try', () => {
+describe('a repeated trial', () => {
   test('sends no second payout to the key, unless the bank rejected the first', async () => {
     const key = newId()
     const failure = { codigo: 'AC07', motivo: 'Conta encerrada' }
@@ -284,7 +287,7 @@ describe('a repeated try', () => {
   })
 })
 
-test('the payout of a try waits for a place at the bank, and keeps it from withdrawals', async () => {
+test('the payout of a trial waits for a place at the bank, and keeps it from withdrawals', async () => {
   const { connectionId } = stage
   const { id: accountId } = await makeMerchant()
   const insert = (state: string, due: string, placeUntil: string | null) =>
@@ -326,7 +329,7 @@ test('in homologation, what is paid with another amount can be given back from t
   const e2eid = await stage.pay(opened, { amount: 5, isForced: true })
   await stage.workUntil(isEnded)
   const { id: itemId } = await db().difference.findFirstOrThrow({ where: { key: e2eid } })
-  await giveBack({ itemId, reason: 'A try', actor: { type: 'command_line' } })
+  await giveBack({ itemId, reason: 'A trial', actor: { type: 'command_line' } })
   for (let count = 0; count < 2; count++) {
     await makeOrdersDue()
     await sendDueReturns()
@@ -351,7 +354,7 @@ test.each([[null], [''], ['no key']])('%j is no key for a payout', async pixKey 
 test('a connection by API Pix receives and gives back, and pays nothing out', async () => {
   const receiving = { kind: 'api_pix', paying_key: undefined } as const
   const account = await EfiAccount.open({ kind: 'api-pix' }, receiving)
-  const apiPix = new TryStage(account)
+  const apiPix = new TrialStage(account)
   await apiPix.connect(receiving)
   const before = await readOwn()
   const opened = await apiPix.open({ pixKey: null })
@@ -370,7 +373,7 @@ test('the notice that the bank posts to the address of the connection is seen', 
   const api = await startApiProcess({ DATABASE_URL, TROCO_SECRET })
   const account = await EfiAccount.open({ troco: api.url })
   supplyEnv({ PUBLIC_URL: `https://localhost:${account.bank.trocoPort}` })
-  const behindFront = new TryStage(account)
+  const behindFront = new TrialStage(account)
   await behindFront.connect()
   const replacing = { replacesForeign: true }
   const registered = await registerNoticeAddress(behindFront.connectionId, ACTOR, replacing)

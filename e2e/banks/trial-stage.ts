@@ -4,14 +4,14 @@ import { db } from '#lib/base/db/client.ts'
 import { dayOf } from '#lib/base/home-time.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { askAboutNotices } from '#lib/edge/jobs/ask-about-notices.ts'
-import { tryConnections } from '#lib/edge/jobs/try-connections.ts'
+import { advanceTrials } from '#lib/edge/jobs/connection-trials.ts'
 import { listOwnRows } from '#lib/rooms/reconciliation/own-rows.ts'
 import { storeNotices } from '#lib/services/gateway/notices.ts'
 import type { NewConnection } from '#lib/services/gateway/schema.ts'
 import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
-import { beginTry } from '#lib/services/tries/begin.ts'
-import { findLatestTry } from '#lib/services/tries/queries.ts'
-import type { Try } from '#lib/services/tries/schema.ts'
+import { beginTrial } from '#lib/services/trials/begin.ts'
+import { findLatestTrial } from '#lib/services/trials/queries.ts'
+import type { Trial } from '#lib/services/trials/schema.ts'
 import { operatorBalances } from '#lib/testing/differences.ts'
 import { makeOrdersDue, sendDueTrials } from '#lib/testing/orders.ts'
 
@@ -22,16 +22,16 @@ export const ALL_DONE = {
   ...{ code: 'done', payment: 'done', notice: 'done', list: 'done' },
   ...{ refund: 'done', payout: 'done' },
 }
-export const isEnded = ({ ended_at }: Try) => ended_at !== null
-export const hasCode = ({ br_code }: Try) => br_code !== null
-export const txidOf = ({ id }: Try) => removeHyphens(id)
-export const stateOf = ({ steps }: Try) =>
+export const isEnded = ({ ended_at }: Trial) => ended_at !== null
+export const hasCode = ({ br_code }: Trial) => br_code !== null
+export const txidOf = ({ id }: Trial) => removeHyphens(id)
+export const stateOf = ({ steps }: Trial) =>
   Object.fromEntries(
     steps.map(({ step, state, code }) => [step, code ? `${state} ${code}` : state]),
   )
 
-/** Tries of connections to an account at the test bank. */
-export class TryStage {
+/** Trials of connections to an account at the test bank. */
+export class TrialStage {
   readonly account: EfiAccount
   connectionId = ''
 
@@ -39,15 +39,15 @@ export class TryStage {
     this.account = account
   }
 
-  static async open(): Promise<TryStage> {
-    return new TryStage(await EfiAccount.open())
+  static async open(): Promise<TrialStage> {
+    return new TrialStage(await EfiAccount.open())
   }
 
   get bank() {
     return this.account.bank
   }
 
-  /** From now on, a new connection is tried: nothing is known of earlier tries. */
+  /** From now on, a new connection is tried: nothing is known of earlier trials. */
   async connect(changes: Partial<NewConnection> = {}): Promise<void> {
     await this.bank.run('clearFaults')
     await this.bank.run('change', { refundFailure: null, payees: {} })
@@ -56,13 +56,13 @@ export class TryStage {
     this.connectionId = id
   }
 
-  begin(changes: { pixKey?: string | null; isAgain?: boolean } = {}): Promise<Try> {
+  begin(changes: { pixKey?: string | null; isAgain?: boolean } = {}): Promise<Trial> {
     const { connectionId } = this
-    return beginTry({ connectionId, pixKey: KEY, isAgain: true, actor: ACTOR, ...changes })
+    return beginTrial({ connectionId, pixKey: KEY, isAgain: true, actor: ACTOR, ...changes })
   }
 
-  async read(): Promise<Try> {
-    const found = await findLatestTry(this.connectionId)
+  async read(): Promise<Trial> {
+    const found = await findLatestTrial(this.connectionId)
     if (!found) throw new Error('There is no try')
     return found
   }
@@ -70,31 +70,31 @@ export class TryStage {
   /** Lets the worker make the next calls now. */
   async work(): Promise<void> {
     await db().$executeRaw`
-      UPDATE bank_tries SET due_at = now() WHERE due_at IS NOT NULL AND lease IS NULL`
-    await tryConnections()
+      UPDATE connection_trials SET due_at = now() WHERE due_at IS NOT NULL AND lease IS NULL`
+    await advanceTrials()
     await makeOrdersDue()
     await sendDueTrials()
   }
 
   /** Works until the condition holds; the bank ends its orders between. */
-  async workUntil(isReached: (found: Try) => boolean): Promise<Try> {
+  async workUntil(isReached: (found: Trial) => boolean): Promise<Trial> {
     for (let count = 0; count < 60; count++) {
       await this.work()
       const found = await this.read()
       if (isReached(found)) return found
       await this.bank.run('settle')
     }
-    throw new Error(`The try does not go on: ${JSON.stringify(await this.read())}`)
+    throw new Error(`The trial does not go on: ${JSON.stringify(await this.read())}`)
   }
 
-  /** Begins a try and waits for its code. */
-  async open(changes: { pixKey?: string | null } = {}): Promise<Try> {
+  /** Begins a trial and waits for its code. */
+  async open(changes: { pixKey?: string | null } = {}): Promise<Trial> {
     await this.begin(changes)
     return this.workUntil(hasCode)
   }
 
   /** Pays the code as the app of another bank does. Returns the payment's id. */
-  async pay(found: Try, changes = {}): Promise<string> {
+  async pay(found: Trial, changes = {}): Promise<string> {
     const [payment] = await this.bank.run('pay', { txid: txidOf(found), ...changes })
     return payment?.e2eid ?? ''
   }
@@ -109,8 +109,8 @@ export class TryStage {
     await askAboutNotices()
   }
 
-  /** A try from its beginning to its end, without a fault unless the bank has one. */
-  async run(changes: { pixKey?: string | null } = {}): Promise<Try> {
+  /** A trial from its beginning to its end, without a fault unless the bank has one. */
+  async run(changes: { pixKey?: string | null } = {}): Promise<Trial> {
     await this.announce(await this.pay(await this.open(changes)))
     return this.workUntil(isEnded)
   }
@@ -132,7 +132,7 @@ export class TryStage {
   }
 
   /** How many payments of the code wait among the differences, of any connection to the account. */
-  countItems(found: Try): Promise<number> {
+  countItems(found: Trial): Promise<number> {
     return db().difference.count({ where: { facts: { path: ['txid'], equals: txidOf(found) } } })
   }
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright/test'
-import { TryStage, txidOf } from '#e2e/banks/try-stage.ts'
+import { TrialStage, txidOf } from '#e2e/banks/trial-stage.ts'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
 import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
@@ -9,10 +9,10 @@ test.use({
   expectedStatuses: [422],
 })
 
-let stage: TryStage
+let stage: TrialStage
 test.beforeAll(async () => {
   await connectToApplication()
-  stage = await TryStage.open()
+  stage = await TrialStage.open()
 })
 test.afterAll(() => stage.account.close())
 test.beforeEach(async ({ context }) => {
@@ -30,7 +30,7 @@ async function openPage(page: Page): Promise<void> {
   }).toPass({ timeout: 30_000 })
 }
 
-test('an admin tries a connection: pays the code, sees each step, and no second payout', async ({
+test('an admin trials a connection: pays the code, sees each step, and no second payout', async ({
   page,
 }) => {
   test.setTimeout(180_000)
@@ -63,7 +63,7 @@ test('an admin tries a connection: pays the code, sees each step, and no second 
   await expect(page.getByRole('button', { name: 'Test again' })).toBeVisible()
 })
 
-test('a refusal of the bank ends the try with its text', async ({ page }) => {
+test('a refusal of the bank ends the trial with its text', async ({ page }) => {
   await stage.bank.run('addFault', {
     ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
@@ -76,7 +76,7 @@ test('a refusal of the bank ends the try with its text', async ({ page }) => {
   await expect(page.getByText(/The bank’s message: .*acesso_negado/)).toBeVisible()
 })
 
-test('a closed connection shows the try that is open there, and begins no other', async ({
+test('a closed connection shows the trial that is open there, and begins no other', async ({
   page,
 }) => {
   await stage.open()

@@ -1,12 +1,12 @@
-export const TRY_STATUSES = ['opening', 'open', 'paid', 'passed', 'failed'] as const
-export type TryStatus = (typeof TRY_STATUSES)[number]
+export const TRIAL_STATUSES = ['opening', 'open', 'paid', 'passed', 'failed'] as const
+export type TrialStatus = (typeof TRIAL_STATUSES)[number]
 
 /**
- * What a try proves, in order. code: the bank makes one. payment: the bank names it when asked. notice: the
+ * What a trial proves, in order. code: the bank makes one. payment: the bank names it when asked. notice: the
  * bank announced it. list: the bank's list has it. refund: it went back. payout: a cent reached the key.
  */
-export const TRY_STEPS = ['code', 'payment', 'notice', 'list', 'refund', 'payout'] as const
-export type TryStep = (typeof TRY_STEPS)[number]
+export const TRIAL_STEPS = ['code', 'payment', 'notice', 'list', 'refund', 'payout'] as const
+export type TrialStep = (typeof TRIAL_STEPS)[number]
 
 /** upcoming: another step comes first. skipped: this connection does not do it. */
 export const STEP_STATES = ['upcoming', 'waiting', 'done', 'failed', 'skipped'] as const
@@ -15,7 +15,7 @@ export type StepState = (typeof STEP_STATES)[number]
 /**
  * Why a step is as it is. refused, blocked: by the bank. no_code: it did not answer for an hour. not_paid: in
  * time. other_amount: paid with another one. not_noticed, not_listed: not within ten minutes of the payment.
- * not_sent: the bank took no order for an hour. sent_before: an earlier try has paid the key.
+ * not_sent: the bank took no order for an hour. sent_before: an earlier trial has paid the key.
  */
 export const STEP_CODES = [
   ...(['refused', 'blocked', 'no_code', 'not_paid', 'other_amount'] as const),
@@ -24,16 +24,16 @@ export const STEP_CODES = [
 export type StepCode = (typeof STEP_CODES)[number]
 
 export interface StepView {
-  step: TryStep
+  step: TrialStep
   state: StepState
   code: StepCode | null
   /** Why the bank refused it. */
   text: string | null
 }
 
-/** What the row of a try says about its steps. */
-export interface TryFacts {
-  status: TryStatus
+/** What the row of a trial says about its steps. */
+export interface TrialFacts {
+  status: TrialStatus
   hasCode: boolean
   failure: StepCode | null
   isPaid: boolean
@@ -55,8 +55,8 @@ const CODE_FAILURES: readonly (StepCode | null)[] = ['refused', 'blocked', 'no_c
 
 type Outcome = [StepState, (StepCode | null)?, string?]
 
-export function stepsOf(facts: TryFacts): StepView[] {
-  const outcomes: Record<TryStep, Outcome> = {
+export function stepsOf(facts: TrialFacts): StepView[] {
+  const outcomes: Record<TrialStep, Outcome> = {
     code: codeStep(facts),
     payment: paymentStep(facts),
     notice: sightStep(facts, facts.isNoticed, 'not_noticed'),
@@ -64,34 +64,38 @@ export function stepsOf(facts: TryFacts): StepView[] {
     refund: orderStep(facts, facts.refundStatus, facts.refundRejection),
     payout: payoutStep(facts),
   }
-  return TRY_STEPS.map(step => {
+  return TRIAL_STEPS.map(step => {
     const [state, code = null, text = null] = outcomes[step]
     return { step, state, code, text }
   })
 }
 
-function isOver({ status }: TryFacts): boolean {
+function isOver({ status }: TrialFacts): boolean {
   return status === 'passed' || status === 'failed'
 }
 
-function codeStep({ hasCode, isPaid, failure }: TryFacts): Outcome {
+function codeStep({ hasCode, isPaid, failure }: TrialFacts): Outcome {
   if (hasCode || isPaid) return ['done']
   return CODE_FAILURES.includes(failure) ? ['failed', failure] : ['waiting']
 }
 
-function paymentStep({ isPaid, failure, hasCode }: TryFacts): Outcome {
+function paymentStep({ isPaid, failure, hasCode }: TrialFacts): Outcome {
   if (isPaid) return ['done']
   if (failure) return CODE_FAILURES.includes(failure) ? ['skipped'] : ['failed', failure]
   return [hasCode ? 'waiting' : 'upcoming']
 }
 
-function sightStep(facts: TryFacts, isSeen: boolean, code: StepCode): Outcome {
+function sightStep(facts: TrialFacts, isSeen: boolean, code: StepCode): Outcome {
   if (isSeen) return ['done']
   if (!facts.isPaid) return [isOver(facts) ? 'skipped' : 'upcoming']
   return isOver(facts) ? ['failed', code] : ['waiting']
 }
 
-function orderStep(facts: TryFacts, status: OrderStatus | null, rejection: string | null): Outcome {
+function orderStep(
+  facts: TrialFacts,
+  status: OrderStatus | null,
+  rejection: string | null,
+): Outcome {
   if (status === 'completed') return ['done']
   if (rejection === 'not_sent') return ['failed', rejection]
   if (rejection !== null) return ['failed', 'refused', rejection]
@@ -99,7 +103,7 @@ function orderStep(facts: TryFacts, status: OrderStatus | null, rejection: strin
   return ['waiting']
 }
 
-function payoutStep(facts: TryFacts): Outcome {
+function payoutStep(facts: TrialFacts): Outcome {
   const { hasKey, isPaidBefore, payoutStatus, payoutRejection } = facts
   if (!hasKey) return ['skipped', 'no_payouts']
   if (isPaidBefore) return ['done', 'sent_before']

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
-import { TryStage } from '#e2e/banks/try-stage.ts'
+import { TrialStage } from '#e2e/banks/trial-stage.ts'
 import { dayOf } from '#lib/base/home-time.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
@@ -18,8 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => days.close())
 
-test('a day with a try is green by the bank’s statement, and its balance is explained', async () => {
-  const stage = new TryStage(days.account)
+test('a day with a trial is green by the bank’s statement, and its balance is explained', async () => {
+  const stage = new TrialStage(days.account)
   stage.connectionId = days.account.id
   const ended = await days.at(NOON, () => stage.run({ pixKey: newId() }))
   expect(ended.status).toBe('passed')

@@ -13,17 +13,21 @@ import type { Listing } from '#lib/services/gateway/lists.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import { RESTS_REASON, redactText } from '#lib/services/gateway/record-call.ts'
 import { findReachable, type ServedConnection } from '#lib/services/gateway/served.ts'
-import type { TryProblem } from '#lib/services/tries/problems.ts'
-import { type ClaimedTry, findClaimedTry, findOpenOrders } from '#lib/services/tries/queries.ts'
-import { receiveTryPayments } from '#lib/services/tries/receive.ts'
+import type { TrialProblem } from '#lib/services/trials/problems.ts'
 import {
-  endTry,
-  failTry,
+  type ClaimedTrial,
+  findClaimedTrial,
+  findOpenOrders,
+} from '#lib/services/trials/queries.ts'
+import { receiveTrialPayments } from '#lib/services/trials/receive.ts'
+import {
+  endTrial,
+  failTrial,
   noteListed,
-  orderTryPayout,
-  postponeTry,
-  storeTryCode,
-} from '#lib/services/tries/settle.ts'
+  orderTrialPayout,
+  postponeTrial,
+  storeTrialCode,
+} from '#lib/services/trials/settle.ts'
 
 const CONCURRENCY_MAX = 8
 const MINUTE_MS = 60_000
@@ -35,17 +39,17 @@ const PAYABLE_S = 3_600
 const SIGHT_MAX_MS = 10 * MINUTE_MS
 /** Pages of a list that are read for one payment at once. */
 const PAGES_MAX = 20
-const UNSERVED: TryProblem = { code: 'unserved', params: {} }
+const UNSERVED: TrialProblem = { code: 'unserved', params: {} }
 
 /** What waits: for how long, and why its calls did not succeed. Null: nothing. */
-type Wait = { pauseMs: number; problems?: TryProblem[] } | null
+type Wait = { pauseMs: number; problems?: TrialProblem[] } | null
 
 /** Pause before a question is repeated: a person waits at first. */
 function pauseAt(ageMs: number): number {
   return Math.min(5 * MINUTE_MS, Math.max(2_000, ageMs / 30))
 }
 
-function describeFailure(result: GatewayResult<unknown> | null): TryProblem[] {
+function describeFailure(result: GatewayResult<unknown> | null): TrialProblem[] {
   if (result === null || result.outcome === 'ok') return []
   const reason = result.outcome === 'rejected' ? (result.bankText ?? result.code) : result.reason
   if (reason === RESTS_REASON) return [{ code: 'resting', params: {} }]
@@ -63,31 +67,31 @@ const PROBLEM_CODES = {
 } as const
 
 /**
- * Makes the next call of each due try of a connection, for homologation and production. After a crash at
+ * Makes the next call of each due trial of a connection, for homologation and production. After a crash at
  * any point, another worker goes on: what may have reached the bank is asked about by the same id.
  * Returns how many were due.
  */
-export function tryConnections(): Promise<number> {
-  return withLease('bank_tries', CONCURRENCY_MAX, due =>
+export function advanceTrials(): Promise<number> {
+  return withLease('connection_trials', CONCURRENCY_MAX, due =>
     Promise.all(
       due.map(claim =>
-        advance(claim).catch(err => log().error({ err, tryId: claim.id }, 'a try failed')),
+        advance(claim).catch(err => log().error({ err, trialId: claim.id }, 'a trial failed')),
       ),
     ),
   )
 }
 
 async function advance(claim: Claim): Promise<void> {
-  const found = await findClaimedTry(claim)
+  const found = await findClaimedTrial(claim)
   if (!found) return
   const served = await findReachable(claim.connectionId)
   const wait = served
     ? await takeStep(claim, found, served)
     : { pauseMs: MINUTE_MS, problems: [UNSERVED] }
-  if (wait) await postponeTry(claim, wait.pauseMs, wait.problems)
+  if (wait) await postponeTrial(claim, wait.pauseMs, wait.problems)
 }
 
-function takeStep(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
+function takeStep(claim: Claim, found: ClaimedTrial, served: ServedConnection): Promise<Wait> {
   if (found.status === 'opening') return openCode(claim, found, served)
   if (found.status === 'open') return lookForPayment(claim, found, served)
   return finish(claim, found, served)
@@ -95,7 +99,7 @@ function takeStep(claim: Claim, found: ClaimedTry, served: ServedConnection): Pr
 
 async function openCode(
   claim: Claim,
-  { amount, ageMs }: ClaimedTry,
+  { amount, ageMs }: ClaimedTrial,
   { name, gateway }: ServedConnection,
 ): Promise<Wait> {
   const nobody = { payerName: '', payerEmail: '', payerDoc: '' }
@@ -105,21 +109,22 @@ async function openCode(
   })
   if (result.outcome === 'ok') {
     const { brCode, payableForMs = PAYABLE_S * 1_000 } = result.value
-    await storeTryCode(claim, brCode, payableForMs)
+    await storeTrialCode(claim, brCode, payableForMs)
     return { pauseMs: 0 }
   }
   const problems = describeFailure(result)
   // Nobody knows a code that was not shown. If the bank has it nevertheless, it expires there.
   const isFinal = result.outcome === 'rejected' || result.outcome === 'blocked'
-  if (isFinal) await failTry(claim, result.outcome === 'blocked' ? 'blocked' : 'refused', problems)
-  else if (ageMs > GIVE_UP_MS) await failTry(claim, 'no_code', problems)
+  if (isFinal)
+    await failTrial(claim, result.outcome === 'blocked' ? 'blocked' : 'refused', problems)
+  else if (ageMs > GIVE_UP_MS) await failTrial(claim, 'no_code', problems)
   else return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problems }
   return null
 }
 
 async function lookForPayment(
   claim: Claim,
-  { ageMs, overdueMs }: ClaimedTry,
+  { ageMs, overdueMs }: ClaimedTrial,
   { gateway }: ServedConnection,
 ): Promise<Wait> {
   const txid = removeHyphens(claim.id)
@@ -132,37 +137,37 @@ async function lookForPayment(
     const problems = describeFailure(result)
     if (overdueMs < GIVE_UP_MS)
       return { pauseMs: Math.max(pauseAt(ageMs), requestedPauseMs(result)), problems }
-    await failTry(claim, 'not_paid', problems)
+    await failTrial(claim, 'not_paid', problems)
     return null
   }
   const state = result.value
   if (state?.state === 'paid' && state.payments.length > 0) return receive(claim, state.payments)
   const isRemoved = isOver && state?.state !== 'open'
   if (!isRemoved && overdueMs < GIVE_UP_MS) return { pauseMs: pauseAt(ageMs) }
-  await failTry(claim, 'not_paid')
+  await failTrial(claim, 'not_paid')
   return null
 }
 
-/** The first payment is that of the try; what else was paid to its code waits among the differences. */
+/** The first payment is that of the trial; what else was paid to its code waits among the differences. */
 async function receive(claim: Claim, payments: ReceivedPayment[]): Promise<Wait> {
   const { connectionId, mode } = claim
   const sorted = payments.toSorted((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
-  const { booked } = await receiveTryPayments([connectionId], sorted)
+  const { booked } = await receiveTrialPayments([connectionId], sorted)
   const rest = sorted.filter(({ endToEndId }) => !booked.has(endToEndId))
   if (rest.length > 0) await keepUnmatched(rest.map(payment => ({ payment, connectionId, mode })))
-  const found = await findClaimedTry(claim)
+  const found = await findClaimedTrial(claim)
   if (found?.status === 'open') {
-    await failTry(claim, 'other_amount')
+    await failTrial(claim, 'other_amount')
     return null
   }
   return { pauseMs: 0 }
 }
 
-/** Steps after the payment. The try ends when nothing is left to wait for. Its orders are sent like any other. */
-async function finish(claim: Claim, found: ClaimedTry, served: ServedConnection): Promise<Wait> {
+/** Steps after the payment. The trial ends when nothing is left to wait for. Its orders are sent like any other. */
+async function finish(claim: Claim, found: ClaimedTrial, served: ServedConnection): Promise<Wait> {
   const { isNoticed, paidMs } = found
   if (mustPayOut(found)) {
-    await orderTryPayout(claim)
+    await orderTrialPayout(claim)
     wake('orders')
   }
   const list = found.isListed ? null : await lookInList(claim, found, served)
@@ -173,15 +178,15 @@ async function finish(claim: Claim, found: ClaimedTry, served: ServedConnection)
     const pauseMs = Math.min(...left.map(wait => wait.pauseMs))
     return { pauseMs, problems: left.flatMap(({ problems }) => problems ?? []) }
   }
-  await endTry(claim)
+  await endTrial(claim)
   return null
 }
 
-function mustPayOut({ pixKey, payoutStatus, isPaidBefore }: ClaimedTry): boolean {
+function mustPayOut({ pixKey, payoutStatus, isPaidBefore }: ClaimedTrial): boolean {
   return pixKey !== null && payoutStatus === null && !isPaidBefore
 }
 
-async function waitForOrders({ connectionId }: Claim, found: ClaimedTry): Promise<Wait> {
+async function waitForOrders({ connectionId }: Claim, found: ClaimedTrial): Promise<Wait> {
   const { refundId, payoutId, refundStatus, payoutStatus, paidMs } = found
   const isOpen = mustPayOut(found) || refundStatus === 'pending' || payoutStatus === 'pending'
   if (!isOpen) return null
@@ -198,7 +203,7 @@ async function waitForOrders({ connectionId }: Claim, found: ClaimedTry): Promis
 /** Looks for the payment in the bank's list, as the books would find it without a notice. */
 async function lookInList(
   claim: Claim,
-  { endToEndId, paidAt, paidMs }: ClaimedTry,
+  { endToEndId, paidAt, paidMs }: ClaimedTrial,
   served: ServedConnection,
 ): Promise<Wait> {
   const { listPayments } = withConnectionJournal(served)

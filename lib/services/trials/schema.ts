@@ -1,9 +1,14 @@
 import * as z from 'zod'
 import { MODES } from '#lib/base/mode.ts'
-import { ShownProblem } from '#lib/services/tries/problems.ts'
-import { STEP_CODES, STEP_STATES, TRY_STATUSES, TRY_STEPS } from '#lib/services/tries/states.ts'
+import { ShownProblem } from '#lib/services/trials/problems.ts'
+import {
+  STEP_CODES,
+  STEP_STATES,
+  TRIAL_STATUSES,
+  TRIAL_STEPS,
+} from '#lib/services/trials/states.ts'
 
-export const BeginTry = z.strictObject({
+export const BeginTrial = z.strictObject({
   pix_key: z.string().trim().max(100).nullish().meta({
     description:
       'Pix key of yours at another bank. It gets one cent, and is needed if the connection pays out.',
@@ -11,10 +16,10 @@ export const BeginTry = z.strictObject({
 })
 
 /** Amounts in cents. */
-export const Try = z.object({
+export const Trial = z.object({
   id: z.uuid(),
   mode: z.enum(MODES),
-  status: z.enum(TRY_STATUSES),
+  status: z.enum(TRIAL_STATUSES),
   amount: z.int(),
   payout_amount: z.int(),
   br_code: z.string().nullable(),
@@ -25,16 +30,16 @@ export const Try = z.object({
   ended_at: z.string().nullable(),
   steps: z.array(
     z.object({
-      step: z.enum(TRY_STEPS),
+      step: z.enum(TRIAL_STEPS),
       state: z.enum(STEP_STATES),
       code: z.enum(STEP_CODES).nullable(),
       text: z.string().nullable().meta({ description: 'Why the bank refused it' }),
     }),
   ),
 })
-export type Try = z.infer<typeof Try>
+export type Trial = z.infer<typeof Trial>
 
-/** The latest try of a connection; null: there was none. */
-const TryState = z.object({ needs_key: z.boolean(), latest: Try.nullable() })
-export type TryState = z.infer<typeof TryState>
-export const TryRead = z.object({ data: TryState })
+/** The latest trial of a connection; null: there was none. */
+const TrialState = z.object({ needs_key: z.boolean(), latest: Trial.nullable() })
+export type TrialState = z.infer<typeof TrialState>
+export const TrialRead = z.object({ data: TrialState })

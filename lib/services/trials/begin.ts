@@ -5,17 +5,17 @@ import { invalidInput, refuse } from '#lib/base/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import type { Mode } from '#lib/base/mode.ts'
 import { inferPixKeyType, normalizePixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
-import { findLatestTry } from '#lib/services/tries/queries.ts'
-import type { Try } from '#lib/services/tries/schema.ts'
+import { findLatestTrial } from '#lib/services/trials/queries.ts'
+import type { Trial } from '#lib/services/trials/schema.ts'
 
 /** Efí rejects a refund of one cent in homologation. */
 const AMOUNTS = { test: 2, live: 1 } as const
 const PAYOUT_AMOUNT = 1
 
-export interface NewTry {
+export interface NewTrial {
   connectionId: string
   pixKey: string | null | undefined
-  /** Whether to repeat a try that has passed with this key. */
+  /** Whether to repeat a trial that has passed with this key. */
   isAgain: boolean
   actor: Actor
 }
@@ -27,53 +27,58 @@ interface Place {
 }
 
 /**
- * Begins a try of a connection, or returns the one that is under way with this key: a worker goes on with
+ * Begins a trial of a connection, or returns the one that is under way with this key: a worker goes on with
  * it. Of two who begin at once, both get the same one. Its three ids are stored before any call.
  */
-export async function beginTry({ connectionId, pixKey, isAgain, actor }: NewTry): Promise<Try> {
+export async function beginTrial({
+  connectionId,
+  pixKey,
+  isAgain,
+  actor,
+}: NewTrial): Promise<Trial> {
   return transaction(async tx => {
     const place = await lockConnection(tx, connectionId)
     const key = readKey(place, pixKey)
-    const latest = await tx.bankTry.findFirst({
+    const latest = await tx.connectionTrial.findFirst({
       where: { connectionId },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     })
     const isSame = latest?.pixKey === (key?.pixKey ?? null)
     if (latest?.endedAt === null && !isSame)
-      throw refuse('under_way', 'A try with another key is under way: wait for its end')
+      throw refuse('under_way', 'A trial with another key is under way: wait for its end')
     const isGivenBack =
       latest && isSame && (!latest.endedAt || (latest.status === 'passed' && !isAgain))
     if (!isGivenBack) {
       if (place.isClosed) throw refuse('already_final', { subject: 'Connection', status: 'closed' })
-      await insertTry(tx, { connectionId, place, key, actor })
+      await insertTrial(tx, { connectionId, place, key, actor })
     }
-    return (await findLatestTry(connectionId, tx)) as Try
+    return (await findLatestTrial(connectionId, tx)) as Trial
   })
 }
 
-async function insertTry(
+async function insertTrial(
   tx: Tx,
   {
     connectionId,
     place,
     key,
     actor,
-  }: { key: Key | null; place: Place } & Omit<NewTry, 'pixKey' | 'isAgain'>,
+  }: { key: Key | null; place: Place } & Omit<NewTrial, 'pixKey' | 'isAgain'>,
 ): Promise<void> {
   const [id, refundId, payoutId] = [1, 2, 3].map(() => newRoutableId(OPERATOR_ACCOUNT_ID))
   const { mode } = place
   const amount = AMOUNTS[mode]
   await tx.$executeRaw`
-    INSERT INTO bank_tries (account_id, id, mode, connection_id, status, amount, requested_by, refund_id,
+    INSERT INTO connection_trials (account_id, id, mode, connection_id, status, amount, requested_by, refund_id,
       pix_key, pix_key_type, payout_id, payout_amount, due_at)
     VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${id}::uuid, ${mode}, ${connectionId}::uuid, 'opening',
       ${amount}::bigint, ${personOf(actor)}::uuid, ${refundId}::uuid, ${key?.pixKey ?? null},
       ${key?.pixKeyType ?? null}, ${payoutId}::uuid, ${PAYOUT_AMOUNT}::bigint, now())`
   const after = { mode, amount, pays_out: key !== null }
-  await recordAudit(tx, { actor, action: 'connection.try_begun', target: connectionId, after })
+  await recordAudit(tx, { actor, action: 'connection.trial_begun', target: connectionId, after })
 }
 
-/** Locks the connection, so that two tries cannot begin at once. */
+/** Locks the connection, so that two trials cannot begin at once. */
 async function lockConnection(tx: Tx, id: string): Promise<Place> {
   if (!isUuid(id)) throw refuse('connection_not_found')
   const [row] = await tx.$queryRaw<(Place & { receives: boolean })[]>`
@@ -83,7 +88,7 @@ async function lockConnection(tx: Tx, id: string): Promise<Place> {
     FROM connections WHERE id = ${id}::uuid AND kind <> 'simulator' FOR NO KEY UPDATE`
   if (!row) throw refuse('connection_not_found')
   if (!row.receives)
-    throw invalidInput('connection', 'has no receiving key, and a try begins with a payment')
+    throw invalidInput('connection', 'has no receiving key, and a trial begins with a payment')
   return row
 }
 

@@ -18,11 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const read = (id: string) => call(api.url, 'GET', `/admin/banks/${id}/try`, { headers })
+const read = (id: string) => call(api.url, 'GET', `/admin/banks/${id}/trial`, { headers })
 const begin = (id: string, body: object) =>
-  call(api.url, 'POST', `/admin/banks/${id}/try`, { headers, body })
+  call(api.url, 'POST', `/admin/banks/${id}/trial`, { headers, body })
 
-test('staff begins a try once, is told each step, and is in the audit log', async () => {
+test('staff begins a trial once, is told each step, and is in the audit log', async () => {
   const id = await addConnection(new StubBank())
   expect((await read(id)).body).toEqual({ data: { needs_key: true, latest: null } })
   expect(await begin(id, {})).toMatchObject({
@@ -45,7 +45,7 @@ test('staff begins a try once, is told each step, and is in the audit log', asyn
   const records = await db().auditRecord.findMany({ where: { target: id } })
   expect(records).toMatchObject([
     {
-      ...{ action: 'connection.try_begun', actorType: 'user' },
+      ...{ action: 'connection.trial_begun', actorType: 'user' },
       after: { mode: 'live', amount: 1, pays_out: true },
     },
   ])

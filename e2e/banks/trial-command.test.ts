@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { hasCode, KEY, TryStage } from '#e2e/banks/try-stage.ts'
+import { hasCode, KEY, TrialStage } from '#e2e/banks/trial-stage.ts'
 import { env, inheritedEnv } from '#lib/base/env.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
@@ -13,11 +13,11 @@ import { LEASE_SECONDS, TROCO } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
 
-let stage: TryStage
+let stage: TrialStage
 let folder: string
 beforeAll(async () => {
-  folder = makeScratchFolder('troco-try-')
-  stage = await TryStage.open()
+  folder = makeScratchFolder('troco-trial-')
+  stage = await TrialStage.open()
 })
 afterAll(async () => {
   await stage.account.close()
@@ -26,10 +26,10 @@ afterAll(async () => {
 })
 beforeEach(() => stage.connect())
 
-/** Runs `bank try` beside this test, in the same database, without a worker. */
+/** Runs `bank trial` beside this test, in the same database, without a worker. */
 function start(...args: string[]) {
   const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
-  const child = spawn(process.execPath, [...TROCO, 'bank', 'try', stage.connectionId, ...args], {
+  const child = spawn(process.execPath, [...TROCO, 'bank', 'trial', stage.connectionId, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...{ ...inheritedEnv(), DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL) },
@@ -69,7 +69,7 @@ async function payUntilEnded(command: ReturnType<typeof start>): Promise<number 
   return code ?? null
 }
 
-test('a try is stopped by Ctrl-C and followed by the same command, to its end', async () => {
+test('a trial is stopped by Ctrl-C and followed by the same command, to its end', async () => {
   const first = start('--key', KEY)
   await waitForCode(first.output)
   first.stop()
@@ -80,22 +80,22 @@ test('a try is stopped by Ctrl-C and followed by the same command, to its end', 
   expect(await payUntilEnded(second)).toBe(0)
   expect((await stage.read()).id).toBe(id)
   const lines = second.output().trimEnd().split('\n')
-  expect(lines.at(-1)).toMatch(/ passed its try$/)
+  expect(lines.at(-1)).toMatch(/ passed its trial$/)
   for (const step of ['code', 'payment', 'notice', 'list', 'refund', 'payout'])
     expect(lines.some(line => line.startsWith(`ok    ${step}: `))).toBe(true)
   expect(await stage.payoutsTo(KEY)).toHaveLength(1)
 
   const third = start('--key', KEY)
   expect(await third.ended).toBe(0)
-  expect(third.output()).toContain('This try has passed before: --again repeats it')
+  expect(third.output()).toContain('This trial has passed before: --again repeats it')
   const fourth = start('--key', KEY, '--again')
   await waitForCode(fourth.output)
   expect(await payUntilEnded(fourth)).toBe(0)
-  expect(fourth.output()).toContain('ok    payout: an earlier try has paid the key')
+  expect(fourth.output()).toContain('ok    payout: an earlier trial has paid the key')
   expect(await stage.payoutsTo(KEY)).toHaveLength(1)
 }, 600_000)
 
-test('a try that fails says why, with exit code 1', async () => {
+test('a trial that fails says why, with exit code 1', async () => {
   await stage.bank.run('addFault', {
     ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
@@ -103,7 +103,7 @@ test('a try that fails says why, with exit code 1', async () => {
   const command = start('--key', KEY)
   expect(await command.ended).toBe(1)
   expect(command.output()).toContain('WRONG code: the bank refuses all such calls')
-  expect(command.output()).toMatch(/ failed its try\n$/)
+  expect(command.output()).toMatch(/ failed its trial\n$/)
 })
 
 test('without a key that it needs, nothing begins', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { ALL_DONE, hasCode, readOwn, stateOf, TryStage } from '#e2e/banks/try-stage.ts'
+import { ALL_DONE, hasCode, readOwn, stateOf, TrialStage } from '#e2e/banks/trial-stage.ts'
 import { env } from '#lib/base/env.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { endPlaces } from '#lib/testing/connection.ts'
@@ -9,10 +9,10 @@ import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-proc
 
 inOwnDatabase()
 
-let stage: TryStage
+let stage: TrialStage
 let worker: WorkerProcess | undefined
 beforeAll(async () => {
-  stage = await TryStage.open()
+  stage = await TrialStage.open()
 })
 afterEach(() => worker?.kill())
 afterAll(() => stage.account.close())

@@ -6,13 +6,13 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { maskPixKey, type PixKeyType } from '#lib/base/pix/pix-key.ts'
 import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
-import type { Try, TryState } from '#lib/services/tries/schema.ts'
-import { stepsOf, type TryFacts } from '#lib/services/tries/states.ts'
+import type { Trial, TrialState } from '#lib/services/trials/schema.ts'
+import { stepsOf, type TrialFacts } from '#lib/services/trials/states.ts'
 
-type Row = Omit<Try, 'steps' | 'key'> & {
+type Row = Omit<Trial, 'steps' | 'key'> & {
   pix_key: string | null
   pix_key_type: PixKeyType | null
-  facts: Omit<TryFacts, 'status'>
+  facts: Omit<TrialFacts, 'status'>
 }
 
 /** The version before this one stores a text in `problem`. */
@@ -27,11 +27,11 @@ const columns = Prisma.sql`t.id, t.mode, t.status, t.amount, t.payout_amount, t.
     'payoutStatus', t.payout_status, 'payoutRejection', t.payout_rejection,
     'isPaidBefore', t.payout_of IS NOT NULL) AS facts`
 
-/** Returns the latest try of a connection, or null. */
-export async function findLatestTry(connectionId: string, tx?: Tx): Promise<Try | null> {
+/** Returns the latest trial of a connection, or null. */
+export async function findLatestTrial(connectionId: string, tx?: Tx): Promise<Trial | null> {
   const [row] = await queryRows<Row>(
     Prisma.sql`
-      SELECT ${asJson(columns)}::text AS json FROM bank_tries t
+      SELECT ${asJson(columns)}::text AS json FROM connection_trials t
       WHERE t.connection_id = ${connectionId}::uuid ORDER BY t.created_at DESC, t.id DESC LIMIT 1`,
     tx,
   )
@@ -44,19 +44,19 @@ export async function findLatestTry(connectionId: string, tx?: Tx): Promise<Try 
   }
 }
 
-/** Reads the latest try of a connection, and whether a try of it needs a PIX key. */
-export async function readTry(connectionId: string): Promise<TryState> {
+/** Reads the latest trial of a connection, and whether a trial of it needs a PIX key. */
+export async function readTrial(connectionId: string): Promise<TrialState> {
   const where = { id: connectionId, kind: { not: 'simulator' } }
   const connection = isUuid(connectionId)
     ? await db().connection.findFirst({ where, select: { payingKey: true } })
     : null
   if (!connection) throw refuse('connection_not_found')
-  const latest = await findLatestTry(connectionId)
+  const latest = await findLatestTrial(connectionId)
   return { needs_key: connection.payingKey !== null, latest }
 }
 
-/** A try that a worker has claimed, with what the next call needs. */
-export interface ClaimedTry {
+/** A trial that a worker has claimed, with what the next call needs. */
+export interface ClaimedTrial {
   status: string
   amount: number
   /** Time since it began, since the code expired and since it was paid. */
@@ -78,10 +78,10 @@ export interface ClaimedTry {
 }
 
 /** Returns null if the lease was lost. */
-export async function findClaimedTry({ id, lease }: Claim): Promise<ClaimedTry | null> {
+export async function findClaimedTrial({ id, lease }: Claim): Promise<ClaimedTrial | null> {
   const age = (from: string) =>
     Prisma.raw(`COALESCE(extract(epoch FROM clock_timestamp() - t.${from}) * 1000, 0)::float8`)
-  const [row] = await db().$queryRaw<ClaimedTry[]>`
+  const [row] = await db().$queryRaw<ClaimedTrial[]>`
     SELECT t.status, t.amount::int, ${age('created_at')} AS "ageMs",
       ${age('expires_at')} AS "overdueMs", ${age('received_at')} AS "paidMs",
       t.end_to_end_id AS "endToEndId", t.paid_at AS "paidAt",
@@ -89,7 +89,7 @@ export async function findClaimedTry({ id, lease }: Claim): Promise<ClaimedTry |
       t.refund_id AS "refundId", t.refund_status AS "refundStatus", t.pix_key AS "pixKey",
       t.pix_key_type AS "pixKeyType", t.payout_id AS "payoutId", t.payout_status AS "payoutStatus",
       t.payout_amount::int AS "payoutAmount", t.payout_of IS NOT NULL AS "isPaidBefore"
-    FROM bank_tries t
+    FROM connection_trials t
     WHERE t.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND t.id = ${id}::uuid AND t.lease = ${lease}::uuid`
   return row ?? null
 }

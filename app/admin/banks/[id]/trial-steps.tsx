@@ -5,8 +5,8 @@ import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Try } from '#lib/services/tries/schema.ts'
-import type { StepState, StepView } from '#lib/services/tries/states.ts'
+import type { Trial } from '#lib/services/trials/schema.ts'
+import type { StepState, StepView } from '#lib/services/trials/states.ts'
 
 const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
   upcoming: { icon: Circle, tone: 'bg-off-soft text-off' },
@@ -17,8 +17,8 @@ const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
 }
 const CONCLUSION_TONES = { passed: 'text-ok', failed: 'text-bad', running: '' }
 
-/** Shows the unpaid code, the steps and the result of a try. */
-export function TrySteps({ latest }: { latest: Try }) {
+/** Shows the unpaid code, the steps and the result of a trial. */
+export function TrialSteps({ latest }: { latest: Trial }) {
   const t = useTranslations('banks')
   const { status, problems, br_code: code } = latest
   const conclusion = status === 'passed' || status === 'failed' ? status : 'running'
@@ -32,11 +32,11 @@ export function TrySteps({ latest }: { latest: Try }) {
       </ol>
       <div className="grid gap-1">
         <p role="status" className={`font-semibold ${CONCLUSION_TONES[conclusion]}`}>
-          {t(`try.${conclusion}`)}
+          {t(`trial.${conclusion}`)}
         </p>
         {problems.map(({ code, params }) => (
           <p key={`${code} ${params.text}`} className="break-words text-muted text-small">
-            {t(`try.problem.${code}`, params)}
+            {t(`trial.problem.${code}`, params)}
           </p>
         ))}
       </div>
@@ -49,11 +49,11 @@ function CodeToPay({ code, amount }: { code: string; amount: number }) {
   const money = moneyText(amount, useLocale())
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3.5">
-      <p className="font-semibold">{t('try.pay', { amount: money })}</p>
+      <p className="font-semibold">{t('trial.pay', { amount: money })}</p>
       <div className="w-fit max-w-full rounded-control border border-line bg-[#ffffff] p-1">
         <QRCodeSVG
           role="img"
-          aria-label={t('try.qr', { amount: money })}
+          aria-label={t('trial.qr', { amount: money })}
           value={code}
           level="M"
           size={220}
@@ -75,14 +75,14 @@ function CodeToPay({ code, amount }: { code: string; amount: number }) {
 
 interface StepProps {
   view: StepView
-  latest: Try
+  latest: Trial
 }
 
 function Step({ view: { step, state, code, text }, latest: { id, key: payee } }: StepProps) {
   const t = useTranslations('banks')
   const { icon: Icon, tone } = STYLES[state]
   const name =
-    step === 'payout' && payee ? t('try.step.payoutTo', { key: payee }) : t(`try.step.${step}`)
+    step === 'payout' && payee ? t('trial.step.payoutTo', { key: payee }) : t(`trial.step.${step}`)
   return (
     <li data-testid={`step-${step}`} className="flex items-start gap-3">
       <span className={`mt-0.5 grid size-6 shrink-0 place-items-center rounded-chip ${tone}`}>
@@ -93,17 +93,17 @@ function Step({ view: { step, state, code, text }, latest: { id, key: payee } }:
           <span className={`break-words ${state === 'upcoming' ? 'text-muted' : 'font-medium'}`}>
             {name}
           </span>
-          <span className="text-muted text-small">{t(`try.state.${state}`)}</span>
+          <span className="text-muted text-small">{t(`trial.state.${state}`)}</span>
         </p>
         {step === 'code' && state === 'done' ? (
           <p className="break-all text-muted text-small">
-            {t('try.txid', { txid: id.replaceAll('-', '') })}
+            {t('trial.txid', { txid: id.replaceAll('-', '') })}
           </p>
         ) : null}
-        {code ? <p className="text-muted text-small">{t(`try.reason.${code}`)}</p> : null}
+        {code ? <p className="text-muted text-small">{t(`trial.reason.${code}`)}</p> : null}
         {text ? (
           <p className="break-words text-muted text-small">
-            {t('try.problem.bank_says', { text })}
+            {t('trial.problem.bank_says', { text })}
           </p>
         ) : null}
       </div>

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { type ReasonOf, reasonParams } from '#lib/base/reason.ts'
 
 /**
- * Why the last call of a try did not succeed. bank_says: with the bank's own text. no_answer:
+ * Why the last call of a trial did not succeed. bank_says: with the bank's own text. no_answer:
  * `text` is the status or the error of the connection. other: a text stored before there were codes.
  */
-export const TRY_PROBLEMS = {
+export const TRIAL_PROBLEMS = {
   bank_says: 'The bank says: {text}',
   no_balance: 'The balance at the bank does not cover the payout',
   no_answer: 'No usable response from the bank: {text}',
@@ -16,10 +16,10 @@ export const TRY_PROBLEMS = {
   other: '{text}',
 } as const
 
-export type TryProblem = ReasonOf<typeof TRY_PROBLEMS>
-export type TryProblemCode = TryProblem['code']
+export type TrialProblem = ReasonOf<typeof TRIAL_PROBLEMS>
+export type TrialProblemCode = TrialProblem['code']
 
 export const ShownProblem = z.object({
-  code: z.enum(Object.keys(TRY_PROBLEMS) as TryProblemCode[]),
+  code: z.enum(Object.keys(TRIAL_PROBLEMS) as TrialProblemCode[]),
   params: reasonParams,
 })

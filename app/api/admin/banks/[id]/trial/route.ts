@@ -1,0 +1,28 @@
+import { requireActor } from '#lib/base/audit/note.ts'
+import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
+import { beginTrial } from '#lib/services/trials/begin.ts'
+import { readTrial } from '#lib/services/trials/queries.ts'
+import { BeginTrial, TrialRead } from '#lib/services/trials/schema.ts'
+
+export const GET = adminEndpoint({
+  method: 'GET',
+  summary: 'Read the latest trial of a connection to a bank',
+  response: TrialRead,
+  errorCodes: ['connection_not_found'],
+  handle: async ({ params: { id = '' } }) => ({ data: await readTrial(id) }),
+})
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'none',
+  summary: 'Begin a trial of a connection to a bank, or go on with the one under way',
+  body: BeginTrial,
+  response: TrialRead,
+  errorCodes: ['connection_not_found', 'under_way', 'already_final'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    const actor = requireActor(user.id)
+    await beginTrial({ connectionId: id, pixKey: body.pix_key, isAgain: true, actor })
+    return { data: await readTrial(id) }
+  },
+})
