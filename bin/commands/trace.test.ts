@@ -33,7 +33,7 @@ test('a slow withdrawal names each wait with its length: to be sent, for the ban
     makeStep(205_060, { what: 'attempt', name: 'x.example #2', outcome: '200', duration_ms: 10 }),
   ]
   expect(formatWaits(steps)).toEqual([
-    '+0.009 s  wait  to be sent: a place among payouts, money at the bank, or a bank that rests  184000 ms',
+    '+0.009 s  wait  to be sent: a slot among payouts, money at the bank, or a bank that rests  184000 ms',
     '+184.035 s  wait  for the bank, after timeout  6000 ms',
     "+190.040 s  wait  for the bank's result  10000 ms",
     '+200.060 s  wait  for the next attempt, after 500  5000 ms',

@@ -74,7 +74,7 @@ function findReason(before: TraceStep[], { what, name, id }: TraceStep): string 
   if (what === 'bank_call') {
     const last = before.findLast(step => step.what === 'bank_call')
     if (last) return `for the bank, after ${last.outcome ?? 'a call without an outcome'}`
-    return 'to be sent: a place among payouts, money at the bank, or a bank that rests'
+    return 'to be sent: a slot among payouts, money at the bank, or a bank that rests'
   }
   if (what === 'event') return isWithdrawal ? "for the bank's result" : 'for the payer or the bank'
   if (what !== 'attempt') return null

@@ -2,8 +2,8 @@ import { BookOpen, FlaskConical, ShieldCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { AccountSwitch } from '#components/nav/account-switch.tsx'
+import type { NavEntry } from '#components/nav/entries.ts'
 import { NavLink } from '#components/nav/nav-link.tsx'
-import type { Place } from '#components/nav/places.ts'
 import { PreferenceSwitches } from '#components/nav/preference-switches.tsx'
 import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
@@ -17,11 +17,11 @@ interface AccountMenuProps {
   account: SessionAccount | null
   name: string
   mode: Mode | undefined
-  /** Places that are not in the bottom bar on phones. */
-  places: Place[]
+  /** Entries that are not in the bottom bar on phones. */
+  entries: NavEntry[]
 }
 
-export function AccountMenu({ user, account, name, mode, places }: AccountMenuProps) {
+export function AccountMenu({ user, account, name, mode, entries }: AccountMenuProps) {
   const t = useTranslations('nav')
   return (
     <div
@@ -52,7 +52,7 @@ export function AccountMenu({ user, account, name, mode, places }: AccountMenuPr
         </div>
       ) : null}
       <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
-        {places.map(({ name: key, href, excludedPath, icon: Icon }) => (
+        {entries.map(({ name: key, href, excludedPath, icon: Icon }) => (
           <NavLink
             key={key}
             href={href}

@@ -2,8 +2,8 @@ import { FlaskConical, Menu } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { ACCOUNT_MENU, AccountMenu } from '#components/nav/account-menu.tsx'
+import { type NavEntry, navEntriesOf } from '#components/nav/entries.ts'
 import { NavLink } from '#components/nav/nav-link.tsx'
-import { type Place, placesOf } from '#components/nav/places.ts'
 import { Rail } from '#components/nav/rail.tsx'
 import { ViewingBanner } from '#components/nav/viewing-banner.tsx'
 import { Chip } from '#components/ui/chip.tsx'
@@ -22,10 +22,10 @@ interface FrameProps {
 
 export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
-  const { main, more, phone } = placesOf(user, account, mode ?? 'test')
+  const { main, more, phone } = navEntriesOf(user, account, mode ?? 'test')
   const name = account?.name ?? user.name
-  const menuPlaces = [...main, ...more].filter(
-    ({ href }) => !phone.some(place => place.href === href),
+  const menuEntries = [...main, ...more].filter(
+    ({ href }) => !phone.some(entry => entry.href === href),
   )
   return (
     <>
@@ -57,28 +57,28 @@ export function Frame({ user, account, mode, children }: FrameProps) {
         ) : null}
         <div className="max-w-[1180px]">{children}</div>
       </main>
-      <BottomBar places={phone} menu={ACCOUNT_MENU} />
-      <AccountMenu user={user} account={account} name={name} mode={mode} places={menuPlaces} />
+      <BottomBar entries={phone} menu={ACCOUNT_MENU} />
+      <AccountMenu user={user} account={account} name={name} mode={mode} entries={menuEntries} />
     </>
   )
 }
 
 interface BottomBarProps {
-  places: Place[]
+  entries: NavEntry[]
   menu: string
 }
 
 const ITEM_CLASS =
   'flex min-w-0 flex-1 flex-col items-center justify-center gap-1 font-semibold text-[11.5px] text-muted aria-[current]:text-accent'
 
-function BottomBar({ places, menu }: BottomBarProps) {
+function BottomBar({ entries, menu }: BottomBarProps) {
   const t = useTranslations('nav')
   return (
     <nav
       aria-label={t('places')}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
-      {places.map(({ name, href, excludedPath, icon: Icon }) => (
+      {entries.map(({ name, href, excludedPath, icon: Icon }) => (
         <NavLink
           key={name}
           href={href}

@@ -1,14 +1,14 @@
 import { BookOpen, CircleUserRound } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { ACCOUNT_MENU, ModeSwitch } from '#components/nav/account-menu.tsx'
+import type { NavEntry } from '#components/nav/entries.ts'
 import { NavLink } from '#components/nav/nav-link.tsx'
-import type { Place } from '#components/nav/places.ts'
 import { Logo } from '#components/ui/logo.tsx'
 import type { Mode } from '#lib/base/mode.ts'
 
 interface RailProps {
-  main: Place[]
-  more: Place[]
+  main: NavEntry[]
+  more: NavEntry[]
   mode: Mode | undefined
   name: string
 }
@@ -24,7 +24,7 @@ const NAME_CLASS = 'max-rail:sr-only'
 
 export function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
-  const link = ({ name: key, href, excludedPath, icon: Icon }: Place) => (
+  const link = ({ name: key, href, excludedPath, icon: Icon }: NavEntry) => (
     <NavLink
       key={key}
       href={href}

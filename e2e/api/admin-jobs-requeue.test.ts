@@ -7,7 +7,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { queueMail } from '#lib/services/mail/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
-import { connectBank, endPlaces, fundLive, replaceBank } from '#lib/testing/connection.ts'
+import { connectBank, endSlots, fundLive, replaceBank } from '#lib/testing/connection.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import {
   type Api,
@@ -84,8 +84,8 @@ describe('a withdrawal without a result', () => {
       ...{ problem_code: 'call_reason', problem_params: { text: 'the connection broke' } },
     })
     bank.isQuick = true
-    // It is asked about, sent in another place, and asked about again.
-    await endPlaces(connectionId)
+    // It is asked about, sent in another slot, and asked about again.
+    await endSlots(connectionId)
     for (let times = 0; times < 3; times++) {
       await requeue({ kind: 'withdrawal', account_id: merchant.id, id })
       await sendUntilNothingIsDue(bank)

@@ -13,7 +13,7 @@ import { requestDays } from '#lib/rooms/reconciliation/claim-day.ts'
 import { listDays } from '#lib/rooms/reconciliation/queries.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
-import { assignConnection, endPause, endPlaces, openLiveCharge } from '#lib/testing/connection.ts'
+import { assignConnection, endPause, endSlots, openLiveCharge } from '#lib/testing/connection.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import {
@@ -99,7 +99,7 @@ export class BankDays {
     for (let count = 0; count < 2; count++) {
       await sendDueRefunds()
       await this.account.settle()
-      await makeOrdersDue({ places: true })
+      await makeOrdersDue({ slots: true })
     }
     await sendDueRefunds()
   }
@@ -114,8 +114,8 @@ export class BankDays {
       await sendDueWithdrawals()
       await this.account.settle()
       await endPause(this.account.id)
-      await endPlaces(this.account.id)
-      await makeOrdersDue({ places: true })
+      await endSlots(this.account.id)
+      await makeOrdersDue({ slots: true })
     }
     return db().withdrawal.findFirstOrThrow({ where: { id } })
   }
@@ -200,7 +200,7 @@ export class BankDays {
     for (let count = 0; count < 2; count++) {
       await sendDueReturns()
       await this.account.settle()
-      await makeOrdersDue({ places: true })
+      await makeOrdersDue({ slots: true })
     }
     await sendDueReturns()
   }

@@ -13,7 +13,7 @@ import { storeNotices } from '#lib/services/gateway/notices.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { askAboutEnded } from '#lib/services/orders/ended.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
-import { assignConnection, endPause, endPlaces, fundLive } from '#lib/testing/connection.ts'
+import { assignConnection, endPause, endSlots, fundLive } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { dropOrders, makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 
@@ -56,7 +56,7 @@ const find = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
 async function work(id: string, at = account): Promise<string> {
   await at.settle()
   await endPause(at.id)
-  await endPlaces(at.id)
+  await endSlots(at.id)
   await makeOrdersDue({ id })
   await sendDueWithdrawals()
   return (await find(id)).status

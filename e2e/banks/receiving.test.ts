@@ -220,7 +220,7 @@ test.each([
   expect((await refund()).status).toBe('pending')
   await expect
     .poll(async () => {
-      await makeOrdersDue({ id: refundId, places: true })
+      await makeOrdersDue({ id: refundId, slots: true })
       await sendDueRefunds()
       return (await refund()).status
     })

@@ -11,7 +11,7 @@ import { readBalances } from '#lib/services/ledger/accounts.ts'
 import {
   assignConnection,
   endPause,
-  endPlaces,
+  endSlots,
   fundLive,
   openLiveCharge,
 } from '#lib/testing/connection.ts'
@@ -49,7 +49,7 @@ async function withdraw(): Promise<string> {
 /** Sends what is due, whatever pause there is. */
 async function send(): Promise<void> {
   await endPause(account.id)
-  await endPlaces(account.id)
+  await endSlots(account.id)
   await makeOrdersDue()
   await sendDueWithdrawals()
   await sendDueRefunds()

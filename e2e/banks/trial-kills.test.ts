@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ALL_DONE, hasCode, readOwn, stateOf, TrialStage } from '#e2e/banks/trial-stage.ts'
 import { env } from '#lib/base/env.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { endPlaces } from '#lib/testing/connection.ts'
+import { endSlots } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { startWorkerProcess, type WorkerProcess } from '#lib/testing/worker-process.ts'
@@ -59,8 +59,8 @@ test.each(KILLS.slice(0, pickSize(1, KILLS.length)))(
     // The bank acts before it hangs.
     if ('hasActed' in fault) await expect.poll(() => stage.bank.run('countOpen')).toBe(0)
     await worker?.kill()
-    // As if the places at the bank, which last 30 s, had ended.
-    await endPlaces(stage.connectionId)
+    // As if the slots at the bank, which last 30 s, had ended.
+    await endSlots(stage.connectionId)
     await startWorker()
     await expect.poll(async () => (await goOn()).ended_at, LONG).not.toBeNull()
     await worker?.kill()

@@ -22,9 +22,9 @@ import { giveBack } from '#lib/rooms/differences/give-back.ts'
 import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
 import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
 import { findReachable } from '#lib/services/gateway/served.ts'
-import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
+import { claimSlots, newQueue } from '#lib/services/orders/queue.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
-import { assignConnection, endPlaces } from '#lib/testing/connection.ts'
+import { assignConnection, endSlots } from '#lib/testing/connection.ts'
 import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { dropOrders, makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
@@ -181,8 +181,8 @@ describe('a trial', () => {
     await stage.announce(e2eid)
     await stage.workUntil(({ status }) => status !== 'open')
     for (let count = 0; count < 3; count++) await stage.work()
-    // A payout that may still arrive keeps its place for 30 s.
-    await endPlaces(stage.connectionId)
+    // A payout that may still arrive keeps its slot for 30 s.
+    await endSlots(stage.connectionId)
     const ended = await stage.workUntil(isEnded)
     expect(await stage.bank.run('countFaults')).toBe(0)
     expect(stateOf(ended)).toEqual(ALL_DONE)
@@ -287,30 +287,30 @@ describe('a repeated trial', () => {
   })
 })
 
-test('the payout of a trial waits for a place at the bank, and keeps it from withdrawals', async () => {
+test('the payout of a trial waits for a slot at the bank, and keeps it from withdrawals', async () => {
   const { connectionId } = stage
   const { id: accountId } = await makeMerchant()
-  const insert = (state: string, due: string, placeUntil: string | null) =>
+  const insert = (state: string, due: string, slotUntil: string | null) =>
     db().$executeRaw`
       INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, state, due_at,
-        place_until)
+        slot_until)
       VALUES (${accountId}::uuid, gen_random_uuid(), 'withdrawal', 'payout', 'live', ${connectionId}::uuid, 1000,
-        'a@b.co', ${state}, now() + ${due}::interval, now() + ${placeUntil}::interval)`
+        'a@b.co', ${state}, now() + ${due}::interval, now() + ${slotUntil}::interval)`
   await insert('placed', '1 hour', '1 hour')
   const key = newId()
   await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
   for (let count = 0; count < 4; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toEqual([])
-  expect((await stage.read()).problems).toEqual([{ code: 'no_place', params: {} }])
+  expect((await stage.read()).problems).toEqual([{ code: 'no_slot', params: {} }])
   await db().bankOrder.updateMany({ where: { accountId }, data: { state: 'done', dueAt: null } })
   for (let count = 0; count < 2; count++) await stage.work()
   expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
   await insert('waiting', '0', null)
   const served = (await findReachable(connectionId)) ?? expect.unreachable()
   const queue = newQueue(connectionId, 'payout', ['withdrawal'])
-  expect(await claimPlaces(queue, served, 8)).toEqual([])
+  expect(await claimSlots(queue, served, 8)).toEqual([])
   expect((await stage.workUntil(isEnded)).status).toBe('passed')
-  expect(await claimPlaces(queue, served, 8)).toHaveLength(1)
+  expect(await claimSlots(queue, served, 8)).toHaveLength(1)
   await dropOrders()
 })
 

@@ -18,7 +18,7 @@ import { findFreePort } from '#lib/testing/server.ts'
 const ACTOR = { type: 'command_line' } as const
 const PAYING_KEY = 'caixa@example.com'
 const OPENING_BALANCE = 10_000_000
-/** With one place, as is the default, a payout would take a second or more. */
+/** With one slot, as is the default, a payout would take a second or more. */
 const PAYOUTS_IN_FLIGHT = 16
 
 /** The same limits as in production, which `npm test` turns off for others. */

@@ -84,7 +84,7 @@ const ROW = 'account_id, id'
 const IS_FREE = 'due_at IS NOT NULL AND lease IS NULL'
 const PASSING = [
   moveBack('charges', ROW, ['due_at', 'created_at', 'updated_at', 'expires_at'], IS_FREE),
-  moveBack('bank_orders', ROW, ['due_at', 'created_at', 'sent_at', 'place_until'], IS_FREE),
+  moveBack('bank_orders', ROW, ['due_at', 'created_at', 'sent_at', 'slot_until'], IS_FREE),
   moveBack('withdrawals', ROW, ['created_at'], `status = 'pending'`),
   moveBack('refunds', ROW, ['created_at'], `status = 'pending'`),
   moveBack('payment_readings', 'connection_id, pace', ['due_at', 'paused_until'], 'lease IS NULL'),
@@ -109,7 +109,7 @@ const DUE_TABLES = ['charges', 'bank_orders'] as const
 const NEXT_DUE = `SELECT extract(epoch FROM min(due_at) - now())::float8 * 1000 AS ms FROM (
   ${DUE_TABLES.map(table => `SELECT due_at FROM ${table} WHERE ${IS_FREE}`).join(' UNION ALL ')}
   UNION ALL SELECT due_at FROM bank_notices) due`
-/** A due payout may have to wait for a place at the bank. */
+/** A due payout may have to wait for a slot at the bank. */
 const IS_BUSY = `SELECT EXISTS (SELECT FROM (
   ${DUE_TABLES.map(table => `SELECT lease, due_at, '${table}' AS kind FROM ${table} WHERE due_at IS NOT NULL`).join(' UNION ALL ')}
   UNION ALL SELECT NULL, due_at, 'notices' FROM bank_notices) open

@@ -126,15 +126,15 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/place.ts',
     text: 'return isOver ? { state',
     replacement: 'return true ? { state',
-    testFile: 'lib/services/orders/places.test.ts',
+    testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'of a payout that the bank does not have is kept for 30 s',
   },
   {
-    bug: 'an order is sent in a place that is over',
+    bug: 'an order is sent in a slot that is over',
     file: 'lib/services/orders/queue.ts',
-    text: 'AND o.place_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)',
+    text: 'AND o.slot_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)',
     replacement: 'AND (SELECT count(*) FROM queue) >= 0',
-    testFile: 'lib/services/orders/places.test.ts',
+    testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'that ended before the call is not used',
   },
   {
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/queue.ts',
     text: 'AND q.operation = ${operation} AND q.paused_until > clock_timestamp())',
     replacement: 'AND q.operation = ${operation} AND false)',
-    testFile: 'lib/services/orders/places.test.ts',
+    testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'rests for all payouts after a limit of the rate',
   },
   {
@@ -150,7 +150,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/queue.ts',
     text: 'GREATEST(1, LEAST(5, ${ageS}), ${ageS} / 6)',
     replacement: 'GREATEST(1, ${ageS} / 6)',
-    testFile: 'lib/services/orders/places.test.ts',
+    testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'after the payout was sent, the next question is',
   },
   {
@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/queue.ts',
     text: 'LEAST(5, ${ageS})',
     replacement: 'LEAST(60, ${ageS})',
-    testFile: 'lib/services/orders/places.test.ts',
+    testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'after the payout was sent, the next question is',
   },
   {

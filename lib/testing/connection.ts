@@ -95,11 +95,11 @@ export async function endPause(connectionId: string): Promise<void> {
   await db().orderQueue.updateMany({ where: { connectionId }, data: { pausedUntil: null } })
 }
 
-/** Ends the places of all orders at the bank, as if the time had passed. */
-export async function endPlaces(connectionId: string): Promise<void> {
+/** Ends the slots of all orders at the bank, as if the time had passed. */
+export async function endSlots(connectionId: string): Promise<void> {
   await db().$executeRaw`
-    UPDATE bank_orders SET place_until = now() - interval '1 second'
-    WHERE connection_id = ${connectionId}::uuid AND place_until > now()`
+    UPDATE bank_orders SET slot_until = now() - interval '1 second'
+    WHERE connection_id = ${connectionId}::uuid AND slot_until > now()`
 }
 
 /** From now on this process knows at once what others know of a rest. For tests in which time passes. */

@@ -48,15 +48,15 @@ async function insertCharge(accountId: string, row: Fields) {
 async function insertWithdrawal(accountId: string, row: Fields) {
   const key = { pixKeyType: 'email', pixKey: WITHDRAWAL.pix_key, dictKey: WITHDRAWAL.pix_key }
   const state = { mode: 'test', status: 'pending', amount: WITHDRAWAL.amount }
-  const place = { accountId, id: newRoutableId(accountId), ...(await connectionOf(row)) }
-  const { dueAt, placeUntil = null, sentAt, attempts = 0, ...columns } = row
+  const slot = { accountId, id: newRoutableId(accountId), ...(await connectionOf(row)) }
+  const { dueAt, slotUntil = null, sentAt, attempts = 0, ...columns } = row
   const made = await db().withdrawal.create({
-    data: { ...place, ...key, ...state, ...columns } as Prisma.WithdrawalUncheckedCreateInput,
+    data: { ...slot, ...key, ...state, ...columns } as Prisma.WithdrawalUncheckedCreateInput,
   })
   if (!dueAt) return made
   const { id, mode, connectionId, amount, dictKey: target, createdAt } = made
   const terms = { accountId, id, kind: 'withdrawal', operation: 'payout', mode, connectionId }
-  const progress = { state: placeUntil ? 'placed' : 'waiting', dueAt, placeUntil, attempts }
+  const progress = { state: slotUntil ? 'placed' : 'waiting', dueAt, slotUntil, attempts }
   const data = { ...terms, amount, target, createdAt, ...progress, sentAt }
   await db().bankOrder.create({ data: data as Prisma.BankOrderUncheckedCreateInput })
   return made

@@ -22,23 +22,17 @@ export function createSender(...kinds: OrderKind[]): OrderSender {
   return createOrderSender(Object.fromEntries(rules))
 }
 
-/** Sends what is due, as far as there are places, and awaits it. Returns how many were due. */
+/** Sends what is due, as far as there are slots, and awaits it. Returns how many were due. */
 export const sendDueWithdrawals = () => runToEnd(createSender('withdrawal'))
 export const sendDueRefunds = () => runToEnd(createSender('refund'))
 export const sendDueTrials = () => runToEnd(createSender('trial'))
 export const sendDueReturns = () => runToEnd(createSender('return'))
 
-/** Makes open orders due now, also those of workers that died. With `places`, their places are over. */
-export async function makeOrdersDue({
-  id,
-  places = false,
-}: {
-  id?: string
-  places?: boolean
-} = {}) {
+/** Makes open orders due now, also those of workers that died. With `slots`, their slots are over. */
+export async function makeOrdersDue({ id, slots = false }: { id?: string; slots?: boolean } = {}) {
   await db().$executeRaw`
     UPDATE bank_orders SET due_at = now() - interval '3 seconds',
-      place_until = CASE WHEN ${places} THEN LEAST(place_until, now() - interval '1 second') ELSE place_until END
+      slot_until = CASE WHEN ${slots} THEN LEAST(slot_until, now() - interval '1 second') ELSE slot_until END
     WHERE due_at IS NOT NULL AND (${id ?? null}::uuid IS NULL OR id = ${id ?? null}::uuid)`
 }
 
@@ -63,7 +57,7 @@ export async function letWait(id: string, rest = '1 hour'): Promise<void> {
     UPDATE withdrawals SET approval_reason = 'new_key', approval_barred = '{}',
       approval_due_at = now() + ${rest}::interval WHERE id = ${id}::uuid`
   await db().$executeRaw`
-    UPDATE bank_orders SET state = 'held', due_at = NULL, lease = NULL, place_until = NULL WHERE id = ${id}::uuid`
+    UPDATE bank_orders SET state = 'held', due_at = NULL, lease = NULL, slot_until = NULL WHERE id = ${id}::uuid`
 }
 
 export const orderOf = (id: string) => db().bankOrder.findFirstOrThrow({ where: { id } })

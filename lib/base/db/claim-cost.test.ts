@@ -3,9 +3,9 @@ import { beforeAll, expect, vi } from 'vitest'
 import { claim } from '#lib/base/db/claim.ts'
 import { Prisma } from '#lib/base/db/client.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { claimDue, claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
+import { claimDue, claimSlots, newQueue } from '#lib/services/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { addConnection, endPlaces } from '#lib/testing/connection.ts'
+import { addConnection, endSlots } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -35,9 +35,9 @@ async function seed(connectionId: string, count: number, age: string): Promise<v
     INSERT INTO charges (account_id, id, mode, connection_id, status, amount, due_at, br_code,
       external_id, txid, client_name, client_email, client_doc, expires_at)
     SELECT r.*, 'x', id::text, id::text, 'Ana', 'ana@x.example', '1', now() FROM r`)
-  // Half of them were sent, the others wait for a place.
+  // Half of them were sent, the others wait for a slot.
   await insert(`
-    INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, due_at, state, place_until)
+    INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, due_at, state, slot_until)
     SELECT $1::uuid, gen_random_uuid(), k.kind, k.operation, 'live', $2::uuid, 1000, 'a@x.example', now() - $4::interval,
       CASE n % 2 WHEN 0 THEN 'placed' ELSE 'waiting' END, CASE n % 2 WHEN 0 THEN now() - $4::interval END
     FROM generate_series(1, $3::int) n, (VALUES ('withdrawal', 'payout'), ('refund', 'refund')) k (kind, operation)`)
@@ -46,7 +46,7 @@ async function seed(connectionId: string, count: number, age: string): Promise<v
 /** Returns the buffers that the statements of a claim about its table use with current statistics. */
 async function measure(table: string, work: () => Promise<unknown[]>): Promise<number> {
   for (const name of ['charges', 'bank_orders']) await runAsOwner(`VACUUM ANALYZE ${name}`)
-  await endPlaces(id)
+  await endSlots(id)
   const query = vi.spyOn(Client.prototype, 'query')
   const claimed = await work()
   const sent = query.mock.calls.map(([config]) => config as unknown as Sent)
@@ -83,7 +83,7 @@ testInTorture('a claim of a connection reads none of the due rows of another', a
     [
       'payouts that wait',
       'bank_orders',
-      () => claimPlaces(payouts, { payoutsInFlight: LIMIT }, LIMIT),
+      () => claimSlots(payouts, { payoutsInFlight: LIMIT }, LIMIT),
     ],
     ['payouts that were sent', 'bank_orders', () => claimDue(payouts, 'placed', LIMIT)],
     ['refunds that wait', 'bank_orders', () => claimDue(refunds, 'waiting', LIMIT)],

@@ -193,7 +193,7 @@ async function waitForOrders({ connectionId }: Claim, found: ClaimedTrial): Prom
   const isResting = (await breaker.restMs(connectionId)) > 0
   const problems = (await findOpenOrders([refundId, payoutId])).flatMap(
     ({ isOverdue, lastCall }) => {
-      if (isOverdue) return [{ code: isResting ? 'resting' : 'no_place', params: {} } as const]
+      if (isOverdue) return [{ code: isResting ? 'resting' : 'no_slot', params: {} } as const]
       return describeFailure(lastCall)
     },
   )

@@ -226,7 +226,7 @@ test('the calls of a return that has not ended are kept', async () => {
   await db().gatewayCall.create({ data: { ...call, ...rest } })
   expect(await pruneGatewayCalls()).toBe(0)
   while ((await orderOf(subjectId)).dueAt) {
-    await makeOrdersDue({ places: true })
+    await makeOrdersDue({ slots: true })
     await sendDueReturns()
   }
   expect(await pruneGatewayCalls()).toBe(1)

@@ -29,7 +29,7 @@ export interface Reading {
   pace: Pace
   since: Date
   /** The bank's cursor of a reading that did not end; null: it begins. */
-  place: string | null
+  position: string | null
   /** Fencing token: an update of the row must match it. */
   lease: string
 }
@@ -57,7 +57,7 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
   await correctFutureReadings(connectionIds, at, PACES.daily.overlapMs)
   return claim<Reading>('payment_readings', connectionIds.length * paces.length, {
     at: nowSql,
-    isDue: Prisma.sql`(r.due_at <= ${nowSql} OR (r.is_wanted AND r.lease IS NULL AND r.place IS NULL))`,
+    isDue: Prisma.sql`(r.due_at <= ${nowSql} OR (r.is_wanted AND r.lease IS NULL AND r.position IS NULL))`,
     condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[])
       AND NOT EXISTS (SELECT FROM payment_readings o
         WHERE o.connection_id = r.connection_id AND o.paused_until > ${nowSql})
@@ -68,15 +68,15 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
           - make_interval(secs => ${AFTER_CLOSING_MS}::float8 / 1000)))`,
     order: Prisma.sql`r.connection_id, r.pace`,
     set: Prisma.sql`
-      until = CASE WHEN r.place IS NULL THEN ${nowSql} ELSE r.until END,
-      since = CASE WHEN r.place IS NULL THEN GREATEST(
+      until = CASE WHEN r.position IS NULL THEN ${nowSql} ELSE r.until END,
+      since = CASE WHEN r.position IS NULL THEN GREATEST(
         (SELECT n.created_at FROM connections n WHERE n.id = r.connection_id)
           - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
         (SELECT LEAST(max(o.read_until), ${nowSql}) FROM payment_readings o
           WHERE o.connection_id = r.connection_id)
           - make_interval(secs => (SELECT t.overlap_ms / 1000 FROM unnest(${paces}::text[],
             ${overlaps}::float8[]) AS t (pace, overlap_ms) WHERE t.pace = r.pace))) ELSE r.since END,
-      is_wanted = r.is_wanted AND r.place IS NOT NULL`,
-    returning: Prisma.sql`r.connection_id AS "connectionId", r.pace, r.since, r.place, r.lease`,
+      is_wanted = r.is_wanted AND r.position IS NOT NULL`,
+    returning: Prisma.sql`r.connection_id AS "connectionId", r.pace, r.since, r.position, r.lease`,
   })
 }

@@ -14,7 +14,7 @@ export async function correctFutureReadings(
   overlapMs: number,
 ): Promise<void> {
   const corrected = await db().$executeRaw`
-    UPDATE payment_readings SET place = NULL, since = NULL, until = NULL, due_at = ${at}::timestamptz,
+    UPDATE payment_readings SET position = NULL, since = NULL, until = NULL, due_at = ${at}::timestamptz,
       paused_until = NULL,
       read_until = ${at}::timestamptz - make_interval(secs => ${overlapMs}::float8 / 1000)
     WHERE connection_id = ANY (${connectionIds}::uuid[]) AND lease IS NULL

@@ -289,16 +289,16 @@ describe('a reading that fails', () => {
     const { readUntil } = await readingOf('late')
     await read()
     expect(cursors()).toEqual([null, '2', '4'])
-    expect(await readingOf('late')).toMatchObject({ readUntil, place: '4', lease: null })
+    expect(await readingOf('late')).toMatchObject({ readUntil, position: '4', lease: null })
     pass(15 * SECOND_MS)
     const began = (await readingOf('late')).until
     await read()
     expect(cursors()).toEqual([null, '2', '4', '4', '6'])
-    expect(await readingOf('late')).toMatchObject({ readUntil: began, place: null })
+    expect(await readingOf('late')).toMatchObject({ readUntil: began, position: null })
     expect(await isAllBooked()).toBe(true)
   })
 
-  test('begins anew after it failed twice at one place', async () => {
+  test('begins anew after it failed twice at one position', async () => {
     bank.script.push(undefined, failing, failing)
     await read()
     pass(15 * SECOND_MS)
@@ -395,7 +395,7 @@ describe('a reading that fails', () => {
     bank.meanwhile = async () =>
       void (await db().paymentReading.updateMany({
         where: { connectionId, pace: 'late' },
-        data: { lease, place: '6' },
+        data: { lease, position: '6' },
       }))
     for (const script of [[], [], [failing]]) {
       bank.script.push(...script)
@@ -404,7 +404,7 @@ describe('a reading that fails', () => {
         data: { dueAt: now() },
       })
       await read()
-      expect(await readingOf('late')).toMatchObject({ lease, place: '6' })
+      expect(await readingOf('late')).toMatchObject({ lease, position: '6' })
     }
     expect(cursors()).toEqual([null, '6', '6'])
   })

@@ -2,7 +2,7 @@ import { log } from '#lib/base/log.ts'
 import { Pool } from '#lib/base/pool.ts'
 import { bookPage } from '#lib/rooms/charges/book-page.ts'
 import { type Clock, claimReadings, type Reading } from '#lib/rooms/charges/claim-readings.ts'
-import { endReading, keepPlace, postponeReading } from '#lib/rooms/charges/end-reading.ts'
+import { endReading, keepPosition, postponeReading } from '#lib/rooms/charges/end-reading.ts'
 import { noteUnread } from '#lib/rooms/charges/note-unread.ts'
 import { RETRY_PAUSE_MS } from '#lib/rooms/charges/postpone.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -54,22 +54,22 @@ async function readList(
 ): Promise<void> {
   const { listPayments } = withConnectionJournal(connection)
   if (!listPayments) return
-  const { since, place } = reading
-  const read = await readPages(listPayments, { since, cursor: place }, async page => {
+  const { since, position } = reading
+  const read = await readPages(listPayments, { since, cursor: position }, async page => {
     const { items, unread = [], nextCursor } = page
     await bookPage(connection.id, items)
     await noteUnread(connection.id, unread)
     if (nextCursor === null) return true
-    if (!signal?.aborted) return keepPlace(reading, nextCursor, now)
+    if (!signal?.aborted) return keepPosition(reading, nextCursor, now)
     await postponeReading(reading, nextCursor, now())
     return false
   })
   if (read.end === 'read') await endReading(reading)
   if (read.end !== 'failed') return
-  // A place that leads nowhere twice is given up: the list is read from its beginning.
-  const nextPlace = read.retryCursor ?? (read.pages > 0 ? read.cursor : null)
+  // A position that leads nowhere twice is given up: the list is read from its beginning.
+  const nextPosition = read.retryCursor ?? (read.pages > 0 ? read.cursor : null)
   const after = (ms: number) => new Date(now().getTime() + ms)
   const askedMs = requestedPauseMs(read.failure)
   const dueAt = after(listPauseMs(read.failure, RETRY_PAUSE_MS))
-  await postponeReading(reading, nextPlace, dueAt, askedMs > 0 ? after(askedMs) : null)
+  await postponeReading(reading, nextPosition, dueAt, askedMs > 0 ? after(askedMs) : null)
 }

@@ -34,5 +34,5 @@ test.each<[string, object]>([
   // The page after it is read, too, and the reading ends.
   expect(await db().unmatchedPayment.count({ where: { connectionId } })).toBe(1)
   const readings = await db().paymentReading.findMany({ where: { connectionId } })
-  expect(readings.filter(({ place }) => place !== null)).toEqual([])
+  expect(readings.filter(({ position }) => position !== null)).toEqual([])
 })

@@ -27,7 +27,7 @@ beforeAll(async () => {
 const decide = (itemId: string) => ({ itemId, reason: 'Paid by mistake', actor: ACTOR })
 const findItem = (id: string) => db().difference.findUniqueOrThrow({ where: { id } })
 const findReturn = (id: string) => db().unmatchedReturn.findFirstOrThrow({ where: { id } })
-const makeDue = () => makeOrdersDue({ places: true })
+const makeDue = () => makeOrdersDue({ slots: true })
 
 /** Orders a return of an unmatched payment, for which the bank follows the script. */
 async function order(script: OrderScript = {}) {

@@ -58,7 +58,7 @@ const step = fc.oneof(
 
 async function send(): Promise<void> {
   await endPause(connectionId)
-  await makeOrdersDue({ places: true })
+  await makeOrdersDue({ slots: true })
   await sendDueReturns()
 }
 

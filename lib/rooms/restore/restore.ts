@@ -17,7 +17,7 @@ import {
   endClosureList,
   insertProposal,
   insertRestore,
-  keepClosurePlace,
+  keepClosurePosition,
   type ListName,
   lockProposal,
   openClosures,
@@ -172,7 +172,7 @@ export function createRestoreReader(booking: RestoreBooking): RestoreReader {
   }
 }
 
-const AGAIN = { pauseMs: RETRY_PAUSE_MS, place: null }
+const AGAIN = { pauseMs: RETRY_PAUSE_MS, position: null }
 
 /** Reads list after list. Ends when the lease is lost or people have opened the connection. */
 async function readOn(
@@ -184,17 +184,17 @@ async function readOn(
   for (let reading: ClosureReading | null = first; reading; ) {
     const readPage = pageReaderOf(connection, reading, booking)
     if (!readPage) {
-      const unlisted = { pauseMs: UNLISTED_PAUSE_MS, place: null, flaw: `no_${reading.list}` }
+      const unlisted = { pauseMs: UNLISTED_PAUSE_MS, position: null, flaw: `no_${reading.list}` }
       return postponeClosure(reading, unlisted)
     }
     const page = await readPage()
     if ('failure' in page) return postponeFailed(reading, page.failure)
     const { nextCursor, unsettled } = page
     if (nextCursor !== null) {
-      if (!(await keepClosurePlace(reading, nextCursor, unsettled))) return
+      if (!(await keepClosurePosition(reading, nextCursor, unsettled))) return
       if (signal?.aborted)
-        return postponeClosure(reading, { pauseMs: 0, place: nextCursor, flaw: null })
-      reading = { ...reading, place: nextCursor }
+        return postponeClosure(reading, { pauseMs: 0, position: nextCursor, flaw: null })
+      reading = { ...reading, position: nextCursor }
     } else if (reading.list === 'payouts') {
       await endClosure(reading, unsettled, RETRY_PAUSE_MS)
       return
@@ -208,7 +208,7 @@ function postponeFailed(
 ): Promise<void> {
   const { retryCursor = null } = 'retryCursor' in failure ? failure : {}
   const pauseMs = listPauseMs(failure, RETRY_PAUSE_MS)
-  return postponeClosure(reading, { pauseMs, place: retryCursor, flaw: failure.outcome })
+  return postponeClosure(reading, { pauseMs, position: retryCursor, flaw: failure.outcome })
 }
 
 /** How other rooms book what a bank lists. Called again for the same item, they do nothing. */
@@ -222,7 +222,7 @@ interface RestoreBooking {
 
 type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
 
-/** Reads the list of a bank from a place on, and books the page. Undefined: the bank has no such list. */
+/** Reads the list of a bank from a position on, and books the page. Undefined: the bank has no such list. */
 type PageReader = (() => Promise<PageRead>) | undefined
 type PageRead =
   | { failure: Exclude<GatewayResult<never>, { outcome: 'ok' }> }
@@ -235,11 +235,11 @@ function pageReaderOf(
   booking: RestoreBooking,
 ): PageReader {
   const { listPayments, listTakenRefunds, listTakenPayouts } = withConnectionJournal(connection)
-  const { connectionId, since, place } = reading
+  const { connectionId, since, position } = reading
   const orders = (list: List<TakenOrder> | undefined, book: RestoreBooking['bookPayout']) =>
     list &&
     (async (): Promise<PageRead> => {
-      const page = await list(since, place)
+      const page = await list(since, position)
       if (page.outcome !== 'ok') return { failure: page }
       const { items, unread = [], nextCursor } = page.value
       let unsettled = 0
@@ -251,7 +251,7 @@ function pageReaderOf(
     payments:
       listPayments &&
       (async () => {
-        const page = await listPayments(since, place)
+        const page = await listPayments(since, position)
         if (page.outcome !== 'ok') return { failure: page }
         const { items, unread = [], nextCursor } = page.value
         await booking.bookPayments(connectionId, items)

@@ -10,7 +10,7 @@ import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { askAboutEnded as askAbout, noteContradiction } from '#lib/services/orders/ended.ts'
 import type { Order } from '#lib/services/orders/order.ts'
-import { type ClaimedOrder, renewPlace } from '#lib/services/orders/queue.ts'
+import { type ClaimedOrder, renewSlot } from '#lib/services/orders/queue.ts'
 import { registerUser } from '#lib/services/people/register.ts'
 import { createResetLink } from '#lib/services/people/reset.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -303,14 +303,14 @@ describe('only a withdrawal without an answer can be ended', () => {
   test('one that a worker holds cannot, until it lets go or its lease has expired', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     const soon = new Date(Date.now() + 30_000)
-    const held = { state: 'placed', lease: newId(), dueAt: soon, placeUntil: soon }
+    const held = { state: 'placed', lease: newId(), dueAt: soon, slotUntil: soon }
     await changeOrder(id, held)
     await expectRefused(id)
     await changeOrder(id, { dueAt: new Date() })
     await propose(id)
     // The worker that has lost it must not send it now.
     const claim = { ...(await orderOf(id)), lease: held.lease } as unknown as ClaimedOrder
-    expect(await renewPlace(claim)).toBe(false)
+    expect(await renewSlot(claim)).toBe(false)
   })
 
   test('one that has ended cannot, nor an unknown one', async () => {

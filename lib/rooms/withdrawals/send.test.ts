@@ -15,8 +15,8 @@ import {
   assignConnection,
   connectBank,
   endPause,
-  endPlaces,
   endRest,
+  endSlots,
   fundLive,
   openLiveCharge,
   replaceBank,
@@ -153,7 +153,7 @@ test('an unsettled withdrawal is queried after growing pauses of at most ten min
     [3_600, 600],
     [90_000, 600],
   ] as const) {
-    await changeOrder(id, { placeUntil: new Date(Date.now() + 30_000 - ageS * 1_000) })
+    await changeOrder(id, { slotUntil: new Date(Date.now() + 30_000 - ageS * 1_000) })
     await sendAndReadStatus(id)
     const seconds = await readPauseS(id)
     expect(seconds).toBeGreaterThan(pauseS / 2 - 0.5)
@@ -180,9 +180,9 @@ async function loseFirst(bank: StubBank, script: OrderScript = {}): Promise<stri
   expect(bank.sentOrders).toHaveLength(1)
   return id
 }
-/** The place of a withdrawal ends: the bank does not have it, so that it waits for another. */
+/** The slot of a withdrawal ends: the bank does not have it, so that it waits for another. */
 async function passPlace(id: string, bank: StubBank): Promise<void> {
-  await endPlaces(connectionId)
+  await endSlots(connectionId)
   await makeDueAndSend(id, bank)
 }
 const stall = (bank: StubBank, when: 'before' | 'after', work: () => Promise<unknown>) =>
@@ -505,7 +505,7 @@ describe('a withdrawal that the bank has taken and then forgets', () => {
 
   async function expectHeldUntilSettled(id: string, bank: StubBank): Promise<void> {
     expect(await makeDueAndSend(id, bank)).toBe('pending')
-    // In another place, it would be sent again.
+    // In another slot, it would be sent again.
     await passPlace(id, bank)
     expect(await makeDueAndSend(id, bank)).toBe('pending')
     expect(bank.sentOrders).toHaveLength(1)

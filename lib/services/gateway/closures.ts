@@ -91,7 +91,7 @@ export interface ClosureReading {
   since: Date
   list: ListName
   /** The bank's cursor; null: the list begins. */
-  place: string | null
+  position: string | null
   /** Fencing token: an update of the row must match it. */
   lease: string
 }
@@ -110,10 +110,10 @@ export function claimClosures(connectionIds: string[]): Promise<ClosureReading[]
   return claim<ClosureReading>('restore_closures', BATCH_MAX, {
     condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[]) AND r.opened_at IS NULL`,
     set: Prisma.sql`until = COALESCE(r.until, now()),
-      unsettled = CASE WHEN r.list = 'refunds' AND r.place IS NULL THEN 0 ELSE r.unsettled END`,
+      unsettled = CASE WHEN r.list = 'refunds' AND r.position IS NULL THEN 0 ELSE r.unsettled END`,
     returning: Prisma.sql`r.connection_id AS "connectionId", r.restore_id AS "restoreId",
       (SELECT o.begun_at FROM restores o WHERE o.id = r.restore_id) AS "begunAt", r.since, r.list,
-      r.place, r.lease`,
+      r.position, r.lease`,
   })
 }
 
@@ -121,26 +121,26 @@ const isOwn = ({ connectionId, restoreId, lease }: ClosureReading) => Prisma.sql
   connection_id = ${connectionId}::uuid AND restore_id = ${restoreId}::uuid
   AND lease = ${lease}::uuid AND opened_at IS NULL`
 
-/** Stores the place after a page and renews the lease. Returns false if it was lost, or people opened. */
-export async function keepClosurePlace(
+/** Stores the position after a page and renews the lease. Returns false if it was lost, or people opened. */
+export async function keepClosurePosition(
   reading: ClosureReading,
-  place: string,
+  position: string,
   unsettled: number,
 ): Promise<boolean> {
   const kept = await db().$executeRaw`
-    UPDATE restore_closures SET place = ${place}, unsettled = unsettled + ${unsettled}::int,
+    UPDATE restore_closures SET position = ${position}, unsettled = unsettled + ${unsettled}::int,
       flaw = NULL, due_at = ${nowPlusMs(leaseMs())} WHERE ${isOwn(reading)}`
   return kept === 1
 }
 
-/** Gives the reading back. `flaw`: why the page was not read; without a place, the list begins anew. */
+/** Gives the reading back. `flaw`: why the page was not read; without a position, the list begins anew. */
 export async function postponeClosure(
   reading: ClosureReading,
-  { pauseMs, place, flaw }: { pauseMs: number; place: string | null; flaw: string | null },
+  { pauseMs, position, flaw }: { pauseMs: number; position: string | null; flaw: string | null },
 ): Promise<void> {
   await db().$executeRaw`
     UPDATE restore_closures SET lease = NULL, due_at = ${nowPlusMs(pauseMs)}, flaw = ${flaw},
-      place = ${place}, until = CASE WHEN ${place}::text IS NULL THEN NULL ELSE until END
+      position = ${position}, until = CASE WHEN ${position}::text IS NULL THEN NULL ELSE until END
     WHERE ${isOwn(reading)}`
 }
 
@@ -151,11 +151,11 @@ export async function endClosureList(
 ): Promise<ClosureReading | null> {
   const next = LISTS[LISTS.indexOf(reading.list) + 1] as ListName
   const ended = await db().$executeRaw`
-    UPDATE restore_closures SET list = ${next}, place = NULL, flaw = NULL, until = now(),
+    UPDATE restore_closures SET list = ${next}, position = NULL, flaw = NULL, until = now(),
       ${Prisma.raw(`${reading.list}_until`)} = until, due_at = ${nowPlusMs(leaseMs())},
       unsettled = unsettled + ${unsettled}::int
     WHERE ${isOwn(reading)}`
-  return ended === 1 ? { ...reading, list: next, place: null } : null
+  return ended === 1 ? { ...reading, list: next, position: null } : null
 }
 
 /**
@@ -170,7 +170,7 @@ export async function endClosure(
   const { connectionId } = reading
   const isOpened = await transaction(async tx => {
     const [row] = await tx.$queryRaw<{ isOpened: boolean }[]>`
-      UPDATE restore_closures c SET lease = NULL, place = NULL, flaw = NULL, until = NULL, payouts_until = until,
+      UPDATE restore_closures c SET lease = NULL, position = NULL, flaw = NULL, until = NULL, payouts_until = until,
         unsettled = c.unsettled + ${unsettled}::int,
         list = CASE WHEN k.may_open THEN NULL ELSE 'refunds' END,
         due_at = CASE WHEN NOT k.may_open THEN ${nowPlusMs(pauseMs)} END,

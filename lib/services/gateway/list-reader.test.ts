@@ -19,19 +19,19 @@ beforeAll(async () => {
   bad = await addConnection(new StubBank())
 })
 
-/** A reader of the lists `readPage`, with a clock, what it booked and the places it read. */
+/** A reader of the lists `readPage`, with a clock, what it booked and the positions it read. */
 function observe(
   readPage: (connectionId: string, cursor: string | null) => ReturnType<typeof page> | typeof DOWN,
   changes: Partial<ListTask<string>> = {},
 ) {
-  const [booked, places] = [[] as string[], [] as (string | null)[]]
+  const [booked, positions] = [[] as string[], [] as (string | null)[]]
   const clock = { at: 0 }
   const reader = createListReader<string>({
     ...{ name: 'items', everyMs: HOUR_MS, findSince: async () => new Date(0) },
     open: ({ id }) =>
       id === good || id === bad
         ? async (_, cursor) => {
-            places.push(cursor)
+            positions.push(cursor)
             await setImmediate()
             return readPage(id, cursor)
           }
@@ -44,7 +44,7 @@ function observe(
     await reader.run(signal)
     await reader.idle()
   }
-  return { reader, run, clock, booked, places }
+  return { reader, run, clock, booked, positions }
 }
 
 test('a list that never ends holds up no other, and ends with the process', async () => {
@@ -61,16 +61,16 @@ test('a list that never ends holds up no other, and ends with the process', asyn
 })
 
 test('a list that never ends is given up after a number of pages', async () => {
-  const { run, places } = observe(id => (id === bad ? page([], 'on') : page([], null)), {
+  const { run, positions } = observe(id => (id === bad ? page([], 'on') : page([], null)), {
     pagesMax: 7,
   })
   await run()
-  expect(places).toHaveLength(7 + 1)
+  expect(positions).toHaveLength(7 + 1)
 })
 
 test('a page that cannot be read is read again after a minute, and those before are not', async () => {
   let isDown = true
-  const { run, clock, places, booked } = observe((id, cursor) => {
+  const { run, clock, positions, booked } = observe((id, cursor) => {
     if (id === good) return page([], null)
     if (cursor === null) return page(['1'], '2')
     return isDown ? DOWN : page(['2'], null)
@@ -83,13 +83,13 @@ test('a page that cannot be read is read again after a minute, and those before 
   clock.at = 60_000
   await run()
   expect(booked).toEqual(['1', '2'])
-  expect(places.filter(place => place === null)).toHaveLength(2)
+  expect(positions.filter(position => position === null)).toHaveLength(2)
   clock.at += HOUR_MS
   await run()
   expect(booked).toEqual(['1', '2', '1', '2'])
 })
 
-test('a place that leads nowhere five times is given up', async () => {
+test('a position that leads nowhere five times is given up', async () => {
   const { run, clock, booked } = observe((id, cursor) =>
     id === good ? page([], null) : cursor === null ? page(['1'], 'gone') : DOWN,
   )

@@ -107,7 +107,7 @@ test('an order that was never sent stays as it is, one that was sent is asked ab
   const read = () => orderOf(withdrawal.id)
   expect(await bring()).toEqual(new Set([id]))
   expect((await read()).dueAt).toEqual(dueAt)
-  await changeOrder(withdrawal.id, { state: 'placed', placeUntil: dueAt })
+  await changeOrder(withdrawal.id, { state: 'placed', slotUntil: dueAt })
   await bring()
   expect((await read()).dueAt?.getTime()).toBeLessThanOrEqual(Date.now())
 })

@@ -99,7 +99,7 @@ test.each(['withdrawal', 'refund', 'return'] as const)(
       const { id } = await make()
       const steps = await runAndKill(kind, stopAt)
       for (let round = 0; round < 6 && (await orderOf(id)).dueAt !== null; round++) {
-        await makeOrdersDue({ id, places: true })
+        await makeOrdersDue({ id, slots: true })
         await send()
       }
       const transfers = await db().ledgerTransfer.findMany({ where: { subjectId: id } })

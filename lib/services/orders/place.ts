@@ -13,7 +13,7 @@ import {
 import { requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import { redactText } from '#lib/services/gateway/record-call.ts'
 import type { Order, OrderRules } from '#lib/services/orders/order.ts'
-import { type ClaimedOrder, renewPlace } from '#lib/services/orders/queue.ts'
+import { type ClaimedOrder, renewSlot } from '#lib/services/orders/queue.ts'
 
 /** While people decide how an order ends, the bank is asked about it, but it is not sent again. */
 const PROPOSED_PAUSE_MS = 10 * 60_000
@@ -64,7 +64,7 @@ async function queryOrSend(
       return toUnknown(null)
     }
     if (!order.isFresh) {
-      const isOver = order.isPlaceOver || gateway.local !== undefined
+      const isOver = order.isSlotOver || gateway.local !== undefined
       return isOver ? { state: 'unsent', pauseMs: 0, isRateLimit: false } : toUnknown(null)
     }
   }
@@ -107,7 +107,7 @@ async function sendOrder(
   { findPayerEmail }: OrderRules,
   hidden: Record<string, string>,
 ): ReturnType<GatewayCalls['sendPayout']> {
-  const bank = withJournal(gateway, [order], { mayCall: () => renewPlace(order), hidden })
+  const bank = withJournal(gateway, [order], { mayCall: () => renewSlot(order), hidden })
   if (order.operation === 'payout') {
     const ownerDoc = order.ownerDoc === null ? null : normalizeTaxId(order.ownerDoc)
     return bank.sendPayout({ ...payoutOf(order), ownerDoc })

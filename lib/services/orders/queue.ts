@@ -13,7 +13,7 @@ import {
 } from '#lib/services/orders/order.ts'
 
 /** An order that has not ended after this time no longer keeps others from being sent, and may be sent again. */
-const PLACE_MS = 30_000
+const SLOT_MS = 30_000
 const FIRST_ACCOUNT = '00000000-0000-0000-0000-000000000000'
 /** Time in which a second admin may confirm how the first proposed to end an order. */
 export const PROPOSAL_HOURS = 24
@@ -28,17 +28,17 @@ export interface ClaimedOrder extends Order {
   /** Fencing token: an update of the row must match it. */
   lease: string
   attempts: number
-  /** Whether it has got a place with this claim, and may be sent; else the bank is asked about it. */
+  /** Whether it has got a slot with this claim, and may be sent; else the bank is asked about it. */
   isFresh: boolean
-  /** An order that the bank does not have may still arrive there until its place is over. */
-  isPlaceOver: boolean
+  /** An order that the bank does not have may still arrive there until its slot is over. */
+  isSlotOver: boolean
   isEndProposed: boolean
   ageMs: number
 }
 
 /** Columns of a claimed order, from a row `r`. */
 const claimedColumns = Prisma.sql`
-  ${orderColumns('r')}, r.lease, r.attempts, r.place_until <= clock_timestamp() AS "isPlaceOver",
+  ${orderColumns('r')}, r.lease, r.attempts, r.slot_until <= clock_timestamp() AS "isSlotOver",
   ${isEndProposedSql('r')} AS "isEndProposed",
   (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs"`
 
@@ -69,15 +69,15 @@ const dueSql = ({ connectionId, operation, kinds }: Queue, state: Claimable) => 
   o.connection_id = ${connectionId}::uuid AND o.operation = ${operation}
   AND o.state = ${Prisma.raw(`'${state}'`)} AND o.due_at <= now() AND o.kind = ANY (${kinds})`
 
-/** Orders of all kinds that may be at the bank, and whose place is not over. */
+/** Orders of all kinds that may be at the bank, and whose slot is not over. */
 const inFlightSql = ({ connectionId, operation }: Queue) => Prisma.sql`(
   SELECT count(*)::int FROM bank_orders o WHERE o.connection_id = ${connectionId}::uuid
     AND o.operation = ${operation} AND o.state = 'placed'
-    AND o.place_until > clock_timestamp())`
+    AND o.slot_until > clock_timestamp())`
 
 /**
  * Claims due orders, accounts in turn; with few accounts, several of each. Those of an account are sent in the order of
- * their ids; one that is due later is overtaken. One that waits gets a place. Nothing that waits is claimed while the bank has asked for a pause.
+ * their ids; one that is due later is overtaken. One that waits gets a slot. Nothing that waits is claimed while the bank has asked for a pause.
  */
 export async function claimDue(
   queue: Queue,
@@ -95,9 +95,9 @@ export async function claimDue(
 
 /**
  * Claims orders that wait, as many as the bank lets be in flight, of all processes together: one claim at a time
- * per queue, which counts the places after it has the lock. A place ends by itself, so a dead worker keeps none.
+ * per queue, which counts the slots after it has the lock. A slot ends by itself, so a dead worker keeps none.
  */
-export async function claimPlaces(
+export async function claimSlots(
   queue: Queue,
   { payoutsInFlight }: Pick<ServedConnection, 'payoutsInFlight'>,
   limit: number,
@@ -169,51 +169,51 @@ async function claimInTurn(
     )`
   const attempt = Prisma.sql`attempts = r.attempts + 1`
   const claimed = await claimPicked<Omit<ClaimedOrder, 'isFresh'>>('bank_orders', picked, {
-    set: isFresh ? Prisma.sql`${attempt}, state = 'placed', place_until = ${placeEnd}` : attempt,
+    set: isFresh ? Prisma.sql`${attempt}, state = 'placed', slot_until = ${slotEnd}` : attempt,
     returning: claimedColumns,
     ...{ lease, tx },
   })
   return claimed.map(order => ({ ...order, isFresh }))
 }
 
-const placeEnd = Prisma.sql`clock_timestamp() + ${PLACE_MS} * interval '1 millisecond'`
+const slotEnd = Prisma.sql`clock_timestamp() + ${SLOT_MS} * interval '1 millisecond'`
 const isHeldBy = ({ accountId, id, lease }: ClaimedOrder) => Prisma.sql`
   o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid AND o.lease = ${lease}::uuid`
 
 /**
- * Renews the lease and the place of an order that is about to be sent. Returns false if the place or the lease was lost. Waits for
- * a claim in progress, which may be giving the place to another order.
+ * Renews the lease and the slot of an order that is about to be sent. Returns false if the slot or the lease was lost. Waits for
+ * a claim in progress, which may be giving the slot to another order.
  */
-export async function renewPlace(order: ClaimedOrder): Promise<boolean> {
+export async function renewSlot(order: ClaimedOrder): Promise<boolean> {
   const { connectionId, operation } = order
   const renewed = await db().$executeRaw`
     WITH queue AS MATERIALIZED (
       SELECT connection_id FROM order_queues
       WHERE connection_id = ${connectionId}::uuid AND operation = ${operation} FOR UPDATE)
     UPDATE bank_orders o SET due_at = ${nowPlusMs(leaseMs())}, sent_at = COALESCE(o.sent_at, now()),
-      place_until = ${placeEnd}
+      slot_until = ${slotEnd}
     WHERE ${isHeldBy(order)} AND o.state = 'placed'
-      AND o.place_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)`
+      AND o.slot_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)`
   return renewed === 1
 }
 
 /**
- * Gives the place back after a call without effect, or before any: the order waits again. Without `isAttempt`, it
+ * Gives the slot back after a call without effect, or before any: the order waits again. Without `isAttempt`, it
  * counts no attempt, so that retries stay frequent afterwards.
  */
-export async function releasePlace(
+export async function releaseSlot(
   order: ClaimedOrder,
   pauseMs: number,
   isAttempt = true,
 ): Promise<void> {
   await db().$executeRaw`
-    UPDATE bank_orders o SET state = 'waiting', due_at = ${nowPlusMs(pauseMs)}, lease = NULL, place_until = NULL,
+    UPDATE bank_orders o SET state = 'waiting', due_at = ${nowPlusMs(pauseMs)}, lease = NULL, slot_until = NULL,
       sent_at = CASE WHEN o.attempts > 1 THEN o.sent_at END, attempts = o.attempts - ${isAttempt ? 0 : 1}::int
     WHERE ${isHeldBy(order)} AND o.state = 'placed'`
 }
 
 /**
- * Lets the bank be asked about an order again: after 1 to 5 s while it has its place, then after a sixth of the time
+ * Lets the bank be asked about an order again: after 1 to 5 s while it has its slot, then after a sixth of the time
  * since it was sent, up to 10 min. Not before `pauseMs`.
  */
 export async function askLater(
@@ -221,7 +221,7 @@ export async function askLater(
   pauseMs: number,
   bankId: string | null = null,
 ): Promise<void> {
-  const ageS = Prisma.sql`(extract(epoch FROM now() - o.place_until) + ${PLACE_MS / 1_000}::float8)`
+  const ageS = Prisma.sql`(extract(epoch FROM now() - o.slot_until) + ${SLOT_MS / 1_000}::float8)`
   const pauseS = Prisma.sql`LEAST(600, GREATEST(1, LEAST(5, ${ageS}), ${ageS} / 6))`
   await db().$executeRaw`
     UPDATE bank_orders o SET lease = NULL, bank_id = COALESCE(o.bank_id, ${bankId}),

@@ -9,7 +9,7 @@ import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { declineRequest } from '#lib/rooms/withdrawals/decline.ts'
 import { expireWaitingWithdrawals } from '#lib/rooms/withdrawals/expire.ts'
 import { listServed, type ServedConnection } from '#lib/services/gateway/served.ts'
-import { claimPlaces, newQueue } from '#lib/services/orders/queue.ts'
+import { claimSlots, newQueue } from '#lib/services/orders/queue.ts'
 import {
   type OrderScript,
   QUERY_BEHAVIORS,
@@ -21,8 +21,8 @@ import {
   addConnection,
   assignConnection,
   endPause,
-  endPlaces,
   endRest,
+  endSlots,
   fundLive,
   readRestsAlways,
   replaceBank,
@@ -40,7 +40,7 @@ const AMOUNT = 1_000
 
 inOwnDatabase()
 
-/** Fewer than orders, and than a run sends: places and the rest of the connection take part. */
+/** Fewer than orders, and than a run sends: slots and the rest of the connection take part. */
 const IN_FLIGHT_MAX = 2
 const FAILURES_MAX = 3
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
 async function passTime(): Promise<void> {
   await endRest(connectionId)
   await endPause(connectionId)
-  await endPlaces(connectionId)
+  await endSlots(connectionId)
 }
 
 async function expectPlacesKept(): Promise<void> {
@@ -62,7 +62,7 @@ async function expectPlacesKept(): Promise<void> {
     connectionId,
     operation: 'payout',
     state: 'placed',
-    placeUntil: { gt: new Date() },
+    slotUntil: { gt: new Date() },
   }
   expect(await db().bankOrder.count({ where: live })).toBeLessThanOrEqual(IN_FLIGHT_MAX)
 }
@@ -238,7 +238,7 @@ test.each(['withdrawals', 'refunds'] as const)(
           return makeAllDue()
         case 'worker dies':
           if (kind === 'withdrawal')
-            await claimPlaces(newQueue(connectionId, 'payout', [kind]), await findServed(), 10)
+            await claimSlots(newQueue(connectionId, 'payout', [kind]), await findServed(), 10)
           else await claimOrders('waiting', 10, connectionId, kind)
           return claimOrders('placed', 10, connectionId, kind)
         case 'bank settles':
@@ -294,7 +294,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       await expireWaitingWithdrawals()
       state.bank.heal()
       await activateAccount(merchant.id, 'test', ACTOR)
-      // Each round sends as many as there are places, and some are sent only after others.
+      // Each round sends as many as there are slots, and some are sent only after others.
       const isOver = async () => !(await Promise.all(state.ids.map(statusOf))).includes('pending')
       for (let round = 0; round < 4 + state.ids.length && !(await isOver()); round++) {
         await passTime()

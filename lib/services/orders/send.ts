@@ -19,11 +19,11 @@ import {
   askLater,
   type ClaimedOrder,
   claimDue,
-  claimPlaces,
+  claimSlots,
   newQueue,
   pauseQueue,
   type Queue,
-  releasePlace,
+  releaseSlot,
 } from '#lib/services/orders/queue.ts'
 
 /** Maximum concurrent orders of one operation of a connection in this process. */
@@ -119,7 +119,7 @@ async function claimWaiting(
   if (served.gateway.local) return claimDue(queue, 'waiting', limit)
   if (await isMoneyOutClosed(served.id)) return []
   return queue.operation === 'payout'
-    ? claimPlaces(queue, served, limit)
+    ? claimSlots(queue, served, limit)
     : claimDue(queue, 'waiting', limit)
 }
 
@@ -142,7 +142,7 @@ async function workOn(order: ClaimedOrder, gateway: Gateway, byKind: RulesByKind
     case 'unknown':
       return askLater(order, placement.pauseMs)
     case 'kept':
-      return releasePlace(order, placement.pauseMs, false)
+      return releaseSlot(order, placement.pauseMs, false)
     case 'unsent': {
       const { pauseMs: askedMs, isRateLimit } = placement
       const pauseMs = Math.max(
@@ -152,7 +152,7 @@ async function workOn(order: ClaimedOrder, gateway: Gateway, byKind: RulesByKind
       if (isRateLimit) await pauseQueue(order, askedMs || pauseMs)
       const { giveUpMs = Number.POSITIVE_INFINITY } = rules
       if (order.ageMs < giveUpMs || (await mayHaveArrived(order)))
-        return releasePlace(order, pauseMs)
+        return releaseSlot(order, pauseMs)
       await rules.end(order, NEVER_SENT, order.lease)
     }
   }

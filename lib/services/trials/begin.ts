@@ -20,7 +20,7 @@ export interface NewTrial {
   actor: Actor
 }
 
-interface Place {
+interface Slot {
   mode: Mode
   needsKey: boolean
   isClosed: boolean
@@ -37,8 +37,8 @@ export async function beginTrial({
   actor,
 }: NewTrial): Promise<Trial> {
   return transaction(async tx => {
-    const place = await lockConnection(tx, connectionId)
-    const key = readKey(place, pixKey)
+    const slot = await lockConnection(tx, connectionId)
+    const key = readKey(slot, pixKey)
     const latest = await tx.connectionTrial.findFirst({
       where: { connectionId },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -49,8 +49,8 @@ export async function beginTrial({
     const isGivenBack =
       latest && isSame && (!latest.endedAt || (latest.status === 'passed' && !isAgain))
     if (!isGivenBack) {
-      if (place.isClosed) throw refuse('already_final', { subject: 'Connection', status: 'closed' })
-      await insertTrial(tx, { connectionId, place, key, actor })
+      if (slot.isClosed) throw refuse('already_final', { subject: 'Connection', status: 'closed' })
+      await insertTrial(tx, { connectionId, slot, key, actor })
     }
     return (await findLatestTrial(connectionId, tx)) as Trial
   })
@@ -60,13 +60,13 @@ async function insertTrial(
   tx: Tx,
   {
     connectionId,
-    place,
+    slot,
     key,
     actor,
-  }: { key: Key | null; place: Place } & Omit<NewTrial, 'pixKey' | 'isAgain'>,
+  }: { key: Key | null; slot: Slot } & Omit<NewTrial, 'pixKey' | 'isAgain'>,
 ): Promise<void> {
   const [id, refundId, payoutId] = [1, 2, 3].map(() => newRoutableId(OPERATOR_ACCOUNT_ID))
-  const { mode } = place
+  const { mode } = slot
   const amount = AMOUNTS[mode]
   await tx.$executeRaw`
     INSERT INTO connection_trials (account_id, id, mode, connection_id, status, amount, requested_by, refund_id,
@@ -79,9 +79,9 @@ async function insertTrial(
 }
 
 /** Locks the connection, so that two trials cannot begin at once. */
-async function lockConnection(tx: Tx, id: string): Promise<Place> {
+async function lockConnection(tx: Tx, id: string): Promise<Slot> {
   if (!isUuid(id)) throw refuse('connection_not_found')
-  const [row] = await tx.$queryRaw<(Place & { receives: boolean })[]>`
+  const [row] = await tx.$queryRaw<(Slot & { receives: boolean })[]>`
     SELECT CASE environment WHEN 'production' THEN 'live' ELSE 'test' END AS mode,
       paying_key IS NOT NULL AS "needsKey", disabled_at IS NOT NULL AS "isClosed",
       cardinality(receiving_keys) > 0 AS receives
@@ -98,7 +98,7 @@ interface Key {
 }
 
 /** Reads the key in the form of the bank's directory. */
-function readKey({ mode, needsKey }: Place, text: string | null | undefined): Key | null {
+function readKey({ mode, needsKey }: Slot, text: string | null | undefined): Key | null {
   if (!needsKey) return null
   if (!text)
     throw invalidInput('pix_key', 'must be given: the connection pays out, and one cent goes to it')

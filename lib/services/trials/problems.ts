@@ -11,7 +11,7 @@ export const TRIAL_PROBLEMS = {
   no_answer: 'No usable response from the bank: {text}',
   timed_out: 'No response from the bank in time',
   resting: 'No call yet: the connection pauses after failed calls',
-  no_place: 'No call yet: other payouts hold all places at the bank',
+  no_slot: 'No call yet: other payouts hold all slots at the bank',
   unserved: 'This server cannot call the bank: `bank check` says why',
   other: '{text}',
 } as const

@@ -429,9 +429,9 @@ test('a gateway that is down, fails or is slow is reported', async () => {
 test('payouts that were sent an hour ago and have not ended are reported with their number and age', async () => {
   const id = await addConnection(new StubBank(), { name: 'Banco Cinza' })
   // Without a place: the bank does not have it, so that it waits to be sent again.
-  const send = (minutes: number, placeUntil: Date | null = new Date()) => {
+  const send = (minutes: number, slotUntil: Date | null = new Date()) => {
     const at = new Date(Date.now() - minutes * 60_000)
-    const row = { mode: 'live', connectionId: id, dueAt: at, placeUntil, sentAt: at }
+    const row = { mode: 'live', connectionId: id, dueAt: at, slotUntil, sentAt: at }
     return LISTS[1]?.insert(merchant.id, row)
   }
   const readLate = async () => {

@@ -735,14 +735,14 @@ CREATE TABLE payment_readings (
   read_until timestamptz(6) NOT NULL,
   since timestamptz(6),
   until timestamptz(6),
-  place text,
+  position text,
   due_at timestamptz(6) NOT NULL,
   lease uuid,
   paused_until timestamptz(6),
   is_wanted boolean NOT NULL DEFAULT false,
   CONSTRAINT payment_readings_pkey PRIMARY KEY (connection_id, pace),
   CONSTRAINT payment_readings_pace_known CHECK (pace IN ('recent', 'late', 'daily')),
-  CONSTRAINT payment_readings_period CHECK (since IS NULL = (until IS NULL) AND (place IS NULL OR since IS NOT NULL))
+  CONSTRAINT payment_readings_period CHECK (since IS NULL = (until IS NULL) AND (position IS NULL OR since IS NOT NULL))
 );
 
 -- Keys that sign receipts of payments. Growth: one per rotation.
@@ -854,7 +854,7 @@ CREATE TABLE bank_orders (
   due_at timestamptz(6),
   lease uuid,
   attempts integer NOT NULL DEFAULT 0,
-  place_until timestamptz(6),
+  slot_until timestamptz(6),
   sent_at timestamptz(6),
   -- The end-to-end id of the payout, the return id of the refund.
   bank_id text,
@@ -884,7 +884,7 @@ CREATE TABLE bank_orders (
     OR (num_nulls(end_proposed_by, end_confirmed_by) = 2 OR COALESCE(end_proposed_by <> end_confirmed_by, false))),
   CONSTRAINT bank_orders_kind_known CHECK (kind IN ('withdrawal', 'refund', 'return', 'trial')
     AND operation IN ('payout', 'refund')),
-  CONSTRAINT bank_orders_placed_has_place CHECK ((state = 'placed') <= (place_until IS NOT NULL)),
+  CONSTRAINT bank_orders_placed_has_place CHECK ((state = 'placed') <= (slot_until IS NOT NULL)),
   CONSTRAINT bank_orders_state_known CHECK (state IN ('held', 'waiting', 'placed', 'done', 'refused'))
 ) WITH (fillfactor = 85);
 CREATE INDEX bank_orders_contradicted_idx ON bank_orders (contradicted_at) WHERE contradicted_at IS NOT NULL;
@@ -892,7 +892,7 @@ CREATE INDEX bank_orders_due_idx ON bank_orders (kind, due_at) WHERE due_at IS N
 CREATE INDEX bank_orders_end_ask_idx ON bank_orders (end_ask_at) WHERE end_ask_at IS NOT NULL;
 CREATE INDEX bank_orders_lease_idx ON bank_orders (lease) WHERE lease IS NOT NULL;
 -- Without it, each claim would read all orders that a bank has not ended for days.
-CREATE INDEX bank_orders_in_flight_idx ON bank_orders (connection_id, operation, place_until) WHERE state = 'placed';
+CREATE INDEX bank_orders_in_flight_idx ON bank_orders (connection_id, operation, slot_until) WHERE state = 'placed';
 CREATE INDEX bank_orders_placed_idx ON bank_orders (connection_id, operation, account_id, due_at, id)
   WHERE state = 'placed';
 CREATE INDEX bank_orders_waiting_idx ON bank_orders (connection_id, operation, account_id, id) WHERE state = 'waiting';
@@ -1244,7 +1244,7 @@ CREATE TABLE restore_closures (
   since timestamptz(6) NOT NULL,
   list text DEFAULT 'payments',
   until timestamptz(6),
-  place text,
+  position text,
   payments_until timestamptz(6),
   refunds_until timestamptz(6),
   payouts_until timestamptz(6),

@@ -79,7 +79,7 @@ const stateOf = ({ id, chargeId, mode }: OpenedRefund) =>
   findRefund(merchant.id, mode, chargeId, id)
 /** As if time had passed: also for orders of workers that died. */
 const makeDue = () => db().$executeRaw`
-  UPDATE bank_orders SET due_at = now(), place_until = LEAST(place_until, now() - interval '1 second')
+  UPDATE bank_orders SET due_at = now(), slot_until = LEAST(slot_until, now() - interval '1 second')
   WHERE due_at IS NOT NULL`
 const ordersOf = (id: string) => db().simulatorOrder.findMany({ where: { id: removeHyphens(id) } })
 const settleAtBank = () =>
@@ -171,8 +171,8 @@ test('a refund accepted by the bank is queried after growing pauses, and not sen
     [60, 10],
     [3_600, 600],
   ] as const) {
-    const placeUntil = new Date(Date.now() + 30_000 - ageS * 1_000)
-    await changeOrder(refund.id, { placeUntil, dueAt: new Date() })
+    const slotUntil = new Date(Date.now() + 30_000 - ageS * 1_000)
+    await changeOrder(refund.id, { slotUntil, dueAt: new Date() })
     await send(gateway)
     const { dueAt, lease } = await orderOf(refund.id)
     const waitS = ((dueAt?.getTime() ?? 0) - Date.now()) / 1_000

@@ -3,13 +3,13 @@ import type { BankClient } from '#lib/services/gateway/api-pix/client.ts'
 import { fieldsOf } from '#lib/services/gateway/api-pix/json.ts'
 import {
   beginList,
-  findNextPlace,
-  findRetryPlace,
+  findNextPosition,
+  findRetryPosition,
   isLongWindow,
   narrowRefused,
   type Page,
-  type Place,
-} from '#lib/services/gateway/api-pix/list-place.ts'
+  type Position,
+} from '#lib/services/gateway/api-pix/list-position.ts'
 import { judge, judgeQuestion, unknown } from '#lib/services/gateway/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
 import { readPageInfo, readPayments } from '#lib/services/gateway/api-pix/read.ts'
@@ -19,7 +19,7 @@ import type { Listing, UnreadPayment } from '#lib/services/gateway/lists.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */
 const RESTARTS_MAX = 5
-/** Time for a page: below the 10 s after which the journal ends the call without its place. */
+/** Time for a page: below the 10 s after which the journal ends the call without its position. */
 const PAGE_MAX_MS = 9_000
 /** Period of the list by which a connection is checked. */
 const CHECKED_MS = 60_000
@@ -90,26 +90,26 @@ export async function listEntries<Item>(
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<GatewayResult<Listing<Item>>> {
-  const place = readCursor(cursor) ?? beginList(since, new Date(), list.windowMs)
+  const position = readCursor(cursor) ?? beginList(since, new Date(), list.windowMs)
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MAX_MS)])
-  const page = await readPage(bank, list, place, inTime)
-  if (page.outcome !== 'ok') return goOn(page, place)
+  const page = await readPage(bank, list, position, inTime)
+  if (page.outcome !== 'ok') return goOn(page, position)
   const { items, unread } = page.value
-  const next = findNextPlace(place, page.value, bank.profile.pageSize)
+  const next = findNextPosition(position, page.value, bank.profile.pageSize)
   if (next && next.restarts > RESTARTS_MAX)
     return { outcome: 'retryable', reason: 'the list changes while it is read', isAnswered: true }
   const nextCursor = next && JSON.stringify(next)
   return { outcome: 'ok', value: { items, nextCursor, ...(unread?.length && { unread }) } }
 }
 
-/** Returns a failure with the place after it, or no items and the place at which to go on at once. */
-function goOn(failure: GatewayResult<never>, place: Place): GatewayResult<Listing<never>> {
+/** Returns a failure with the position after it, or no items and the position at which to go on at once. */
+function goOn(failure: GatewayResult<never>, position: Position): GatewayResult<Listing<never>> {
   const isRefused = failure.outcome === 'rejected'
   if (!isRefused && failure.outcome !== 'unknown') return failure
-  const next = isRefused ? narrowRefused(place) : findRetryPlace(place)
+  const next = isRefused ? narrowRefused(position) : findRetryPosition(position)
   if (next === null) return failure
   const cursor = JSON.stringify(next)
-  if (isRefused || isLongWindow(place))
+  if (isRefused || isLongWindow(position))
     return { outcome: 'ok', value: { items: [], nextCursor: cursor } }
   return { ...failure, retryCursor: cursor }
 }
@@ -149,15 +149,15 @@ export async function checkList(
   signal: AbortSignal,
   list: BankList<unknown> = PAYMENTS,
 ): Promise<GatewayResult<null>> {
-  const place = beginList(new Date(Date.now() - CHECKED_MS), new Date())
-  const page = await readPage(bank, list, place, signal)
+  const position = beginList(new Date(Date.now() - CHECKED_MS), new Date())
+  const page = await readPage(bank, list, position, signal)
   return page.outcome === 'ok' ? { outcome: 'ok', value: null } : page
 }
 
 async function readPage<Item>(
   { client, profile }: ListBank,
   { path, filter, read }: BankList<Item>,
-  { from, to, page }: Place,
+  { from, to, page }: Position,
   signal: AbortSignal,
 ): Promise<GatewayResult<Page & Entries<Item>>> {
   const time = (at: number) => formatTime(new Date(at), profile.hasMilliseconds)
@@ -187,6 +187,6 @@ function formatTime(at: Date, hasMilliseconds: boolean): string {
   return hasMilliseconds ? text : text.replace(/\.\d+Z$/, 'Z')
 }
 
-function readCursor(cursor: string | null): Place | null {
-  return cursor === null ? null : (JSON.parse(cursor) as Place)
+function readCursor(cursor: string | null): Position | null {
+  return cursor === null ? null : (JSON.parse(cursor) as Position)
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
   beginList,
-  findNextPlace,
+  findNextPosition,
   narrowRefused,
-  type Place,
-} from '#lib/services/gateway/api-pix/list-place.ts'
+  type Position,
+} from '#lib/services/gateway/api-pix/list-position.ts'
 
 const DAY_MS = 86_400_000
 const SINCE = new Date('2026-11-20T12:00:00Z')
@@ -26,14 +26,14 @@ interface Bank {
 /** Reads a list to its end as the adapter does. */
 function readList(bank: Bank, until: Date) {
   const { payments, pageSize, windowMsMax = Infinity, pagesMax = Infinity } = bank
-  const [found, places]: [number[], Place[]] = [[], []]
-  for (let place: Place | null = beginList(SINCE, until); place; ) {
-    places.push(place)
-    const { from, to, page }: Place = place
+  const [found, positions]: [number[], Position[]] = [[], []]
+  for (let position: Position | null = beginList(SINCE, until); position; ) {
+    positions.push(position)
+    const { from, to, page }: Position = position
     if (to - from > windowMsMax || page >= pagesMax) {
-      const refused = narrowRefused(place)
-      if (!refused) return { found, places, isRefused: true }
-      place = refused
+      const refused = narrowRefused(position)
+      if (!refused) return { found, positions, isRefused: true }
+      position = refused
       continue
     }
     const listed = payments.filter(time => time >= from && time <= to)
@@ -45,9 +45,9 @@ function readList(bank: Bank, until: Date) {
       total: listed.length,
     }
     const { pages: count, total } = bank.isTerse ? { pages: null, total: null } : reported
-    place = findNextPlace(place, { count: shown.length, pages: count, total }, pageSize)
+    position = findNextPosition(position, { count: shown.length, pages: count, total }, pageSize)
   }
-  return { found, places, isRefused: false }
+  return { found, positions, isRefused: false }
 }
 
 const PAYMENTS = Array.from({ length: 300 }, (_, index) => at(index ** 2))
@@ -73,8 +73,8 @@ describe('a list is read to its end', () => {
 })
 
 test('windows are a day at most, follow each other, and end with the list', () => {
-  const { places } = readList({ payments: [], pageSize: 10 }, days(3.5))
-  expect(places.map(({ from, to }) => [from, to].map(time => (time - at(0)) / DAY_MS))).toEqual([
+  const { positions } = readList({ payments: [], pageSize: 10 }, days(3.5))
+  expect(positions.map(({ from, to }) => [from, to].map(time => (time - at(0)) / DAY_MS))).toEqual([
     ...[
       [0, 1],
       [1, 2],
@@ -85,23 +85,26 @@ test('windows are a day at most, follow each other, and end with the list', () =
 })
 
 test('a refused period is not tried again; a narrow window is followed by wider ones', () => {
-  const { places: afterPeriod } = readList(
+  const { positions: afterPeriod } = readList(
     { payments: [], pageSize: 10, windowMsMax: DAY_MS / 3 },
     days(2),
   )
-  const lengths = (places: Place[]) => places.map(({ from, to }) => (to - from) / DAY_MS)
+  const lengths = (positions: Position[]) => positions.map(({ from, to }) => (to - from) / DAY_MS)
   expect(lengths(afterPeriod)).toEqual([1, 0.5, ...Array(8).fill(0.25)])
   const crowd = Array.from({ length: 30 }, (_, index) => at(index))
-  const { places: afterPage } = readList({ payments: crowd, pageSize: 10, pagesMax: 1 }, days(2))
+  const { positions: afterPage } = readList({ payments: crowd, pageSize: 10, pagesMax: 1 }, days(2))
   expect(Math.min(...lengths(afterPage))).toBeLessThan((1 / 86_400) * 15)
   expect(lengths(afterPage).filter(length => length > 0.1)).not.toEqual([])
   expect(afterPage.length).toBeLessThan(80)
 })
 
 test('a bank that refuses every list is asked a limited number of times', () => {
-  const { places, isRefused } = readList({ payments: [], pageSize: 10, windowMsMax: -1 }, days(2))
+  const { positions, isRefused } = readList(
+    { payments: [], pageSize: 10, windowMsMax: -1 },
+    days(2),
+  )
   expect(isRefused).toBe(true)
-  expect(places.length).toBeLessThan(20)
+  expect(positions.length).toBeLessThan(20)
 })
 
 test('a bank that reports more than it ever shows is read to the end', () => {
@@ -114,23 +117,23 @@ test('a bank that reports more than it ever shows is read to the end', () => {
 
 test('a window whose total changes is read again from its first page', () => {
   const first = beginList(SINCE, days(0.5))
-  const second = findNextPlace(first, { count: 10, pages: 2, total: 15 }, 10) as Place
+  const second = findNextPosition(first, { count: 10, pages: 2, total: 15 }, 10) as Position
   expect(second).toMatchObject({ page: 1, total: 15, seen: 10 })
-  const again = findNextPlace(second, { count: 6, pages: 2, total: 16 }, 10)
+  const again = findNextPosition(second, { count: 6, pages: 2, total: 16 }, 10)
   expect(again).toMatchObject({ from: first.from, to: first.to, page: 0, seen: 0, restarts: 1 })
 })
 
 test('a list that would begin after its end is empty', () => {
-  const { places } = readList({ payments: [], pageSize: 10 }, days(-1))
-  expect(places).toMatchObject([{ from: days(-1).getTime(), to: days(-1).getTime() }])
+  const { positions } = readList({ payments: [], pageSize: 10 }, days(-1))
+  expect(positions).toMatchObject([{ from: days(-1).getTime(), to: days(-1).getTime() }])
 })
 
 /** Returns how many pages of a list are read of a bank that answers each with `page`. */
 function countPages(page: { count: number; pages: number | null; total: number | null }) {
   let calls = 0
-  for (let place: Place | null = beginList(SINCE, new Date(at(2))); place; calls++) {
+  for (let position: Position | null = beginList(SINCE, new Date(at(2))); position; calls++) {
     if (calls >= 5_000) return null
-    place = findNextPlace(place, page, 10)
+    position = findNextPosition(position, page, 10)
   }
   return calls
 }
@@ -151,18 +154,18 @@ describe('a list without end ends', () => {
   test('a window is halved before its pages are read if they are too many', () => {
     const first = beginList(SINCE, days(1))
     const page = { count: 10, pages: 501, total: 5_010 }
-    expect(findNextPlace(first, page, 10)).toMatchObject({
+    expect(findNextPosition(first, page, 10)).toMatchObject({
       from: first.from,
       to: days(0.5).getTime(),
     })
     const [pages, total] = [500, 5_000]
-    expect(findNextPlace(first, { count: 10, pages, total }, 10)).toMatchObject({ page: 1 })
+    expect(findNextPosition(first, { count: 10, pages, total }, 10)).toMatchObject({ page: 1 })
   })
 
   test('an empty page before the last one leads to shorter windows', () => {
     const first = beginList(SINCE, days(1))
-    const second = findNextPlace(first, { count: 10, pages: 9, total: 90 }, 10) as Place
-    const next = findNextPlace(second, { count: 0, pages: 9, total: 90 }, 10)
+    const second = findNextPosition(first, { count: 10, pages: 9, total: 90 }, 10) as Position
+    const next = findNextPosition(second, { count: 0, pages: 9, total: 90 }, 10)
     expect(next).toMatchObject({ page: 0, to: days(0.5).getTime() })
   })
 })

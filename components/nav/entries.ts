@@ -17,7 +17,7 @@ import type { Mode } from '#lib/base/mode.ts'
 import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
 import { hasPermissionNow } from '#lib/services/people/roles.ts'
 
-type PlaceName =
+type NavName =
   | 'home'
   | 'charges'
   | 'new'
@@ -31,44 +31,50 @@ type PlaceName =
   | 'settings'
   | 'accounts'
 
-export interface Place {
-  name: PlaceName
+export interface NavEntry {
+  name: NavName
   href: string
   icon: LucideIcon
   excludedPath?: string
 }
 
-interface Places {
-  main: Place[]
-  more: Place[]
-  /** Places in the bottom bar on phones. The last button of the bar opens the rest. */
-  phone: Place[]
+interface NavEntries {
+  main: NavEntry[]
+  more: NavEntry[]
+  /** Entries in the bottom bar on phones. The last button of the bar opens the rest. */
+  phone: NavEntry[]
 }
 
-/** Returns the places that a user may open, in the order of the rail. */
-export function placesOf(user: SessionUser, account: SessionAccount | null, mode: Mode): Places {
+/** Returns the entries that a user may open, in the order of the rail. */
+export function navEntriesOf(
+  user: SessionUser,
+  account: SessionAccount | null,
+  mode: Mode,
+): NavEntries {
   const basePath = `/${mode}`
-  const home: Place = { name: 'home', href: `${basePath}/home`, icon: House }
+  const home: NavEntry = { name: 'home', href: `${basePath}/home`, icon: House }
   const newCharge = `${basePath}/charges/new`
-  const charges: Place = {
+  const charges: NavEntry = {
     name: 'charges',
     href: `${basePath}/charges`,
     icon: QrCode,
     excludedPath: newCharge,
   }
-  const withdrawals: Place = {
+  const withdrawals: NavEntry = {
     name: 'withdrawals',
     href: `${basePath}/withdrawals`,
     icon: ArrowUpRight,
   }
-  const admin: Place[] = user.isAdmin ? [{ name: 'accounts', href: '/admin', icon: Building2 }] : []
+  const admin: NavEntry[] = user.isAdmin
+    ? [{ name: 'accounts', href: '/admin', icon: Building2 }]
+    : []
   if (!account) {
     const main = user.isAdmin ? admin : [home]
     return { main, more: [], phone: main }
   }
   const tokens = `${basePath}/settings/tokens`
   const receives = mode === 'test' || account.receivingConnectionId !== null
-  const create: Place[] = hasPermissionNow({ ...account, receives }, 'transactions:write')
+  const create: NavEntry[] = hasPermissionNow({ ...account, receives }, 'transactions:write')
     ? [{ name: 'new', href: newCharge, icon: Plus }]
     : []
   return {

@@ -7,12 +7,12 @@ import { removeHyphens } from '#lib/base/ids.ts'
 import type { Account } from '#lib/rooms/accounts/schema.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { listServed } from '#lib/services/gateway/served.ts'
-import { claimPlaces, newQueue, renewPlace } from '#lib/services/orders/queue.ts'
+import { claimSlots, newQueue, renewSlot } from '#lib/services/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,
   assignConnection,
-  endPlaces,
+  endSlots,
   fundLive,
   replaceBank,
 } from '#lib/testing/connection.ts'
@@ -91,7 +91,7 @@ describe('payouts in flight', () => {
     const others = [await makeMerchant(), await makeMerchant()]
     const expected = (await Promise.all(others.map(other => withdraw(other)))).flat()
     for (let turn = 0; turn < 3; turn++) {
-      await endPlaces(connectionId)
+      await endSlots(connectionId)
       await runAll()
     }
     expect(sentIds()).toHaveLength(4)
@@ -106,7 +106,7 @@ describe('payouts in flight', () => {
     const runAll = startWorkers(2)
     for (let turn = 0; turn < 4; turn++) {
       await runAll()
-      await endPlaces(connectionId)
+      await endSlots(connectionId)
     }
     expect(sentIds()).toEqual(ids)
   })
@@ -150,7 +150,7 @@ describe('payouts in flight', () => {
     await db().connection.update({ where: { id: connectionId }, data: reset })
   })
 
-  test('of test mode need no place', async () => {
+  test('of test mode need no slot', async () => {
     await withdraw(merchant, 2)
     await fundMerchant(merchant, 3 * AMOUNT)
     const key = { ...KEY, pixKey: 'hold@example.com', dictKey: 'hold@example.com' }
@@ -164,11 +164,11 @@ describe('payouts in flight', () => {
   })
 })
 
-describe('a place', () => {
+describe('a slot', () => {
   const serve = async () => (await listServed()).find(({ id }) => id === connectionId)
   const claimOne = async () => {
     const queue = newQueue(connectionId, 'payout', ['withdrawal'])
-    const claims = await claimPlaces(queue, (await serve()) ?? expect.unreachable(), 8)
+    const claims = await claimSlots(queue, (await serve()) ?? expect.unreachable(), 8)
     return claims[0] ?? expect.unreachable()
   }
 
@@ -190,15 +190,15 @@ describe('a place', () => {
     const runAll = startWorkers(2)
     await runAll()
     const [row] = await db().$queryRaw<{ leftS: number }[]>`
-      SELECT extract(epoch FROM place_until - now())::float8 AS "leftS" FROM bank_orders
+      SELECT extract(epoch FROM slot_until - now())::float8 AS "leftS" FROM bank_orders
       WHERE id = ${hyphenated(ids[0] ?? '')}::uuid`
     expect(row?.leftS).toBeGreaterThan(20)
     expect(row?.leftS).toBeLessThanOrEqual(30)
-    await endPlaces(connectionId)
+    await endSlots(connectionId)
     await runAll()
     expect(sentIds()).toEqual(ids)
     await db().$executeRaw`
-      UPDATE bank_orders SET place_until = now() - interval '30 days', created_at = created_at - interval '30 days',
+      UPDATE bank_orders SET slot_until = now() - interval '30 days', created_at = created_at - interval '30 days',
         sent_at = now() - interval '30 days' WHERE account_id = ${merchant.id}::uuid`
     for (let count = 0; count < 3; count++) {
       await makePlacedDue()
@@ -223,17 +223,17 @@ describe('a place', () => {
     const runAll = startWorkers(1)
     await runAll()
     await db().$executeRaw`
-      UPDATE bank_orders SET place_until = now() + (30 - ${ageS}::float8) * interval '1 second'
+      UPDATE bank_orders SET slot_until = now() + (30 - ${ageS}::float8) * interval '1 second'
       WHERE id = ${hyphenated(id)}::uuid`
     await makePlacedDue()
     await runAll()
     expect(bank.queriedIds).toEqual([id])
     const [row] = await db().$queryRaw<{ dueInS: number; tookS: number }[]>`
-      SELECT extract(epoch FROM due_at - place_until)::float8 + 30 - ${ageS}::float8 AS "dueInS",
-        extract(epoch FROM clock_timestamp() - place_until)::float8 + 30 - ${ageS}::float8 AS "tookS"
+      SELECT extract(epoch FROM due_at - slot_until)::float8 + 30 - ${ageS}::float8 AS "dueInS",
+        extract(epoch FROM clock_timestamp() - slot_until)::float8 + 30 - ${ageS}::float8 AS "tookS"
       FROM bank_orders WHERE id = ${hyphenated(id)}::uuid`
     expect(row?.dueInS).toBeGreaterThanOrEqual(pauseS - 0.01)
-    // Since the place was set, the statements took time, by which the payout is older, too.
+    // Since the slot was set, the statements took time, by which the payout is older, too.
     expect(row?.dueInS).toBeLessThanOrEqual(pauseS + 2 * (row?.tookS ?? 0) + 0.01)
   })
 
@@ -245,17 +245,17 @@ describe('a place', () => {
     await runAll()
     expect(sentIds()).toEqual(ids)
     const first = await orderOf(hyphenated(ids[0] ?? ''))
-    expect(first).toMatchObject({ placeUntil: null, sentAt: null, attempts: 1 })
+    expect(first).toMatchObject({ slotUntil: null, sentAt: null, attempts: 1 })
   })
 
   test('that ended before the call is not used: nothing is sent', async () => {
     await withdraw(merchant, 2)
     const first = await claimOne()
-    await endPlaces(connectionId)
+    await endSlots(connectionId)
     const second = await claimOne()
     expect(second.id).not.toBe(first.id)
-    expect(await renewPlace(first)).toBe(false)
-    expect(await renewPlace(second)).toBe(true)
+    expect(await renewSlot(first)).toBe(false)
+    expect(await renewSlot(second)).toBe(true)
   })
 
   test('is not renewed while a claim may be giving it to another withdrawal', async () => {
@@ -265,12 +265,12 @@ describe('a place', () => {
       await client.query('BEGIN')
       const lock = 'SELECT FROM order_queues WHERE connection_id = $1 FOR UPDATE'
       await client.query(lock, [connectionId])
-      const held = renewPlace(claim)
+      const held = renewSlot(claim)
       const waiting = `SELECT FROM pg_stat_activity
         WHERE wait_event_type = 'Lock' AND datname = current_database()`
       await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1)
       await withClient(other =>
-        other.query(`UPDATE bank_orders SET place_until = now() WHERE connection_id = $1`, [
+        other.query(`UPDATE bank_orders SET slot_until = now() WHERE connection_id = $1`, [
           connectionId,
         ]),
       )
@@ -287,7 +287,7 @@ describe('a place', () => {
     const [other] = await withdraw(await makeMerchant())
     const passTime = async (seconds: number) => {
       await db().$executeRaw`
-        UPDATE bank_orders SET place_until = place_until - ${seconds}::float8 * interval '1 second',
+        UPDATE bank_orders SET slot_until = slot_until - ${seconds}::float8 * interval '1 second',
           due_at = now() WHERE connection_id = ${connectionId}::uuid AND due_at IS NOT NULL`
       await runAll()
     }
@@ -314,12 +314,12 @@ describe('a place', () => {
     const runAll = startWorkers(2)
     await runAll()
     expect(sentIds()).toEqual([])
-    await endPlaces(connectionId)
+    await endSlots(connectionId)
     await runAll()
     expect(sentIds()).toEqual(ids.slice(1))
-    // The bank does not have the first one, which waits for a place again.
+    // The bank does not have the first one, which waits for a slot again.
     for (let count = 0; count < 3; count++) {
-      await endPlaces(connectionId)
+      await endSlots(connectionId)
       await db().$executeRaw`
         UPDATE bank_orders SET due_at = now() WHERE id = ${hyphenated(ids[0] ?? '')}::uuid`
       await runAll()
