@@ -8,10 +8,10 @@ import { advanceTrials } from '#lib/edge/jobs/connection-trials.ts'
 import { findConnection } from '#lib/services/gateway/connections.ts'
 import { createOrderSender } from '#lib/services/orders/send.ts'
 import { beginTrial } from '#lib/services/trials/begin.ts'
+import { trialOrders } from '#lib/services/trials/orders.ts'
 import { TRIAL_PROBLEMS } from '#lib/services/trials/problems.ts'
 import { findLatestTrial } from '#lib/services/trials/queries.ts'
 import type { Trial } from '#lib/services/trials/schema.ts'
-import { trialOrders } from '#lib/services/trials/settle.ts'
 import type { StepCode, StepState, StepView, TrialStep } from '#lib/services/trials/states.ts'
 
 const ACTOR = { type: 'command_line' } as const

@@ -479,7 +479,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/order.ts',
     text: "AND o.state IN ('held', 'waiting', 'placed')\n      AND ${condition",
     replacement: '\n      AND ${condition',
-    testFile: 'lib/rooms/withdrawals/settle.test.ts',
+    testFile: 'lib/rooms/withdrawals/outcome.test.ts',
     testTitle: 'a final state does not change',
   },
   {
@@ -487,15 +487,15 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/services/orders/order.ts',
     text: 'OR o.lease = ${lease ?? null}::uuid)',
     replacement: 'OR true)',
-    testFile: 'lib/rooms/withdrawals/settle.test.ts',
+    testFile: 'lib/rooms/withdrawals/outcome.test.ts',
     testTitle: 'a stale lease settles nothing',
   },
   {
     bug: 'the amount of an approved withdrawal returns',
-    file: 'lib/rooms/withdrawals/settle.ts',
+    file: 'lib/rooms/withdrawals/outcome.ts',
     text: "outcome === 'approved' ? 'withdrawal_sent' : 'withdrawal_returned'",
     replacement: "outcome === 'approved' ? 'withdrawal_returned' : 'withdrawal_sent'",
-    testFile: 'lib/rooms/withdrawals/settle.test.ts',
+    testFile: 'lib/rooms/withdrawals/outcome.test.ts',
     testTitle: 'an approved withdrawal debits the held amount',
   },
   {

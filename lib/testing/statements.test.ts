@@ -4,13 +4,13 @@ import { newId } from '#lib/base/ids.ts'
 import { closeCancelled, closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
 import { createCharge } from '#lib/rooms/charges/create.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
 import { settleCharges } from '#lib/rooms/charges/settle.ts'
 import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { memberLock } from '#lib/services/people/membership.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
@@ -83,7 +83,7 @@ const VERB_CALLS: Record<string, Calls> = {
     'a refund, for a member, with an Idempotency-Key': () =>
       createRefund(member, 'test', paidId, { amount: 100, by: newId() }, once()),
   },
-  'charges/refunds/settle': {
+  'charges/refunds/order': {
     'a refund that the bank sent': () => completeRefund({ ...refund, returnId: 'D1' }),
     'a refund that the bank refused': () => rejectRefund({ ...refund, reason: REFUSAL }),
   },
@@ -92,7 +92,7 @@ const VERB_CALLS: Record<string, Calls> = {
     'a withdrawal, for a member, with an Idempotency-Key': () =>
       insertWithdrawal(member, 'test', { ...ORDER, by: newId() }, once()),
   },
-  'withdrawals/settle': {
+  'withdrawals/outcome': {
     'a withdrawal that the bank sent': () => approveWithdrawal({ ...withdrawal, endToEndId: 'E1' }),
     'a withdrawal that the bank refused': () =>
       rejectWithdrawal({ ...withdrawal, reason: REFUSAL }),

@@ -13,13 +13,6 @@ import type { Listing } from '#lib/services/gateway/lists.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/services/gateway/pauses.ts'
 import { RESTS_REASON, redactText } from '#lib/services/gateway/record-call.ts'
 import { findReachable, type ServedConnection } from '#lib/services/gateway/served.ts'
-import type { TrialProblem } from '#lib/services/trials/problems.ts'
-import {
-  type ClaimedTrial,
-  findClaimedTrial,
-  findOpenOrders,
-} from '#lib/services/trials/queries.ts'
-import { receiveTrialPayments } from '#lib/services/trials/receive.ts'
 import {
   endTrial,
   failTrial,
@@ -27,7 +20,14 @@ import {
   orderTrialPayout,
   postponeTrial,
   storeTrialCode,
-} from '#lib/services/trials/settle.ts'
+} from '#lib/services/trials/orders.ts'
+import type { TrialProblem } from '#lib/services/trials/problems.ts'
+import {
+  type ClaimedTrial,
+  findClaimedTrial,
+  findOpenOrders,
+} from '#lib/services/trials/queries.ts'
+import { receiveTrialPayments } from '#lib/services/trials/receive.ts'
 
 const CONCURRENCY_MAX = 8
 const MINUTE_MS = 60_000

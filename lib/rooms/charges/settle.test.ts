@@ -8,7 +8,7 @@ import { findCharge, serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
 import { receivePayment } from '#lib/rooms/charges/receive.ts'
 import { type Payment, settleCharges } from '#lib/rooms/charges/settle.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {

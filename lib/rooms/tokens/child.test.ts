@@ -8,13 +8,13 @@ import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
 import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
 import type { NewToken } from '#lib/rooms/tokens/insert.ts'
 import { issueToken } from '#lib/rooms/tokens/issue.ts'
+import { createTokenAdoption, revokeChildren } from '#lib/rooms/tokens/issued.ts'
 import { listTokens, readToken } from '#lib/rooms/tokens/queries.ts'
 import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
 import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
 import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
 import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
 import type { Permission } from '#lib/rooms/tokens/schema.ts'
-import { createTokenSettlement, revokeChildren } from '#lib/rooms/tokens/settle.ts'
 import { verifyToken } from '#lib/rooms/tokens/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
@@ -190,7 +190,7 @@ describe('a member who loses authority', () => {
       const id = await addMember('owner')
       const actor = { type: 'user', id } as const
       const member = { accountId, userId: ownerId }
-      const settle = createTokenSettlement(member, [{ id: parent.id, action }], actor)
+      const settle = createTokenAdoption(member, [{ id: parent.id, action }], actor)
       await removeMember(member, actor, settle)
       expect(await isAccepted(child.token)).toBe(action === 'adopt')
       if (action === 'adopt') expect(await readRow(child.id)).toMatchObject({ issuedBy: id })

@@ -3,9 +3,9 @@ import { refuse } from '#lib/base/errors.ts'
 import { isUuid } from '#lib/base/ids.ts'
 import { isWaitingSql } from '#lib/rooms/withdrawals/approval.ts'
 import { approvalEnded, type Decision } from '#lib/rooms/withdrawals/approve.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
 import { isMoneyOutClosed, isMoneyOutClosedFor } from '#lib/services/gateway/closures.ts'
 
 const RETRY_AFTER_S = 60

@@ -1,7 +1,7 @@
 import { db, Prisma } from '#lib/base/db/client.ts'
 import { log } from '#lib/base/log.ts'
 import { isWaitingSql } from '#lib/rooms/withdrawals/approval.ts'
-import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { isMoneyOutClosedFor } from '#lib/services/gateway/closures.ts'
 
 const BATCH_MAX = 100

@@ -4,10 +4,10 @@ import { log } from '#lib/base/log.ts'
 import { maskDictKey } from '#lib/base/pix/pix-key.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/base/pix/tax-id.ts'
 import {
+  endAsReported,
   logOtherPayment,
   paymentAssignments,
-  settleAsReported,
-} from '#lib/rooms/withdrawals/settle.ts'
+} from '#lib/rooms/withdrawals/outcome.ts'
 import type { Order, OrderRules, TakenState } from '#lib/services/orders/order.ts'
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
@@ -16,7 +16,7 @@ const INACTIVE_PAUSE_MS = 15_000
 /** What withdrawals contribute to sending orders: lib/services/orders. */
 export const withdrawalOrders: OrderRules = {
   async end({ accountId, id }, reported, lease) {
-    return (await settleAsReported(accountId, id, reported, lease)) !== null
+    return (await endAsReported(accountId, id, reported, lease)) !== null
   },
   take: recordTaken,
   async pauseMs({ accountId }) {

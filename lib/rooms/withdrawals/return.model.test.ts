@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { db } from '#lib/base/db/client.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { endAsReported } from '#lib/rooms/withdrawals/outcome.ts'
 import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import type { PayoutReturn } from '#lib/services/gateway/lists.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -78,7 +78,7 @@ test(
       function apply(step: Report): Promise<unknown> {
         const { id, endToEndId, returns } = payouts[step.which] as (typeof payouts)[number]
         if (step.do === 'state')
-          return settleAsReported(merchant.id, id, { state: 'done', endToEndId, returns })
+          return endAsReported(merchant.id, id, { state: 'done', endToEndId, returns })
         const one = returns[step.nth % Math.max(1, returns.length)]
         const withdrawal = { accountId: merchant.id, withdrawalId: id }
         return one ? returnPayout(withdrawal, one) : Promise.resolve()

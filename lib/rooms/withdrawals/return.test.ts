@@ -8,13 +8,13 @@ import { matchPayments } from '#lib/rooms/charges/match.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
 import { keepUnmatchedReturn } from '#lib/rooms/withdrawals/keep-unmatched-return.ts'
-import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import {
   approveWithdrawal,
+  endAsReported,
   rejectWithdrawal,
-  settleAsReported,
-} from '#lib/rooms/withdrawals/settle.ts'
+} from '#lib/rooms/withdrawals/outcome.ts'
+import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
 import { readBalances } from '#lib/services/ledger/accounts.ts'
@@ -149,8 +149,8 @@ describe('returns that the bank reports with the end of the payout', () => {
     const withdrawal = await withdraw()
     const before = await available()
     const done = report([makeReturn(1_000), makeReturn(500)])
-    await settleAsReported(merchant.id, withdrawal.withdrawalId, done)
-    await settleAsReported(merchant.id, withdrawal.withdrawalId, done)
+    await endAsReported(merchant.id, withdrawal.withdrawalId, done)
+    await endAsReported(merchant.id, withdrawal.withdrawalId, done)
     expect(await available()).toBe(before + 1_500)
     expect(await readRow(withdrawal.withdrawalId)).toMatchObject({
       status: 'approved',
@@ -161,7 +161,7 @@ describe('returns that the bank reports with the end of the payout', () => {
   test('leave the withdrawal pending if they cannot be stored, so that the bank is asked again', async () => {
     const { withdrawalId } = await withdraw()
     const done = report([makeReturn(1_000)])
-    const settle = () => settleAsReported(merchant.id, withdrawalId, done)
+    const settle = () => endAsReported(merchant.id, withdrawalId, done)
     expect(await faults.during('payout_returns', settle)).toBe(true)
     expect(await readRow(withdrawalId)).toMatchObject({ status: 'pending', returned_amount: 0 })
     await settle()
@@ -225,7 +225,7 @@ test('an approval with returns waits for the books before it locks a ledger', as
   const end = { endToEndId: newEndToEndId(), returns: [makeReturn(300)] }
   let settled: Promise<unknown> = Promise.resolve()
   await whileLocked(async () => {
-    settled = settleAsReported(merchant.id, withdrawalId, { state: 'done', ...end })
+    settled = endAsReported(merchant.id, withdrawalId, { state: 'done', ...end })
     await untilLocked(1)
     await withOwner(
       owner => owner.$queryRaw`

@@ -4,10 +4,10 @@ import { invalidInput, refuse, type TrocoError } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
 import { Invariant } from '#lib/base/invariant.ts'
 import { isWaiting } from '#lib/rooms/withdrawals/approval.ts'
+import { endAsReported } from '#lib/rooms/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
 import { lockWithdrawal, returnPayout } from '#lib/rooms/withdrawals/return.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { settleAsReported } from '#lib/rooms/withdrawals/settle.ts'
 import { decidePayout, newEndToEndId } from '#lib/services/gateway/simulator.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function simulateWithdrawal(
   const { id, amount } = withdrawal
   const { state, isAccepted } = await decidePayout(removeHyphens(id), amount, outcome, reason)
   const ended =
-    (await settleAsReported(accountId, id, state)) ??
+    (await endAsReported(accountId, id, state)) ??
     // The worker or another request has settled it.
     (await findWithdrawal(accountId, 'test', id)) ??
     withdrawal

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { rejectWithdrawal } from '#lib/rooms/withdrawals/settle.ts'
+import { rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'

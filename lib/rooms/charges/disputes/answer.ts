@@ -73,7 +73,7 @@ function stateOf(result: GatewayResult<AnswerEnd>): AnswerState {
 }
 
 /** Settles an answer by the bank's list. One that is missing there may arrive until its time is over. */
-export async function settleAnswer(
+export async function endAnswer(
   connectionId: string,
   bankId: string,
   isAnswered: boolean,

@@ -1,5 +1,5 @@
 import { db } from '#lib/base/db/client.ts'
-import { settleAnswer } from '#lib/rooms/charges/disputes/answer.ts'
+import { endAnswer } from '#lib/rooms/charges/disputes/answer.ts'
 import { loseDispute, winDispute } from '#lib/rooms/charges/disputes/close.ts'
 import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
@@ -45,5 +45,5 @@ async function bookDispute(
   if (stored?.status !== state) await VERBS[state]({ ...report, connectionId, bankId })
   const { answerState = null } = stored ?? {}
   if (isAnswered ? answerState !== 'taken' : answerState === 'pending')
-    await settleAnswer(connectionId, bankId, isAnswered)
+    await endAnswer(connectionId, bankId, isAnswered)
 }

@@ -7,7 +7,7 @@ import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
 import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
 import { receivePayments } from '#lib/rooms/charges/receive.ts'
 import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
 import { assessDisputes, lockBooks } from '#lib/services/ledger/owed.ts'
 import {

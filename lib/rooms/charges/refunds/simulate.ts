@@ -1,8 +1,8 @@
 import { refuse } from '#lib/base/errors.ts'
 import { removeHyphens } from '#lib/base/ids.ts'
+import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
 import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
 import type { RefundDecision, RefundRow } from '#lib/rooms/charges/refunds/schema.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/settle.ts'
 import { decideRefund } from '#lib/services/gateway/simulator.ts'
 
 /**

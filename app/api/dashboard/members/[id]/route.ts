@@ -4,7 +4,7 @@ import { assignRole } from '#lib/rooms/accounts/assign.ts'
 import { removeMember } from '#lib/rooms/accounts/remove.ts'
 import { memberRemoval, roleChange } from '#lib/rooms/accounts/schema.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { createTokenSettlement } from '#lib/rooms/tokens/settle.ts'
+import { createTokenAdoption } from '#lib/rooms/tokens/issued.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',
@@ -17,7 +17,7 @@ export const PATCH = endpoint({
   errorCodes: ['member_not_found', 'last_owner', 'tokens_undecided', 'permission_not_held'],
   async handle({ account, body: { role, tokens }, params: { id = '' }, userId }) {
     const [member, actor] = [{ accountId: account.id, userId: id }, requireActor(userId)]
-    await assignRole({ ...member, role }, actor, createTokenSettlement(member, tokens, actor))
+    await assignRole({ ...member, role }, actor, createTokenAdoption(member, tokens, actor))
     return { data: {} }
   },
 })
@@ -33,7 +33,7 @@ export const DELETE = endpoint({
   errorCodes: ['member_not_found', 'last_owner', 'tokens_undecided', 'permission_not_held'],
   async handle({ account, body: { tokens }, params: { id = '' }, userId }) {
     const [member, actor] = [{ accountId: account.id, userId: id }, requireActor(userId)]
-    await removeMember(member, actor, createTokenSettlement(member, tokens, actor))
+    await removeMember(member, actor, createTokenAdoption(member, tokens, actor))
     return { data: {} }
   },
 })

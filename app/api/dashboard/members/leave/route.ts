@@ -2,7 +2,7 @@ import { requireActor } from '#lib/base/audit/note.ts'
 import { endpoint } from '#lib/edge/http/endpoint.ts'
 import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
 import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { revokeChildren } from '#lib/rooms/tokens/settle.ts'
+import { revokeChildren } from '#lib/rooms/tokens/issued.ts'
 
 export const POST = endpoint({
   method: 'POST',

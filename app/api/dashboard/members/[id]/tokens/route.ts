@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { listIssuedTokens } from '#lib/rooms/tokens/settle.ts'
+import { listIssuedTokens } from '#lib/rooms/tokens/issued.ts'
 import { IssuedTokenList } from '#lib/rooms/tokens/wire.ts'
 
 export const GET = endpoint({

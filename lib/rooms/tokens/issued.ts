@@ -38,7 +38,7 @@ export async function listIssuedTokens({ accountId, userId }: Issuer): Promise<I
  * unless `decisions` name exactly these, or if the actor lacks a permission of an adopted one. Call
  * it in the transaction that changes the role, under the account's lock.
  */
-export function createTokenSettlement(
+export function createTokenAdoption(
   issuer: Issuer,
   decisions: readonly TokenDecision[] | undefined,
   actor: UserActor,

@@ -67,7 +67,7 @@ export function rejectWithdrawal(
  * Settles a withdrawal as the bank reports. Returns null if it was settled before. What came back since is
  * credited in the same transaction: the bank is not asked about a settled withdrawal again.
  */
-export async function settleAsReported(
+export async function endAsReported(
   accountId: string,
   withdrawalId: string,
   orderState: OrderState,
