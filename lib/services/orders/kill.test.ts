@@ -26,8 +26,8 @@ import { pickSize } from '#lib/testing/size.ts'
 inOwnDatabase()
 
 const AMOUNT = 1_000
-/** `npm test` kills at every seventh step, from a different one in each run. */
-const STRIDE = pickSize(7, 1)
+/** `npm test` kills at every twelfth step, from a different one in each run. */
+const STRIDE = pickSize(12, 1)
 
 let bank: StubBank
 let merchant: Account
