@@ -9,8 +9,10 @@ const ACCOUNT_ROW = ['account_id', 'id']
 
 /** Tables whose rows are jobs, each with `due_at` and `lease`: the columns of their keys. */
 const KEYS = {
-  ...{ charges: ACCOUNT_ROW, bank_orders: ACCOUNT_ROW },
-  ...{ connection_trials: ACCOUNT_ROW, deliveries: ACCOUNT_ROW },
+  charges: ACCOUNT_ROW,
+  bank_orders: ACCOUNT_ROW,
+  connection_trials: ACCOUNT_ROW,
+  deliveries: ACCOUNT_ROW,
   mails: ['id'],
   payment_readings: ['connection_id', 'pace'],
   reconciled_days: ['connection_id', 'day'],

@@ -66,7 +66,10 @@ function groupOfRefund(id: string, title: string): DecisionGroup {
       { name: 'complete', path, outcome: 'completed', event: 'transaction.refunded' },
       {
         name: 'refuse',
-        ...{ path, outcome: 'rejected', event: 'transaction.refund_failed', asks: 'reason' },
+        path,
+        outcome: 'rejected',
+        event: 'transaction.refund_failed',
+        asks: 'reason',
       },
     ],
   }

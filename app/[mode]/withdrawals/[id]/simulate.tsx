@@ -27,7 +27,10 @@ function listDecisions(withdrawal: WithdrawalRow): Decision[] {
     return [
       {
         name: 'return',
-        ...{ path, outcome: 'returned', event: 'withdrawal.returned', asks: { amountMax: left } },
+        path,
+        outcome: 'returned',
+        event: 'withdrawal.returned',
+        asks: { amountMax: left },
       },
     ]
   if (status !== 'pending' || awaiting === 'approval') return []
@@ -35,7 +38,10 @@ function listDecisions(withdrawal: WithdrawalRow): Decision[] {
     { name: 'approve', path, outcome: 'approved', event: 'withdrawal.approved' },
     {
       name: 'refuse',
-      ...{ path, outcome: 'rejected', event: 'withdrawal.rejected', asks: 'reason' },
+      path,
+      outcome: 'rejected',
+      event: 'withdrawal.rejected',
+      asks: 'reason',
     },
   ]
 }
