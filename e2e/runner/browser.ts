@@ -4,13 +4,13 @@ import { runProgram } from '#lib/testing/run.ts'
 
 /** Debian's package of Chromium without windows, which takes a third less CPU time in the tests. */
 const HEADLESS = 'chromium-headless-shell'
-const NAMES = [HEADLESS, 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const OTHERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Finds an installed Chromium, or installs Debian's if permitted, or downloads Playwright's. */
+/** Finds or installs Chromium without windows; otherwise any other one, or Playwright's download. */
 export async function findBrowser(): Promise<string> {
   const executable =
-    (await findProgram(HEADLESS, NAMES)) ??
-    (await findProgram('chromium', NAMES)) ??
+    (await findProgram(HEADLESS, [HEADLESS])) ??
+    (await findProgram('chromium', OTHERS)) ??
     (await installFromPlaywright())
   if (executable) return executable
   throw new Error('There is no Chromium: install the package chromium, then run the tests again')
