@@ -124,8 +124,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'an order is sent again although its earlier call may still arrive',
     file: 'lib/services/orders/place.ts',
-    text: 'return isOver ? { state',
-    replacement: 'return true ? { state',
+    text: 'return isOver ? NOT_SENT',
+    replacement: 'return true ? NOT_SENT',
     testFile: 'lib/services/orders/slots.test.ts',
     testTitle: 'of a payout that the bank does not have is kept for 30 s',
   },
@@ -501,10 +501,18 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a payout is sent again without asking the bank',
     file: 'lib/services/orders/place.ts',
-    text: 'const isRepeated = order.attempts > 1',
-    replacement: 'const isRepeated = false',
+    text: 'const isQueried = order.wasSent ||',
+    replacement: 'const isQueried = false ||',
     testFile: 'lib/rooms/withdrawals/send.test.ts',
     testTitle: 'is not sent again because of the journal',
+  },
+  {
+    bug: 'a call without effect hides that an earlier one may have arrived',
+    file: 'lib/services/orders/queue.ts',
+    text: 'CASE WHEN ${order.wasSent} THEN o.sent_at END',
+    replacement: 'NULL',
+    testFile: 'lib/rooms/withdrawals/send.test.ts',
+    testTitle: 'the bank is asked if a call before that may have arrived',
   },
   {
     bug: 'the requester approves their own withdrawal',

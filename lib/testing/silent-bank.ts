@@ -31,7 +31,7 @@ export async function withdrawInSilence(
   // Due later: no worker of this test run sends it again.
   const dueAt = new Date(Date.now() + 3_600_000)
   await db().withdrawal.updateMany({ where: { accountId, id: row.id }, data: { createdAt } })
-  await changeOrder(row.id, { createdAt, dueAt, attempts: 1 })
+  await changeOrder(row.id, { createdAt, sentAt: createdAt, dueAt, attempts: 1 })
   await db().gatewayCall.create({
     data: {
       ...{ accountId, id: newId(), mode: 'live', gateway: 'stub bank', operation: 'sendPayout' },

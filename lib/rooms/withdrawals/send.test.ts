@@ -397,16 +397,64 @@ describe('a bank that blocks', () => {
   test('and wants a pause is called no earlier', async () => {
     const id = await withdrawLive()
     const bank = new StubBank()
-    bank.setScript(removeHyphens(id), { sends: ['busy', 'busy'], queries: ['busy'] })
+    bank.setScript(removeHyphens(id), { sends: ['busy', 'lost before'], queries: ['busy'] })
     for (let attempt = 1; attempt <= 3; attempt++) {
-      if (attempt === 3) await passPlace(id, bank)
       await makeDueAndSend(id, bank)
-      await expectHeld(id, 90)
+      if (attempt !== 2) await expectHeld(id, 90)
       await endPause(connectionId)
     }
+    await passPlace(id, bank)
     await makeDueAndSend(id, bank)
     await expectApprovedOnce(id, bank)
   })
+})
+
+describe('after a call that had no effect', () => {
+  test.each(['down', 'busy', 'blocked'] as const)(
+    'the withdrawal is sent again without a question: %s',
+    async behavior => {
+      const id = await withdrawLive()
+      const bank = new StubBank()
+      bank.setScript(removeHyphens(id), { sends: [behavior, behavior] })
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        expect(await makeDueAndSend(id, bank)).toBe('pending')
+        await endPause(connectionId)
+      }
+      expect([bank.sentOrders.length, bank.queriedIds]).toEqual([3, []])
+      await expectApprovedOnce(id, bank)
+    },
+  )
+
+  test('a refusal ends it, because no earlier call may arrive', async () => {
+    const id = await withdrawLive()
+    const bank = new StubBank()
+    bank.setScript(removeHyphens(id), { sends: ['down', 'rejected'] })
+    await makeDueAndSend(id, bank)
+    expect(await makeDueAndSend(id, bank)).toBe('rejected')
+    expect(bank.queriedIds).toEqual([])
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('the bank is asked if a call before that may have arrived', async () => {
+    const bank = new StubBank()
+    const id = await loseFirst(bank, { sends: ['lost before', 'down'] })
+    const asked = bank.queriedIds.length
+    await makeDueAndSend(id, bank)
+    await makeDueAndSend(id, bank)
+    expect([bank.sentOrders.length, bank.queriedIds.length]).toEqual([3, asked + 2])
+    await expectApprovedOnce(id, bank)
+  })
+})
+
+test('a withdrawal whose worker died before the call waits for no question', async () => {
+  const id = await withdrawLive()
+  const bank = new StubBank()
+  replaceBank(connectionId, bank)
+  expect(await claimOrders('waiting', 1, connectionId)).toMatchObject([{ id }])
+  await makeDueAndSend(id, bank)
+  await makeDueAndSend(id, bank)
+  expect([bank.sentOrders.length, bank.queriedIds]).toEqual([1, []])
+  await expectApprovedOnce(id, bank)
 })
 
 test('while the connection rests, its withdrawals wait unclaimed, and those of others go on', async () => {

@@ -28,8 +28,8 @@ export type Placement =
   | { state: 'unsent'; pauseMs: number; isRateLimit: boolean }
 
 /**
- * Returns the order's state at the bank. From the second attempt on, and after a restore, which may have lost
- * attempts, queries first and sends, under the same id, only if the bank does not have the order and has never
+ * Returns the order's state at the bank. After a call that may have arrived, and after a restore, which may have lost
+ * such a call, queries first and sends, under the same id, only if the bank does not have the order and has never
  * taken it: not every bank would recognize the id of an order that it has lost. An order whose earlier call may
  * still arrive is not sent.
  */
@@ -44,6 +44,8 @@ export async function placeOrder(
   return { ...placement, bankText: redactText(placement.bankText, hidden) }
 }
 
+const NOT_SENT: Placement = { state: 'unsent', pauseMs: 0, isRateLimit: false }
+
 async function queryOrSend(
   order: ClaimedOrder,
   {
@@ -52,8 +54,7 @@ async function queryOrSend(
     hidden,
   }: { gateway: Gateway; rules: OrderRules; hidden: Record<string, string> },
 ): Promise<Placement> {
-  const isRepeated = order.attempts > 1
-  const isQueried = isRepeated || (!gateway.local && (await isFromBeforeRestore(order)))
+  const isQueried = order.wasSent || (!gateway.local && (await isFromBeforeRestore(order)))
   if (isQueried) {
     // A rejected query is no answer about the order: its money may have moved.
     const queried = await queryOrder(order, gateway, hidden)
@@ -65,9 +66,9 @@ async function queryOrSend(
     }
     if (!order.isFresh) {
       const isOver = order.isSlotOver || gateway.local !== undefined
-      return isOver ? { state: 'unsent', pauseMs: 0, isRateLimit: false } : toUnknown(null)
+      return isOver ? NOT_SENT : toUnknown(null)
     }
-  }
+  } else if (!order.isFresh) return NOT_SENT
   const pauseMs = order.isEndProposed ? PROPOSED_PAUSE_MS : await rules.pauseMs?.(order)
   if (pauseMs) return { state: 'kept', pauseMs }
   const result = await sendOrder(order, gateway, rules, hidden)

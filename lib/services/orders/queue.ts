@@ -28,6 +28,8 @@ export interface ClaimedOrder extends Order {
   /** Fencing token: an update of the row must match it. */
   lease: string
   attempts: number
+  /** Whether an earlier call may have brought it to the bank. */
+  wasSent: boolean
   /** Whether it has got a slot with this claim, and may be sent; else the bank is asked about it. */
   isFresh: boolean
   /** An order that the bank does not have may still arrive there until its slot is over. */
@@ -38,7 +40,7 @@ export interface ClaimedOrder extends Order {
 
 /** Columns of a claimed order, from a row `r`. */
 const claimedColumns = Prisma.sql`
-  ${orderColumns('r')}, r.lease, r.attempts, r.slot_until <= clock_timestamp() AS "isSlotOver",
+  ${orderColumns('r')}, r.lease, r.attempts, r.sent_at IS NOT NULL AS "wasSent", r.slot_until <= clock_timestamp() AS "isSlotOver",
   ${isEndProposedSql('r')} AS "isEndProposed",
   (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs"`
 
@@ -198,7 +200,7 @@ export async function renewSlot(order: ClaimedOrder): Promise<boolean> {
 }
 
 /**
- * Gives the slot back after a call without effect, or before any: the order waits again. Without `isAttempt`, it
+ * Gives the slot back after a call without effect, or before any: the order waits again, as unsent as before. Without `isAttempt`, it
  * counts no attempt, so that retries stay frequent afterwards.
  */
 export async function releaseSlot(
@@ -208,7 +210,7 @@ export async function releaseSlot(
 ): Promise<void> {
   await db().$executeRaw`
     UPDATE bank_orders o SET state = 'waiting', due_at = ${nowPlusMs(pauseMs)}, lease = NULL, slot_until = NULL,
-      sent_at = CASE WHEN o.attempts > 1 THEN o.sent_at END, attempts = o.attempts - ${isAttempt ? 0 : 1}::int
+      sent_at = CASE WHEN ${order.wasSent} THEN o.sent_at END, attempts = o.attempts - ${isAttempt ? 0 : 1}::int
     WHERE ${isHeldBy(order)} AND o.state = 'placed'`
 }
 
