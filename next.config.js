@@ -8,7 +8,7 @@ export default {
   // Each build has its own folder, so that a running server keeps the files it started with.
   distDir: process.env.TROCO_BUILD ?? '.next',
   poweredByHeader: false,
-  // The front compresses (lib/edge/server/compression.ts).
+  // The front compresses (lib/http/compression.ts).
   compress: false,
   reactStrictMode: true,
   devIndicators: false,
@@ -33,10 +33,10 @@ export default {
     'rate-limiter-flexible',
   ],
   // The part of next-intl's plugin that is needed, without its compiler and file watcher.
-  // Messages arrive parsed (lib/edge/session/intl.ts).
+  // Messages arrive parsed (lib/session/intl.ts).
   turbopack: {
     resolveAlias: {
-      'next-intl/config': './lib/edge/session/intl.ts',
+      'next-intl/config': './lib/session/intl.ts',
       'use-intl/format-message': 'use-intl/format-message/format-only',
     },
   },

@@ -9,10 +9,10 @@ export const TESTS = [
 /**
  * They repeat at length what other files check: a day of merchants and a bank (`e2e/banks`), its
  * reconciliation (`e2e/banks/reconciliation`), backups (`bin/backups`), kills (`embedded-recovery`,
- * `e2e/banks/trial-kills`), deliveries (`lib/services/webhooks/deliver`), races for a balance
- * (`transfer.parallel`) and for a charge (`lib/rooms/charges/cancel`), a database that hangs or is full
- * (`lib/base/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
- * format of metrics (`lib/edge/server/metrics`), generated clients (`e2e/client`) with packages that they
+ * `e2e/banks/trial-kills`), deliveries (`lib/webhooks/deliver`), races for a balance
+ * (`transfer.parallel`) and for a charge (`lib/charges/cancel`), a database that hangs or is full
+ * (`lib/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
+ * format of metrics (`lib/http/metrics`), generated clients (`e2e/client`) with packages that they
  * install, or any test with a bug in (`mutants`). `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [

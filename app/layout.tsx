@@ -3,7 +3,7 @@ import { connection } from 'next/server'
 import { getLocale, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { fontVariables } from '#components/ui/fonts.ts'
-import { readTheme } from '#lib/edge/session/preferences.ts'
+import { readTheme } from '#lib/session/preferences.ts'
 import './globals.css'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { disconnect } from '#lib/base/db/client.ts'
-import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { prepareDatabase } from '#lib/base/db/roles.ts'
-import { supplyEnv } from '#lib/base/env.ts'
+import { supplyEnv } from '#lib/core/env.ts'
+import { disconnect } from '#lib/db/client.ts'
+import { openEmbedded } from '#lib/db/embedded.ts'
+import { prepareDatabase } from '#lib/db/roles.ts'
 
 export interface BenchDatabase {
   settings: Record<string, string>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isUuid } from '#lib/base/ids.ts'
-import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { buildRequest } from './load/send.ts'
 import type { OperationName } from './options.ts'
 import { CHARGE, type World } from './world.ts'

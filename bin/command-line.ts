@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openRuntime, type Runtime, type RuntimeOptions } from '#bin/runtime.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { MODES, type Mode } from '#lib/core/mode.ts'
 
 const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|[+-]\d\d:?\d\d)?$/
 

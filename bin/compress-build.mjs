@@ -1,4 +1,4 @@
-// Writes compressed copies beside the files of a build, which lib/edge/server/built-files.ts sends.
+// Writes compressed copies beside the files of a build, which lib/http/built-files.ts sends.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { isTrocoError, setupError } from '#lib/base/errors.ts'
+import { isTrocoError, setupError } from '#lib/core/errors.ts'
 
 /** Generated secrets of an installation. A copy of the data folder contains all of them. */
 const Secrets = z.object({

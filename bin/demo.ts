@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivate } from '#bin/data-folder.ts'
-import { withoutLimits } from '#lib/base/db/role-settings.ts'
-import { withClient } from '#lib/base/db/with-client.ts'
-import { env } from '#lib/base/env.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { env } from '#lib/core/env.ts'
+import { withoutLimits } from '#lib/db/role-settings.ts'
+import { withClient } from '#lib/db/with-client.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
 import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 /** Advisory lock id: servers that start at once on one database create the demo data once. */

@@ -19,7 +19,7 @@ const NODE_MIN = [24, 7]
 const PROGRESS_INTERVAL_MS = 10_000
 /** Two with the API and two without: the current and the one before. */
 const BUILDS_MAX = 4
-const FOLDERS_NOT_BUILT = ['lib/base/db/generated', 'lib/testing']
+const FOLDERS_NOT_BUILT = ['lib/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
 /** Of this process: a number of a process may be used again, and in each container. */
@@ -78,7 +78,7 @@ function install(tests) {
 function generate() {
   return {
     title: 'Generating the database client',
-    stamp: 'lib/base/db/generated/.made-from',
+    stamp: 'lib/db/generated/.made-from',
     madeFrom: fingerprint(['package-lock.json', 'prisma/schema.prisma', 'prisma.config.ts']),
     command: () => [findNode(), 'node_modules/prisma/build/index.js', 'generate'],
     // `generate` only checks that the schema engine exists; any file prevents its download.

@@ -8,7 +8,7 @@ import { runProgram } from '#lib/testing/run.ts'
 
 const PREPARE = pathToFileURL(resolve('bin/prepare.mjs')).href
 /** Stands for the generator of the database client. */
-const GENERATOR = "require('fs').mkdirSync('lib/base/db/generated', { recursive: true })"
+const GENERATOR = "require('fs').mkdirSync('lib/db/generated', { recursive: true })"
 
 /** Longer than a process waits for another one that gives no sign. */
 const STALE_AFTER_MS = 7_000

@@ -1,14 +1,14 @@
 import { print } from '#bin/command-line.ts'
-import { offerTimeline } from '#lib/base/backup/archive.ts'
-import type { Backup } from '#lib/base/backup/manifest.ts'
-import { markRestored } from '#lib/base/backup/records.ts'
+import { offerTimeline } from '#lib/backup/archive.ts'
+import type { Backup } from '#lib/backup/manifest.ts'
+import { markRestored } from '#lib/backup/records.ts'
 import {
   ask,
   type Recovered,
   type RecoverOptions,
   readReachedAt,
   recover,
-} from '#lib/base/backup/recover.ts'
+} from '#lib/backup/recover.ts'
 
 interface Place {
   owner: string

@@ -1,14 +1,14 @@
 import { openDataFolder } from '#bin/data-folder.ts'
 import { supervisePostgres } from '#bin/supervise-postgres.ts'
-import { archiveInto } from '#lib/base/backup/folder.ts'
-import { requireNoRestoreMark } from '#lib/base/backup/records.ts'
-import { disconnect } from '#lib/base/db/client.ts'
-import { requireRightClock } from '#lib/base/db/clock.ts'
-import { openEmbedded } from '#lib/base/db/embedded.ts'
-import { prepareDatabase } from '#lib/base/db/roles.ts'
-import { requireServerSecret } from '#lib/base/db/server-secret.ts'
-import { StoppedError, whenAvailable } from '#lib/base/db/when-available.ts'
-import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
+import { archiveInto } from '#lib/backup/folder.ts'
+import { requireNoRestoreMark } from '#lib/backup/records.ts'
+import { env, loadEnvFile, supplyEnv } from '#lib/core/env.ts'
+import { disconnect } from '#lib/db/client.ts'
+import { requireRightClock } from '#lib/db/clock.ts'
+import { openEmbedded } from '#lib/db/embedded.ts'
+import { prepareDatabase } from '#lib/db/roles.ts'
+import { requireServerSecret } from '#lib/db/server-secret.ts'
+import { StoppedError, whenAvailable } from '#lib/db/when-available.ts'
 
 export interface Runtime {
   /** Path of the data folder; null if the settings make it unnecessary. */

@@ -1,6 +1,6 @@
-import type { Embedded } from '#lib/base/db/embedded.ts'
-import { readProcessIdentity } from '#lib/base/db/process.ts'
-import { log } from '#lib/base/log.ts'
+import { log } from '#lib/core/log.ts'
+import type { Embedded } from '#lib/db/embedded.ts'
+import { readProcessIdentity } from '#lib/db/process.ts'
 
 const CHECK_MS = 500
 

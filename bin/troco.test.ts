@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { type CommandLine, lastLine, openCommandLine } from '#lib/testing/command-line.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -137,7 +137,7 @@ test('`troco ledger verify` checks the operator by its id', async () => {
   expect(code).toBe(0)
 })
 
-/** `lib/services/ledger/verify` finds each corruption without the command. */
+/** `lib/ledger/verify` finds each corruption without the command. */
 testInTorture('`troco ledger verify` names a wrong balance and exits with 1', async () => {
   const made = await troco('account', 'create', '--name', 'Livros', '--email', 'books@x.example')
   const id = lastLine(made.output)

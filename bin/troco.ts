@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { showHelp } from '#bin/commands/help.ts'
-import { isDatabaseUnavailable, isTrocoError } from '#lib/base/errors.ts'
-import { EnvError } from '#lib/base/settings.ts'
+import { isDatabaseUnavailable, isTrocoError } from '#lib/core/errors.ts'
+import { EnvError } from '#lib/core/settings.ts'
 
 type Command = (args: string[]) => Promise<void>
 

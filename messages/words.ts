@@ -1,4 +1,4 @@
-import type { Locale } from '#lib/base/locale.ts'
+import type { Locale } from '#lib/core/locale.ts'
 import ptDocument from '#messages/document.pt-BR.json' with { type: 'json' }
 import enAdmin from '#messages/en/admin.json' with { type: 'json' }
 import enApiErrors from '#messages/en/api-errors.json' with { type: 'json' }

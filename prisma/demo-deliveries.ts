@@ -1,7 +1,7 @@
-import { db, type Prisma, type Tx } from '#lib/base/db/client.ts'
-import { transaction } from '#lib/base/db/transaction.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { problemText } from '#lib/services/webhooks/problem.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { db, type Prisma, type Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { problemText } from '#lib/webhooks/problem.ts'
 
 /** Pauses before each delivery attempt, in seconds: the webhook schedule without its jitter. */
 const ATTEMPT_DELAYS_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000]

@@ -8,11 +8,11 @@ import { Frame } from '#components/nav/frame.tsx'
 import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { requireMode, requireUser } from '#lib/edge/session/gate.ts'
-import { chooseAccount } from '#lib/edge/session/preferences.ts'
-import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { connectionIn } from '#lib/services/gateway/served.ts'
+import { connectionIn } from '#lib/banks/served.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { requireMode, requireUser } from '#lib/session/gate.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>

@@ -6,8 +6,8 @@ import { ConnectionNotice } from '#components/nav/connection.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { chooseAccount } from '#lib/edge/session/preferences.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+import { chooseAccount } from '#lib/session/preferences.ts'
 
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()

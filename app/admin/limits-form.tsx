@@ -7,7 +7,7 @@ import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
 
 type Limits<Name extends string> = Record<Name, number | null>
 

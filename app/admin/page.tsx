@@ -4,11 +4,11 @@ import { OverviewCharts } from '#app/admin/overview-charts.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { MODES } from '#lib/base/mode.ts'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readOverview } from '#lib/views/admin/overview/read.ts'
-import { SPAN_NAMES } from '#lib/views/admin/overview/schema.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { MODES } from '#lib/core/mode.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readOverview } from '#lib/operator/overview/read.ts'
+import { SPAN_NAMES } from '#lib/operator/overview/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('overview'))('title') }

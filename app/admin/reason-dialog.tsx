@@ -6,7 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { optionalReasonRequest, reasonRequest } from '#lib/views/admin/schema.ts'
+import { optionalReasonRequest, reasonRequest } from '#lib/operator/schema.ts'
 
 interface ReasonDialogProps {
   title: string

@@ -7,8 +7,8 @@ import { useState } from 'react'
 import { RelativeTime } from '#components/format/format.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { isActiveToken } from '#lib/rooms/tokens/states.ts'
-import type { TokenLine } from '#lib/views/admin/schema.ts'
+import type { TokenLine } from '#lib/operator/schema.ts'
+import { isActiveToken } from '#lib/tokens/states.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

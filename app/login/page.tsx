@@ -7,10 +7,10 @@ import { ProviderButton } from '#app/login/provider-button.tsx'
 import { SignInForm } from '#app/login/sign-in-form.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { env } from '#lib/base/env.ts'
-import { currentUser, landingPath } from '#lib/edge/session/gate.ts'
-import { openidProviders, readPendingStep } from '#lib/edge/session/openid.ts'
-import { safeRedirectPath } from '#lib/edge/session/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { currentUser, landingPath } from '#lib/session/gate.ts'
+import { openidProviders, readPendingStep } from '#lib/session/openid.ts'
+import { safeRedirectPath } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('login'))('submit') }

@@ -4,7 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { ResetRequestForm } from '#app/reset/reset-request-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { canSendMail } from '#lib/services/mail/queue.ts'
+import { canSendMail } from '#lib/mail/queue.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('reset'))('title') }

@@ -7,8 +7,8 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { createVisitorApi } from '#lib/edge/client/api.ts'
-import { resetRequest } from '#lib/services/people/schema.ts'
+import { createVisitorApi } from '#lib/core/call-api.ts'
+import { resetRequest } from '#lib/people/schema.ts'
 
 /** Requests a reset link. The response is the same whether or not the e-mail belongs to a user. */
 export function ResetRequestForm() {

@@ -6,9 +6,9 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { env } from '#lib/base/env.ts'
-import { currentUser } from '#lib/edge/session/gate.ts'
-import { canSendMail } from '#lib/services/mail/queue.ts'
+import { env } from '#lib/core/env.ts'
+import { canSendMail } from '#lib/mail/queue.ts'
+import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('signUp'))('title') }

@@ -6,9 +6,9 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { env } from '#lib/base/env.ts'
-import { requireSession } from '#lib/edge/session/gate.ts'
-import { canSendMail } from '#lib/services/mail/queue.ts'
+import { env } from '#lib/core/env.ts'
+import { canSendMail } from '#lib/mail/queue.ts'
+import { requireSession } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('verify'))('title') }

@@ -1,5 +1,5 @@
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { endChild, startWorker, trackChild } from '../servers.ts'

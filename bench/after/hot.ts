@@ -1,5 +1,5 @@
-import { receivePayment } from '#lib/rooms/charges/receive.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { receivePayment } from '#lib/charges/receive.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import { CHARGE, makeMerchant } from '../world.ts'

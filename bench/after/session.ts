@@ -1,5 +1,5 @@
-import { db } from '#lib/base/db/client.ts'
-import { openSession } from '#lib/services/people/sessions.ts'
+import { db } from '#lib/db/client.ts'
+import { openSession } from '#lib/people/sessions.ts'
 
 /** Returns the value of the session cookie of an account's owner. */
 export async function openOwnerSession(accountId: string): Promise<string> {

@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { registerAdapter } from '#lib/services/gateway/adapters.ts'
-import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import { simulator } from '#lib/services/gateway/simulator.ts'
+import { registerAdapter } from '#lib/banks/adapters.ts'
+import type { Gateway } from '#lib/banks/gateway.ts'
+import { simulator } from '#lib/banks/simulator.ts'
 
 const port = new URL(import.meta.url).searchParams.get('port')
 const agent = new Agent({ keepAlive: true })

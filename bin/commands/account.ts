@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { activateAccount, suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import { createAccount } from '#lib/rooms/accounts/create.ts'
-import { findAccount, listAccounts } from '#lib/rooms/accounts/queries.ts'
-import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
-import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { hashPassword, makePassword } from '#lib/services/people/password.ts'
+import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
+import { createAccount } from '#lib/accounts/create.ts'
+import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
+import { writeOffClaim } from '#lib/accounts/write-off.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { hashPassword, makePassword } from '#lib/people/password.ts'
 
 const ACTOR = { type: 'command_line' } as const
 /** The account works at once; only its pages wait for the owner. */

@@ -8,10 +8,10 @@ import {
 } from '#bin/backups.ts'
 import { print, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
-import { readArchive } from '#lib/base/backup/archive.ts'
-import { COPY_TYPES, type CopyType, copyByPgBackRest } from '#lib/base/backup/pgbackrest.ts'
-import { copyByBasebackup } from '#lib/base/backup/programs.ts'
-import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
+import { readArchive } from '#lib/backup/archive.ts'
+import { COPY_TYPES, type CopyType, copyByPgBackRest } from '#lib/backup/pgbackrest.ts'
+import { copyByBasebackup } from '#lib/backup/programs.ts'
+import { recordFailure, recordRun } from '#lib/backup/records.ts'
 import {
   copyRunning,
   keepNewest,
@@ -19,10 +19,10 @@ import {
   requireAlone,
   requireNoTablespaces,
   takeBackup,
-} from '#lib/base/backup/take.ts'
-import { withClient } from '#lib/base/db/with-client.ts'
-import { env } from '#lib/base/env.ts'
-import { refuse } from '#lib/base/errors.ts'
+} from '#lib/backup/take.ts'
+import { env } from '#lib/core/env.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { withClient } from '#lib/db/with-client.ts'
 
 /** Copies the database while it runs, and removes what is older than the backups to keep. */
 export async function backUp(args: string[]): Promise<void> {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { isTrocoError, refuse } from '#lib/base/errors.ts'
-import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
-import { findAccount, readAssignedConnections } from '#lib/rooms/accounts/queries.ts'
-import { findConnection } from '#lib/services/gateway/connections.ts'
+import { assignConnections } from '#lib/accounts/assign-connections.ts'
+import { findAccount, readAssignedConnections } from '#lib/accounts/queries.ts'
+import { findConnection } from '#lib/banks/connections.ts'
+import { isTrocoError, refuse } from '#lib/core/errors.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

@@ -4,7 +4,7 @@ import {
   type FindingLevel,
   type FindingParams,
   levelOf,
-} from '#lib/services/gateway/findings.ts'
+} from '#lib/banks/findings.ts'
 
 const LABELS: Record<FindingLevel, string> = {
   ok: 'ok   ',

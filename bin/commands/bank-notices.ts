@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { maskDictKey } from '#lib/base/pix/pix-key.ts'
-import { findConnection } from '#lib/services/gateway/connections.ts'
-import { restrictNotices, rotateNoticeSecret } from '#lib/services/gateway/notice-address.ts'
-import { type KeyNotices, registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+import { findConnection } from '#lib/banks/connections.ts'
+import { restrictNotices, rotateNoticeSecret } from '#lib/banks/notice-address.ts'
+import { type KeyNotices, registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

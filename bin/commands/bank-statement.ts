@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { formatDecimalAmount } from '#lib/base/money.ts'
-import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import { findConnection } from '#lib/services/gateway/connections.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
-import type { Statement } from '#lib/services/gateway/statement.ts'
+import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { findConnection } from '#lib/banks/connections.ts'
+import { gatewayOfConnection } from '#lib/banks/served.ts'
+import type { Statement } from '#lib/banks/statement.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { formatDecimalAmount } from '#lib/core/money.ts'
 
 /** With the pauses of the bank, about three minutes. */
 const READS_MAX = 30

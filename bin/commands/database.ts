@@ -1,9 +1,9 @@
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
-import { describeRole, inspectRole } from '#lib/base/db/privileges.ts'
-import { createApplicationRole } from '#lib/base/db/roles.ts'
-import { replaceServerSecret } from '#lib/base/db/server-secret.ts'
-import { env, loadEnvFile } from '#lib/base/env.ts'
+import { env, loadEnvFile } from '#lib/core/env.ts'
+import { describeRole, inspectRole } from '#lib/db/privileges.ts'
+import { createApplicationRole } from '#lib/db/roles.ts'
+import { replaceServerSecret } from '#lib/db/server-secret.ts'
 
 export async function migrateDatabase(): Promise<void> {
   const print = async ({ appliedMigrations }: Runtime) => {

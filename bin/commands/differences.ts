@@ -1,5 +1,5 @@
 import { withRuntime } from '#bin/command-line.ts'
-import { listOpenItems } from '#lib/services/operator/differences.ts'
+import { listOpenItems } from '#lib/differences/differences.ts'
 
 /** Prints what staff must decide, oldest first: time, kind, connection and facts, separated by tabs. */
 export async function printOpenItems(): Promise<void> {

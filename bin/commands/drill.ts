@@ -12,12 +12,12 @@ import {
   secondsSince,
 } from '#bin/backups.ts'
 import { withRuntime } from '#bin/command-line.ts'
-import { verifyAuditLog } from '#lib/base/audit/check.ts'
-import { describeFlaw } from '#lib/base/audit/flaws.ts'
-import { readArchive } from '#lib/base/backup/archive.ts'
-import { requireEntry } from '#lib/base/backup/folder.ts'
-import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
-import { recordFailure, recordRun } from '#lib/base/backup/records.ts'
+import { verifyAuditLog } from '#lib/audit/check.ts'
+import { describeFlaw } from '#lib/audit/flaws.ts'
+import { readArchive } from '#lib/backup/archive.ts'
+import { requireEntry } from '#lib/backup/folder.ts'
+import { type Backup, chooseBackup } from '#lib/backup/manifest.ts'
+import { recordFailure, recordRun } from '#lib/backup/records.ts'
 import {
   ask,
   type Programs,
@@ -26,13 +26,13 @@ import {
   readReachedAt,
   recover,
   removeDrafts,
-} from '#lib/base/backup/recover.ts'
-import { requireAlone } from '#lib/base/backup/take.ts'
-import { connect } from '#lib/base/db/client.ts'
-import { withClient } from '#lib/base/db/with-client.ts'
-import { setupError } from '#lib/base/errors.ts'
-import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { countRows } from '#lib/views/admin/backups.ts'
+} from '#lib/backup/recover.ts'
+import { requireAlone } from '#lib/backup/take.ts'
+import { setupError } from '#lib/core/errors.ts'
+import { connect } from '#lib/db/client.ts'
+import { withClient } from '#lib/db/with-client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+import { countRows } from '#lib/operator/backups.ts'
 
 /** Restores the newest backup beside the running system, verifies it, removes it and records the result. */
 export async function drill(args: string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { BANK_KINDS } from '#lib/services/gateway/states.ts'
+import { BANK_KINDS } from '#lib/banks/states.ts'
 
 const HELP = `Usage: npm run -s troco -- <command>
 

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
-import { connect } from '#lib/base/db/client.ts'
-import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { findAccount } from '#lib/rooms/accounts/queries.ts'
-import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { connect } from '#lib/db/client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
 
 /** Prints each check with its first wrong row. Exit code 1 if any check fails. */
 export async function printLedgerChecks(args: string[]): Promise<void> {

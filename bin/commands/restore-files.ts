@@ -7,24 +7,24 @@ import { programsFor, requireKey, rolesOfDatabase } from '#bin/backups.ts'
 import { print, readTime, requireOption } from '#bin/command-line.ts'
 import { openDataFolder } from '#bin/data-folder.ts'
 import { recoverMarked } from '#bin/restored.ts'
-import { readArchive, type WalArchive } from '#lib/base/backup/archive.ts'
-import { writeDurably } from '#lib/base/backup/copy.ts'
-import { type Backup, chooseBackup } from '#lib/base/backup/manifest.ts'
-import { describeNextStep } from '#lib/base/backup/records.ts'
-import { ask, type Recovered, type RecoverOptions, removeDrafts } from '#lib/base/backup/recover.ts'
-import { UNFINISHED_RESTORE } from '#lib/base/db/embedded.ts'
-import { chooseDataDirectory, writePointer } from '#lib/base/db/embedded-location.ts'
+import { readArchive, type WalArchive } from '#lib/backup/archive.ts'
+import { writeDurably } from '#lib/backup/copy.ts'
+import { type Backup, chooseBackup } from '#lib/backup/manifest.ts'
+import { describeNextStep } from '#lib/backup/records.ts'
+import { ask, type Recovered, type RecoverOptions, removeDrafts } from '#lib/backup/recover.ts'
+import { env, loadEnvFile, supplyEnv } from '#lib/core/env.ts'
+import { setupError } from '#lib/core/errors.ts'
+import { UNFINISHED_RESTORE } from '#lib/db/embedded.ts'
+import { chooseDataDirectory, writePointer } from '#lib/db/embedded-location.ts'
 import {
   APPLICATION_ROLE,
   OWNER_ROLE,
   readPasswords,
   SUPERUSER,
   syncFolder,
-} from '#lib/base/db/embedded-roles.ts'
-import { findPostmaster } from '#lib/base/db/embedded-server.ts'
-import { countRegisteredProcesses, withLock } from '#lib/base/db/embedded-users.ts'
-import { env, loadEnvFile, supplyEnv } from '#lib/base/env.ts'
-import { setupError } from '#lib/base/errors.ts'
+} from '#lib/db/embedded-roles.ts'
+import { findPostmaster } from '#lib/db/embedded-server.ts'
+import { countRegisteredProcesses, withLock } from '#lib/db/embedded-users.ts'
 
 /** Restores a database to a time. The old embedded one is moved aside, and never removed. */
 export async function restoreFiles(args: string[]): Promise<void> {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { readTime, requireOption, withRuntime } from '#bin/command-line.ts'
-import { invalidInput } from '#lib/base/errors.ts'
-import { beginRestore, openAlone } from '#lib/rooms/restore/restore.ts'
-import { findConnection } from '#lib/services/gateway/connections.ts'
+import { findConnection } from '#lib/banks/connections.ts'
+import { invalidInput } from '#lib/core/errors.ts'
+import { beginRestore, openAlone } from '#lib/operator/restore.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

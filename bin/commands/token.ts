@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { findAccount } from '#lib/rooms/accounts/queries.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
 import {
   ADDRESSES_MAX,
   addressesRequest,
@@ -11,7 +11,7 @@ import {
   isPermission,
   PERMISSIONS,
   type Permission,
-} from '#lib/rooms/tokens/schema.ts'
+} from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { findTraces } from '#lib/views/admin/trace.ts'
-import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
+import { refuse } from '#lib/core/errors.ts'
+import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
+import { findTraces } from '#lib/operator/trace.ts'
 
 /** Prints what happened because of a request, or to a charge or withdrawal. */
 export async function trace(args: string[]): Promise<void> {

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
-import { recordAudit } from '#lib/base/audit/record.ts'
-import { transaction } from '#lib/base/db/transaction.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { findAccount } from '#lib/rooms/accounts/queries.ts'
-import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { recordAudit } from '#lib/audit/record.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 
 export async function showSecret(args: string[]): Promise<void> {
   const options = { account: { type: 'string' }, mode: { type: 'string' } } as const

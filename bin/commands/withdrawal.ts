@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { findAccount } from '#lib/rooms/accounts/queries.ts'
-import { endAlone } from '#lib/rooms/withdrawals/end.ts'
-import { END_OUTCOMES, type EndOutcome } from '#lib/rooms/withdrawals/states.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endAlone } from '#lib/withdrawals/end.ts'
+import { END_OUTCOMES, type EndOutcome } from '#lib/withdrawals/states.ts'
 
 /** For an installation with a single admin: two admins end a withdrawal on the page of its account. */
 export async function end(args: string[]): Promise<void> {

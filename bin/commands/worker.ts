@@ -1,11 +1,11 @@
 import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
-import { watchClock } from '#lib/base/db/clock-watch.ts'
-import { setLogRole } from '#lib/base/log.ts'
-import { startSpanExport } from '#lib/base/otlp.ts'
-import { startWorker } from '#lib/edge/jobs/worker.ts'
-import { startMetrics } from '#lib/edge/server/metrics.ts'
+import { setLogRole } from '#lib/core/log.ts'
+import { startSpanExport } from '#lib/core/otlp.ts'
+import { watchClock } from '#lib/db/clock-watch.ts'
+import { startMetrics } from '#lib/http/metrics.ts'
+import { startWorker } from '#lib/worker/worker.ts'
 
 /** Process priority (nice value): lower than the web server's, whose requests are more urgent. */
 const NICE = 5

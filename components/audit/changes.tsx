@@ -1,7 +1,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { moneyText } from '#components/format/format.tsx'
-import type { AuditLine, AuditValues } from '#lib/base/audit/schema.ts'
-import { BANK_NAMES } from '#lib/services/gateway/states.ts'
+import type { AuditLine, AuditValues } from '#lib/audit/schema.ts'
+import { BANK_NAMES } from '#lib/banks/states.ts'
 
 /** Names of the audited values that hold cents. */
 const MONEY_FIELDS = [

@@ -9,8 +9,8 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
-import { MODES, type Mode } from '#lib/base/mode.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
+import { MODES, type Mode } from '#lib/core/mode.ts'
 
 interface DetailsProps {
   line: AuditLine

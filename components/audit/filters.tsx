@@ -9,7 +9,7 @@ import type { useFilters } from '#components/filters/use-filters.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ACTION_GROUPS } from '#lib/base/audit/actions.ts'
+import { ACTION_GROUPS } from '#lib/audit/actions.ts'
 
 const EXACT_FILTERS = {
   account: 'accountFilter',

@@ -14,7 +14,7 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
 
 interface AuditListProps {
   isStaff: boolean

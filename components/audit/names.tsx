@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
-import { actionMessageKey } from '#lib/base/audit/actions.ts'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
+import { actionMessageKey } from '#lib/audit/actions.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
 
 /** Translates an action. An unknown action, recorded by another version, is shown as its code. */
 export function useActionText(): (action: string) => string {

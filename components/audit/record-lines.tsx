@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
 
 interface RecordLinesProps {
   label: string

@@ -11,7 +11,7 @@ import {
   Table,
   TWO_LINES,
 } from '#components/ui/table.tsx'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
 
 interface RowsProps {
   isStaff: boolean

@@ -7,8 +7,8 @@ import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
-import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
+import { ApiError } from '#lib/core/call-api.ts'
+import { EXPORT_END } from '#lib/dashboard/schema.ts'
 
 interface ExportButtonProps {
   /** Endpoint that streams the CSV, including filters and language. */

@@ -4,8 +4,8 @@ import dynamic from 'next/dynamic'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FilterChip } from '#components/filters/filter-chip.tsx'
-import { dateFormat } from '#lib/base/formatters.ts'
-import { MONTH, PERIODS } from '#lib/views/dashboard/schema.ts'
+import { dateFormat } from '#lib/core/formatters.ts'
+import { MONTH, PERIODS } from '#lib/dashboard/schema.ts'
 
 const PeriodDialog = dynamic(() =>
   import('#components/filters/period-dialogs.tsx').then(module => module.PeriodDialog),

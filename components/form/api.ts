@@ -1,7 +1,7 @@
 'use client'
 
 import { createContext, use } from 'react'
-import type { Api } from '#lib/edge/client/api.ts'
+import type { Api } from '#lib/core/call-api.ts'
 
 export const ApiContext = createContext<Api | null>(null)
 

@@ -1,5 +1,5 @@
 import { dropDraft } from '#components/form/drop-draft.ts'
-import type { Factor } from '#lib/services/people/schema.ts'
+import type { Factor } from '#lib/people/schema.ts'
 
 /** Second factor that is still required after the correct password. */
 export interface PendingSecondStep {

@@ -10,7 +10,7 @@ import {
   setValue,
 } from '#components/form/control.ts'
 import { DRAFT_KEY, dropDraft } from '#components/form/drop-draft.ts'
-import { type ApiScope, SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
+import { type ApiScope, SESSION_ENDED_EVENT } from '#lib/core/call-api.ts'
 
 /** Age from which a draft is no longer put back: the user has gone on to something else. */
 const AGE_MAX_MS = 60 * 60_000

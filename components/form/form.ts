@@ -10,7 +10,7 @@ import {
 } from 'react'
 import type { ZodType } from 'zod'
 import { useDraft } from '#components/form/draft.ts'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/core/call-api.ts'
 
 export type FieldProblem = 'required' | 'invalid'
 

@@ -3,7 +3,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useTimeText } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiError, type LimitDetails } from '#lib/edge/client/api.ts'
+import { ApiError, type LimitDetails } from '#lib/core/call-api.ts'
 
 export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')

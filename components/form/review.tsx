@@ -8,7 +8,7 @@ import { FIELD_CODES } from '#components/form/form.ts'
 import { HeroMoney } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/core/call-api.ts'
 
 /**
  * Holds the body of a form while it is reviewed before it is sent. Its fields stay mounted while they

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import compile from 'icu-minify/compile'
 import { beforeAll, expect, test } from 'vitest'
-import { LOCALES } from '#lib/base/locale.ts'
+import { LOCALES } from '#lib/core/locale.ts'
 import { findMessageUses, type MessageUse } from '#lib/testing/message-uses.ts'
 
 const API_DOCUMENT = 'messages/document.pt-BR.json'
@@ -126,7 +126,7 @@ beforeAll(() => {
   messageUses = findMessageUses(sources())
 }, 120_000)
 
-// The compiler checks that every used message exists: see lib/edge/session/intl.ts.
+// The compiler checks that every used message exists: see lib/session/intl.ts.
 test('every message is used', () => {
   const found = new Set(messageUses.map(({ keys }) => keys.source))
   const uses = [...[...found].map(key => new RegExp(key)), ...ELSEWHERE, ...usesOfTrial()]
@@ -170,12 +170,12 @@ const ELSEWHERE = [/^apiErrors\./, /^reference\.tags\./]
 
 /** The script that tries a request is given the words as JSON. */
 function usesOfTrial(): RegExp[] {
-  const script = readFileSync('lib/views/docs/assets/trial.js', 'utf8')
+  const script = readFileSync('lib/docs/assets/trial.js', 'utf8')
   return [...script.matchAll(/\bwords\.(\w+)/g)].map(([, key]) => RegExp(`^reference\\.${key}$`))
 }
 
 function sources(): string[] {
-  const folders = ['app', 'components', 'lib/services/mail', 'lib/edge', 'lib/views']
+  const folders = ['app', 'components', 'lib']
   return folders.flatMap(folder =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter(file => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))

@@ -1,6 +1,6 @@
-import type { Locale } from '#lib/base/locale.ts'
-import type { Api } from '#lib/edge/client/api.ts'
-import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/edge/session/schema.ts'
+import type { Api } from '#lib/core/call-api.ts'
+import type { Locale } from '#lib/core/locale.ts'
+import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/session/schema.ts'
 
 const YEAR_S = 365 * 86_400
 const THEME_CHANGED_EVENT = 'troco-theme'

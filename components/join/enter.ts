@@ -1,7 +1,7 @@
 import { signIn } from '#components/form/auth-calls.ts'
 import { storePreference } from '#components/format/preferences.ts'
-import { createApi } from '#lib/edge/client/api.ts'
-import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
+import { createApi } from '#lib/core/call-api.ts'
+import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 
 export const anonymousApi = createApi({ mode: 'test', userId: null, accountId: null })
 

@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, enterAccount } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { accountRequest, signUpRequest } from '#lib/rooms/accounts/schema.ts'
+import { accountRequest, signUpRequest } from '#lib/accounts/schema.ts'
 
 /** Requests a sign-up mail. The response is the same whether or not the e-mail can sign in. */
 export function SignUpForm({ isMailLogged }: { isMailLogged: boolean }) {

@@ -7,8 +7,8 @@ import { NavLink } from '#components/nav/nav-link.tsx'
 import { PreferenceSwitches } from '#components/nav/preference-switches.tsx'
 import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 export const ACCOUNT_MENU = 'account-menu'
 

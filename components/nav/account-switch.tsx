@@ -3,7 +3,7 @@
 import { Check } from 'lucide-react'
 import { storePreference } from '#components/format/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
-import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
+import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 
 interface AccountSwitchProps {
   accounts: { id: string; name: string }[]

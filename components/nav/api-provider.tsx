@@ -5,9 +5,9 @@ import dynamic from 'next/dynamic'
 import { type ReactNode, useMemo, useState } from 'react'
 import { ApiContext, useApi } from '#components/form/api.ts'
 import { type Member, MemberContext } from '#components/nav/permissions.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { ApiError, createApi } from '#lib/edge/client/api.ts'
-import type { SessionAccount } from '#lib/edge/session/schema.ts'
+import { ApiError, createApi } from '#lib/core/call-api.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
 
 export { useApi }
 

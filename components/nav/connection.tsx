@@ -5,7 +5,7 @@ import { WifiOff } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/core/call-api.ts'
 
 const RECHECK_MS = 3_000
 

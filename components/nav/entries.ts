@@ -13,9 +13,9 @@ import {
   ShieldAlert,
   Webhook,
 } from 'lucide-react'
-import type { Mode } from '#lib/base/mode.ts'
-import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
-import { hasPermissionNow } from '#lib/services/people/roles.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { hasPermissionNow } from '#lib/people/roles.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 type NavName =
   | 'home'

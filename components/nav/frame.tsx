@@ -8,8 +8,8 @@ import { Rail } from '#components/nav/rail.tsx'
 import { ViewingBanner } from '#components/nav/viewing-banner.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Logo } from '#components/ui/logo.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { SessionAccount, SessionUser } from '#lib/edge/session/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 interface FrameProps {
   user: SessionUser

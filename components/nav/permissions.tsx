@@ -1,8 +1,8 @@
 'use client'
 
 import { createContext, type ReactNode, use } from 'react'
-import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { type AnyPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
+import { type AnyPermission, hasPermissionNow } from '#lib/people/roles.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
 
 export type Member = Pick<SessionAccount, 'role' | 'status'> & {
   receives?: boolean

@@ -1,7 +1,7 @@
 import { getLocale, getTranslations } from 'next-intl/server'
 import { LanguageSwitch, ThemeSwitch } from '#components/nav/theme-and-language.tsx'
-import { LANGUAGE_NAMES, nextLocale } from '#lib/base/locale.ts'
-import { readTheme } from '#lib/edge/session/preferences.ts'
+import { LANGUAGE_NAMES, nextLocale } from '#lib/core/locale.ts'
+import { readTheme } from '#lib/session/preferences.ts'
 
 export async function PreferenceSwitches() {
   const [t, locale, theme] = await Promise.all([

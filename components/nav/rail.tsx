@@ -4,7 +4,7 @@ import { ACCOUNT_MENU, ModeSwitch } from '#components/nav/account-menu.tsx'
 import type { NavEntry } from '#components/nav/entries.ts'
 import { NavLink } from '#components/nav/nav-link.tsx'
 import { Logo } from '#components/ui/logo.tsx'
-import type { Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 
 interface RailProps {
   main: NavEntry[]

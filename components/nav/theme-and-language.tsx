@@ -6,8 +6,8 @@ import { useId, useSyncExternalStore } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
 import { currentTheme, setLocale, setTheme, watchTheme } from '#components/format/preferences.ts'
 import { Button } from '#components/ui/button.tsx'
-import type { Locale } from '#lib/base/locale.ts'
-import type { Theme } from '#lib/edge/session/schema.ts'
+import type { Locale } from '#lib/core/locale.ts'
+import type { Theme } from '#lib/session/schema.ts'
 
 const ICONS = { light: Sun, dark: Moon, system: Monitor }
 

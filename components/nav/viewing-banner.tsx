@@ -8,7 +8,7 @@ import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useTimeText } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { Viewing } from '#lib/edge/session/schema.ts'
+import type { Viewing } from '#lib/session/schema.ts'
 
 interface ViewingBannerProps {
   viewing: Viewing

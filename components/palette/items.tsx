@@ -22,7 +22,7 @@ import type { OptionProps } from '#components/palette/use-listbox.ts'
 import { CHARGE_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { WITHDRAWAL_STATUS_STYLES } from '#components/status/withdrawal-state.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { Hit } from '#lib/views/dashboard/schema.ts'
+import type { Hit } from '#lib/dashboard/schema.ts'
 
 const ICONS: Record<Hit['kind'], LucideIcon> = {
   charge: QrCode,

@@ -9,7 +9,7 @@ import type { Target } from '#components/palette/targets.ts'
 import { useFind } from '#components/palette/use-find.ts'
 import { useListbox } from '#components/palette/use-listbox.ts'
 import { useTargetActions, useTargets } from '#components/palette/use-targets.ts'
-import type { Hit } from '#lib/views/dashboard/schema.ts'
+import type { Hit } from '#lib/dashboard/schema.ts'
 
 export interface SearchProps {
   /** Offers the operator's pages and all accounts. */

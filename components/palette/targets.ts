@@ -27,10 +27,10 @@ import {
   Users,
   Webhook,
 } from 'lucide-react'
-import type { Locale } from '#lib/base/locale.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import type { Theme } from '#lib/edge/session/schema.ts'
-import type { AnyPermission } from '#lib/services/people/roles.ts'
+import type { Locale } from '#lib/core/locale.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { AnyPermission } from '#lib/people/roles.ts'
+import type { Theme } from '#lib/session/schema.ts'
 import en from '#messages/en/palette.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/palette.json' with { type: 'json' }
 

@@ -3,9 +3,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { useApi } from '#components/form/api.ts'
-import type { Api } from '#lib/edge/client/api.ts'
-import type { FoundAccount } from '#lib/views/admin/schema.ts'
-import type { Hit } from '#lib/views/dashboard/schema.ts'
+import type { Api } from '#lib/core/call-api.ts'
+import type { Hit } from '#lib/dashboard/schema.ts'
+import type { FoundAccount } from '#lib/operator/schema.ts'
 
 /** Wait after the last keystroke: earlier results would be replaced before anyone reads them. */
 const DEBOUNCE_MS = 160

@@ -14,8 +14,8 @@ import {
   pageTargets,
   type Target,
 } from '#components/palette/targets.ts'
-import { nextLocale } from '#lib/base/locale.ts'
-import { ApiError } from '#lib/edge/client/api.ts'
+import { ApiError } from '#lib/core/call-api.ts'
+import { nextLocale } from '#lib/core/locale.ts'
 
 /** Without an account, as on the operator's pages, no page of an account is offered. */
 export function useTargets(text: string, isAdmin: boolean) {

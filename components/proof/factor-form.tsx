@@ -10,7 +10,7 @@ import { CodeField } from '#components/proof/code-field.tsx'
 import { type PasskeyChallenge, requestPasskey } from '#components/proof/passkey-calls.ts'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
-import { codeProof, type Factor, type FactorProof } from '#lib/services/people/schema.ts'
+import { codeProof, type Factor, type FactorProof } from '#lib/people/schema.ts'
 
 type Options = Parameters<typeof requestPasskey>[0]['options']
 

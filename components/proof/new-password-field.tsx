@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import type { FieldProblem } from '#components/form/form.ts'
 import { Field } from '#components/ui/field.tsx'
-import { isPasswordLength, PASSWORD_MIN, passwordLength } from '#lib/services/people/schema.ts'
+import { isPasswordLength, PASSWORD_MIN, passwordLength } from '#lib/people/schema.ts'
 
 interface NewPasswordFieldProps {
   label: string

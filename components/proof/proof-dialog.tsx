@@ -11,8 +11,8 @@ import { FactorForm } from '#components/proof/factor-form.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiError, SESSION_ENDED_EVENT } from '#lib/edge/client/api.ts'
-import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/services/people/schema.ts'
+import { ApiError, SESSION_ENDED_EVENT } from '#lib/core/call-api.ts'
+import { type ProofMethod, type ProofRequest, passwordProof } from '#lib/people/schema.ts'
 
 const PROOF_PATH = '/person/proof'
 

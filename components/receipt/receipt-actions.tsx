@@ -8,7 +8,7 @@ import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
+import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/core/locale.ts'
 
 interface ReceiptActionsProps {
   /** Endpoint of the PDF, without the language. */

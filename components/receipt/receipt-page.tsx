@@ -6,7 +6,7 @@ import { ReceiptActions } from '#components/receipt/receipt-actions.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ReceiptSheet } from '#lib/views/dashboard/schema.ts'
+import type { ReceiptSheet } from '#lib/dashboard/schema.ts'
 
 interface ReceiptPageProps {
   sheet: ReceiptSheet

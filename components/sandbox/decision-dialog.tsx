@@ -8,8 +8,8 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
-import type { EventType } from '#lib/services/webhooks/states.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
+import type { EventType } from '#lib/webhooks/states.ts'
 
 export interface SandboxCall {
   /** Path of the sandbox operation. */

@@ -10,7 +10,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import type { AskingDecision, SandboxCall } from '#components/sandbox/decision-dialog.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { EventType } from '#lib/services/webhooks/states.ts'
+import type { EventType } from '#lib/webhooks/states.ts'
 
 const DecisionDialog = dynamic(() =>
   import('#components/sandbox/decision-dialog.tsx').then(module => module.DecisionDialog),

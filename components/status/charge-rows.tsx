@@ -6,8 +6,8 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
-import { shownStatusOf } from '#lib/rooms/charges/states.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
 
 interface ChargeRowsProps {
   label: string

@@ -14,7 +14,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
-import type { DisputeBasics } from '#lib/views/dashboard/disputes/schema.ts'
+import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
 
 export interface DisputeRow extends DisputeBasics {
   href: string

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
-import type { Attempt } from '#lib/services/webhooks/schema.ts'
-import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
+import type { RejectionFields } from '#lib/dashboard/schema.ts'
+import type { Attempt } from '#lib/webhooks/schema.ts'
 
 type AttemptProblem = Pick<Attempt, 'problem_code' | 'problem_params'>
 

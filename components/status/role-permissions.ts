@@ -1,6 +1,6 @@
 import { useLocale, useTranslations } from 'next-intl'
-import type { Role } from '#lib/rooms/accounts/schema.ts'
-import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
+import type { Role } from '#lib/accounts/schema.ts'
+import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
 
 export const ROLE_ACTIONS = [
   { name: 'see', needs: 'dashboard:read' },

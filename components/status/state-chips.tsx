@@ -11,8 +11,8 @@ import {
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { ShownChargeStatus } from '#lib/rooms/charges/states.ts'
-import type { TokenStatus } from '#lib/rooms/tokens/states.ts'
+import type { ShownChargeStatus } from '#lib/charges/states.ts'
+import type { TokenStatus } from '#lib/tokens/states.ts'
 
 export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },

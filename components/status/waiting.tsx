@@ -6,7 +6,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
+import type { WaitingWithdrawal } from '#lib/dashboard/schema.ts'
 
 const REFRESH_MS = 5_000
 

@@ -1,7 +1,7 @@
 import { Check, Clock, Hourglass, type LucideIcon, Undo2, UserCheck, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { Awaited, WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
+import type { Awaited, WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =
   {

@@ -2,8 +2,8 @@
 
 import { Button } from '#components/ui/button.tsx'
 import { MessagePage } from '#components/ui/message-page.tsx'
-import { type Locale, preferredLocale } from '#lib/base/locale.ts'
-import { LOCALE_COOKIE } from '#lib/edge/session/schema.ts'
+import { type Locale, preferredLocale } from '#lib/core/locale.ts'
+import { LOCALE_COOKIE } from '#lib/session/schema.ts'
 import en from '#messages/en/crash.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/crash.json' with { type: 'json' }
 

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import { INVITATION_DAYS } from '#lib/rooms/accounts/schema.ts'
+import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
 
 interface InvitationLinkProps {
   /** Null if the link was already shown: it is not stored. */

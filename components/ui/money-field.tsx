@@ -5,7 +5,7 @@ import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from
 import { setValue } from '#components/form/control.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { formatReais, readReais, type TypedAmount } from '#lib/base/money.ts'
+import { formatReais, readReais, type TypedAmount } from '#lib/core/money.ts'
 
 type InputProps = Pick<ComponentProps<'input'>, 'onInput' | 'onBlur'>
 

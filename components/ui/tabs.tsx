@@ -2,7 +2,7 @@
 
 import Link from 'next/link'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import type { AnyPermission } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/people/roles.ts'
 
 interface Tab {
   href: string

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
-import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { loseDispute } from '#lib/charges/disputes/close.ts'
+import { receivePayments } from '#lib/charges/receive.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { readAccount } from '#lib/operator/accounts.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -16,7 +16,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders, signIn, signInAdmin } from '#lib/testing/member.ts'
 import { makePayment } from '#lib/testing/payments.ts'
-import { readAccount } from '#lib/views/admin/accounts.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 const LOST = 10_000
 const PAYOUT = { amount: LOST, pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { queueMail } from '#lib/services/mail/queue.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { queueMail } from '#lib/mail/queue.ts'
+import { HealthRead } from '#lib/operator/health-wire.ts'
+import type { StuckJob } from '#lib/operator/schema.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { connectBank, endSlots, fundLive, replaceBank } from '#lib/testing/connection.ts'
@@ -25,8 +26,7 @@ import {
   sendDueRefunds,
   sendDueWithdrawals,
 } from '#lib/testing/orders.ts'
-import { HealthRead } from '#lib/views/admin/health-wire.ts'
-import type { StuckJob } from '#lib/views/admin/schema.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 inOwnDatabase()
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import {

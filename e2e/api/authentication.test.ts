@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import {
   type Api,
   CHARGE,
@@ -14,6 +10,10 @@ import {
   openCharge,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

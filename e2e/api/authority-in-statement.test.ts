@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db, type Tx } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { readSession } from '#lib/edge/session/read.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { lockAccount } from '#lib/services/webhooks/owner.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db, type Tx } from '#lib/db/client.ts'
+import { readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -16,6 +15,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
+import { lockAccount } from '#lib/webhooks/owner.ts'
 
 type Membership = { accountId: string; userId: string }
 type Request = [method: string, path: string, body: object]

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { bucketOf, newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
-import { returnPayout } from '#lib/rooms/withdrawals/return.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { receivePayments } from '#lib/charges/receive.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { bucketOf, newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -20,6 +18,8 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { returnPayout } from '#lib/withdrawals/return.ts'
 
 let api: Api
 let merchant: Account

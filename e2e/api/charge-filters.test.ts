@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newRoutableId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newRoutableId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/base/env.ts'
-import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
+import { supplyEnv } from '#lib/core/env.ts'
+import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { recordAudit } from '#lib/base/audit/record.ts'
-import type { AuditLine } from '#lib/base/audit/schema.ts'
-import { AuditPage } from '#lib/base/audit/schema.ts'
-import { db } from '#lib/base/db/client.ts'
-import { transaction } from '#lib/base/db/transaction.ts'
-import { newId } from '#lib/base/ids.ts'
-import { withLogContext } from '#lib/base/log.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { hashSecret } from '#lib/services/people/secret.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { recordAudit } from '#lib/audit/record.ts'
+import type { AuditLine } from '#lib/audit/schema.ts'
+import { AuditPage } from '#lib/audit/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { withLogContext } from '#lib/core/log.ts'
+import { EXPORT_END } from '#lib/dashboard/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { hashSecret } from '#lib/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import { type Api, CHARGE, fundMerchant, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
@@ -18,7 +19,6 @@ import {
   signIn,
   signInAdmin,
 } from '#lib/testing/member.ts'
-import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 const STAFF_IP = '198.51.100.99'
 

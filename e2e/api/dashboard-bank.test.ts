@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildDynamicCode, buildStaticCode, crc16 } from '#lib/base/pix/br-code.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { buildDynamicCode, buildStaticCode, crc16 } from '#lib/core/pix/br-code.ts'
+import { BankRead } from '#lib/dashboard/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -10,7 +11,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { BankRead } from '#lib/views/dashboard/bank.ts'
 
 const PAYEE = { merchantName: 'Loja Aurora', merchantCity: 'Sao Paulo' }
 

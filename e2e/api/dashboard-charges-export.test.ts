@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { closeCharges } from '#lib/rooms/charges/close.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { completeRefund } from '#lib/rooms/charges/refunds/order.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { cancelCharge } from '#lib/charges/cancel.ts'
+import { closeCharges } from '#lib/charges/close.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { completeRefund } from '#lib/charges/refunds/order.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId } from '#lib/core/ids.ts'
+import { EXPORT_END } from '#lib/dashboard/schema.ts'
+import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { addConnection } from '#lib/testing/connection.ts'
@@ -20,7 +21,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 let api: Api
 let merchant: Account

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId } from '#lib/core/ids.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
+import { ChargeTimelineRead } from '#lib/dashboard/timeline-wire.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -13,8 +15,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
-import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { findHits, HitList } from '#lib/dashboard/find.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
-import { findHits, HitList } from '#lib/views/dashboard/find.ts'
 
 let api: Api
 let world: World

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { checkLedger } from '#lib/services/ledger/check.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { newId } from '#lib/core/ids.ts'
+import type { DayReceived, Home } from '#lib/dashboard/schema.ts'
+import { HomeRead, StepsRead } from '#lib/dashboard/wire.ts'
+import { db } from '#lib/db/client.ts'
+import { checkLedger } from '#lib/ledger/check.ts'
 import { call } from '#lib/testing/call.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
@@ -19,8 +21,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, signIn } from '#lib/testing/member.ts'
-import type { DayReceived, Home } from '#lib/views/dashboard/schema.ts'
-import { HomeRead, StepsRead } from '#lib/views/dashboard/wire.ts'
 
 let api: Api
 let merchant: Account

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -16,6 +15,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { readPdf } from '#lib/testing/pdf.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 /** As long as a name can be, in words and in one. */
 const LONG_NAME = 'Ação Comércio de Pães e Confeitaria São João do Nascimento Ltda '

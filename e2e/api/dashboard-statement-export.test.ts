@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -16,6 +15,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 const EXPORT_PATH = '/dashboard/statement/export'
 /** More than one batch, so that the file is sent in several chunks. */

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db, Prisma } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { call } from '#lib/testing/call.ts'
+import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import {
   DeliveriesFailed,
   DeliveriesResent,
   DeliveryPage,
   DeliveryRead,
   DeliveryResent,
-} from '#lib/services/webhooks/delivery-wire.ts'
-import { DELIVERY_STATUSES } from '#lib/services/webhooks/states.ts'
-import { call } from '#lib/testing/call.ts'
-import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
-import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+} from '#lib/webhooks/delivery-wire.ts'
+import { DELIVERY_STATUSES } from '#lib/webhooks/states.ts'
 
 const ROOT = '/webhooks/deliveries'
 const HOOK_URL = 'https://shop.example/hook'

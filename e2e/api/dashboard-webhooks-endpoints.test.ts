@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
-import { readSigningSecrets } from '#lib/services/webhooks/secrets.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
-import { hostOf } from '#lib/services/webhooks/target.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { call } from '#lib/testing/call.ts'
+import { createPaidCharge } from '#lib/testing/deliveries.ts'
+import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { TestRead } from '#lib/webhooks/delivery-wire.ts'
+import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { hostOf } from '#lib/webhooks/target.ts'
 import {
   EndpointCreated,
   EndpointDeleted,
@@ -13,11 +17,7 @@ import {
   EndpointList,
   EndpointRead,
   SecretShown,
-} from '#lib/services/webhooks/wire.ts'
-import { call } from '#lib/testing/call.ts'
-import { createPaidCharge } from '#lib/testing/deliveries.ts'
-import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
-import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+} from '#lib/webhooks/wire.ts'
 
 const ROOT = '/webhooks/endpoints'
 const SHOP_URL = 'https://shop.example/hooks'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { EXPORT_END } from '#lib/dashboard/schema.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
-import { EXPORT_END } from '#lib/views/dashboard/schema.ts'
 
 let api: Api
 let world: World

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import type { Attempt } from '#lib/services/webhooks/delivery-wire.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { addEndpoint, createPaidCharge, deliverForMerchant } from '#lib/testing/deliveries.ts'
 import { type Api, inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import type { Attempt } from '#lib/webhooks/delivery-wire.ts'
 
 inOwnDatabase()
 

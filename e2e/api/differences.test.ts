@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { type DifferenceKind, noteItem } from '#lib/services/operator/differences.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { type DifferenceKind, noteItem } from '#lib/differences/differences.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
+import type { DifferenceDetail, DifferenceLine } from '#lib/operator/differences/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { keepOfCharge, keepStray } from '#lib/testing/differences.ts'
 import {
@@ -17,7 +18,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { personHeaders, signInAdmin } from '#lib/testing/member.ts'
-import type { DifferenceDetail, DifferenceLine } from '#lib/views/admin/differences/schema.ts'
 
 // The sum of what is open is one of the whole database.
 inOwnDatabase()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storeRequests } from '#lib/edge/http/request-log.ts'
+import { storeRequests } from '#lib/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, fundMerchant, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'

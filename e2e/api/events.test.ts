@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { renewFeedEpochs } from '#lib/services/webhooks/feed.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
@@ -16,6 +13,9 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { renewFeedEpochs } from '#lib/webhooks/feed.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const EPOCH = /^[0-9a-f]{16}$/

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
 import { addEndpoint, deliverForMerchant } from '#lib/testing/deliveries.ts'
 import {
   type Api,
@@ -13,6 +12,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 inOwnDatabase()
 

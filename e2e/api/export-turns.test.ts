@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readWithinBudget } from '#lib/base/db/read-budget.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
-import { withLogContext } from '#lib/base/log.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { env, supplyEnv } from '#lib/core/env.ts'
+import { withLogContext } from '#lib/core/log.ts'
+import { readWithinBudget } from '#lib/db/read-budget.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import {

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/base/env.ts'
-import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { supplyEnv } from '#lib/core/env.ts'
+import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
 
 const ACTOR = { type: 'system' } as const
 /** One request per second, so that even on a slow machine a refusal follows a refusal. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId, newRoutableId } from '#lib/base/ids.ts'
-import { formatReais } from '#lib/base/money.ts'
+import { newId, newRoutableId } from '#lib/core/ids.ts'
+import { formatReais } from '#lib/core/money.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

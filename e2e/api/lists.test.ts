@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -10,6 +8,8 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { LISTS, type List, makeList, type Row } from '#lib/testing/lists.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ROW_COUNT = 23
 

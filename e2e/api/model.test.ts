@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { newId } from '#lib/core/ids.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {

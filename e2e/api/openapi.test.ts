@@ -1,14 +1,14 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { API_REFUSALS } from '#lib/base/api-refusals.ts'
-import { INTERNAL_ERROR } from '#lib/base/refusals.ts'
-import { buildDocument } from '#lib/edge/http/openapi.ts'
-import { GENERAL_CODES, SESSION_CODES } from '#lib/edge/http/openapi-refusals.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
-import { EVENT_TYPES, TEST_EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { API_REFUSALS } from '#lib/core/api-refusals.ts'
+import { INTERNAL_ERROR } from '#lib/core/refusals.ts'
+import { buildDocument } from '#lib/http/openapi.ts'
+import { GENERAL_CODES, SESSION_CODES } from '#lib/http/openapi-refusals.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import frozen from '#lib/testing/frozen.json' with { type: 'json' }
 import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
+import { EVENT_TYPES, TEST_EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 interface Operation {
   operationId: string

@@ -3,16 +3,17 @@ import { QRCodeSVG } from 'qrcode.react'
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { cookieNames } from '#lib/edge/session/cookie.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { paymentUrl, txidsOfPage } from '#lib/rooms/charges/payment-url.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { cancelCharge } from '#lib/charges/cancel.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { describeCharge } from '#lib/charges/describe.ts'
+import { paymentUrl, txidsOfPage } from '#lib/charges/payment-url.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { renderQrCode } from '#lib/payer/qr.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
 import {
   type Api,
   CANARY,
@@ -21,7 +22,6 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { signIn } from '#lib/testing/member.ts'
-import { renderQrCode } from '#lib/views/payer/qr.ts'
 
 /** Payer data that the page must not reveal. */
 const PAYER = {

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import {
@@ -27,6 +26,7 @@ import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { OPERATIONS, PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 inOwnDatabase()
 

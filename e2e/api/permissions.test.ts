@@ -1,19 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
-import { cookieNames } from '#lib/edge/session/cookie.ts'
-import { readSession } from '#lib/edge/session/read.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import { inviteMember } from '#lib/rooms/accounts/invite.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
-import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
-import { openSession } from '#lib/services/people/sessions.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { inviteMember } from '#lib/accounts/invite.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
+import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
+import { openSession } from '#lib/people/sessions.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -31,6 +27,10 @@ import {
   PATHS,
 } from '#lib/testing/route-table.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']

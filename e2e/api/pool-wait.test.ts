@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest'
-import { disconnect } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
+import { env, supplyEnv } from '#lib/core/env.ts'
+import { disconnect } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { newId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeToken, startApiWithMerchant } from '#lib/testing/fixtures.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 let api: Api
 let accountId: string

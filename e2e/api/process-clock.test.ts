@@ -4,17 +4,15 @@ import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { watchClock } from '#lib/base/db/clock-watch.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { watchClock } from '#lib/db/clock-watch.ts'
 import {
   beginAuthenticator,
   confirmAuthenticator,
   consumeAppCode,
-} from '#lib/services/people/authenticator.ts'
-import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
-import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
+} from '#lib/people/authenticator.ts'
 import { addEndpoint, createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
 import { inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
@@ -23,6 +21,8 @@ import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
+import { readResourceSecret } from '#lib/webhooks/secrets.ts'
+import { sendTestEvent } from '#lib/webhooks/test-event.ts'
 
 inOwnDatabase()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parameterNames } from '#lib/edge/http/query.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { parameterNames } from '#lib/http/query.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

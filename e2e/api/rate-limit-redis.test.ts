@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { inheritedEnv } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
+import { inheritedEnv } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
 import { findProgram } from '#lib/testing/debian.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
@@ -21,7 +21,7 @@ const POLL_OPTIONS = { timeout: 40_000, interval: 200 }
  * channel closes.
  */
 const PROGRAM = `
-  import { countFailedBearer, consumeAllowance } from '#lib/edge/http/rate-limit.ts'
+  import { countFailedBearer, consumeAllowance } from '#lib/http/rate-limit.ts'
   process.on('message', async ({ what, key, calls }) => {
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: calls }, async () => {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { supplyEnv } from '#lib/base/env.ts'
-import { readEnv } from '#lib/base/settings.ts'
+import { supplyEnv } from '#lib/core/env.ts'
+import { readEnv } from '#lib/core/settings.ts'
 import {
   type Allowance,
   allowanceHeaders,
   closeRateLimits,
   consumeAllowance,
   countFailedBearer,
-} from '#lib/edge/http/rate-limit.ts'
+} from '#lib/http/rate-limit.ts'
 import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 
 const DEFAULTS = {

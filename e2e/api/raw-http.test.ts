@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import {
   type Api,

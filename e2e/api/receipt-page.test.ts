@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId, newRoutableId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createChargeReceiptUrl } from '#lib/rooms/charges/receipt-url.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/rooms/withdrawals/receipt-url.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
-import { parseReceipt } from '#lib/services/receipts/format.ts'
-import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/receipts/sign.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { createChargeReceiptUrl } from '#lib/charges/receipt-url.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId, newRoutableId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { parseReceipt } from '#lib/receipts/format.ts'
+import { createReceiptUrl, RECEIPT_PATH } from '#lib/receipts/sign.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -21,6 +18,9 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { RECEIPT_FACTS } from '#lib/testing/receipts.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import { findWithdrawal } from '#lib/withdrawals/queries.ts'
+import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 
 let api: Api
 let merchant: Account

@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { TEST_EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LANGUAGES, prepareLanguages, readSamples } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { TEST_EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 type ReceiverLanguage = 'js' | 'python' | 'php'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
 import { type Api, CHARGE, openCharge, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { GET } from '#app/api/account/route.ts'
-import { storeRequests } from '#lib/edge/http/request-log.ts'
+import { storeRequests } from '#lib/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE, fundMerchant, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'

@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import { pruneRequests, STORED_MAX, storeRequests } from '#lib/edge/http/request-log.ts'
-import { rotateRequestLog } from '#lib/edge/jobs/prune.ts'
+import { env } from '#lib/core/env.ts'
+import { type LoggedRequest, RequestPage } from '#lib/dashboard/requests/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { pruneRequests, STORED_MAX, storeRequests } from '#lib/http/request-log.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   CHARGE,
@@ -13,7 +13,7 @@ import {
   runAsOwner,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { type LoggedRequest, RequestPage } from '#lib/views/dashboard/requests/schema.ts'
+import { rotateRequestLog } from '#lib/worker/prune.ts'
 
 inOwnDatabase()
 

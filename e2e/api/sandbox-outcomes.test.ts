@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db, Prisma } from '#lib/base/db/client.ts'
-import { transaction } from '#lib/base/db/transaction.ts'
-import { newId } from '#lib/base/ids.ts'
-import { listOpenItems } from '#lib/services/operator/differences.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { listOpenItems } from '#lib/differences/differences.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -15,6 +13,8 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { LISTS, WITHDRAWAL } from '#lib/testing/lists.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 

@@ -1,17 +1,16 @@
 import type { NextRequest } from 'next/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { POST } from '#app/api/auth/[...nextauth]/route.next.ts'
-import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
-import { refuseCrossSite } from '#lib/edge/http/web.ts'
-import { cookieNames } from '#lib/edge/session/cookie.ts'
-import { readSession } from '#lib/edge/session/read.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account, Role } from '#lib/rooms/accounts/schema.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
-import { hashSecret, newSecret } from '#lib/services/people/secret.ts'
-import { endSession, openSession } from '#lib/services/people/sessions.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account, Role } from '#lib/accounts/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { refuseCrossSite } from '#lib/http/web.ts'
+import { hashSecret, newSecret } from '#lib/people/secret.ts'
+import { endSession, openSession } from '#lib/people/sessions.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -24,6 +23,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const
 const DEVICE = { ip: '203.0.113.9', userAgent: 'a browser' }
@@ -293,7 +293,7 @@ describe('the life of a session', () => {
     ).toBe(200)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
     await makeSessionIdle()
-    // lib/edge/session/current.ts does the same for every page.
+    // lib/session/current.ts does the same for every page.
     await readSession(secret)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
   })

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { storeRequests } from '#lib/edge/http/request-log.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { storeRequests } from '#lib/http/request-log.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import {
@@ -21,6 +18,9 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const
 

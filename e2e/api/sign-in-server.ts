@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { AppRouteRouteModule } from 'next/dist/server/route-modules/app-route/module.js'
 import { NextRequest } from 'next/server.js'
 import * as authRoute from '#app/api/auth/[...nextauth]/route.next.ts'
-import { env } from '#lib/base/env.ts'
-import { createFront } from '#lib/edge/server/front.ts'
+import { env } from '#lib/core/env.ts'
+import { createFront } from '#lib/http/front.ts'
 
 const PREFIX = '/api/auth/'
 

@@ -1,9 +1,8 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
-import { parseBrCode } from '#lib/base/pix/br-code.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -16,6 +15,7 @@ import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const GUARDED_OPERATIONS = OPERATIONS.filter(({ allow }) => allow !== null)
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
-import { DEFAULT_PERMISSIONS, type Permission } from '#lib/services/people/roles.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { DEFAULT_PERMISSIONS, type Permission } from '#lib/people/roles.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { TokenIssued, TokenList } from '#lib/tokens/wire.ts'
 
 const GRANTED: Permission[] = ['account:read', 'transactions:write']
 const CHILD = { name: 'Worker', permissions: ['account:read'] }

@@ -1,9 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { readResourceSecret } from '#lib/services/webhooks/secrets.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { deliverDue, makeRetriesDue } from '#lib/testing/deliveries.ts'
 import {
@@ -18,6 +17,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 
 inOwnDatabase()
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { storeRequests } from '#lib/edge/http/request-log.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { readRequestTraces, readTrace } from '#lib/dashboard/trace/read.ts'
+import type { Trace } from '#lib/dashboard/trace/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { storeRequests } from '#lib/http/request-log.ts'
+import { findTraces } from '#lib/operator/trace.ts'
 import { call } from '#lib/testing/call.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { deliverDue, makeRetriesDue } from '#lib/testing/deliveries.ts'
@@ -17,9 +20,6 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
-import { findTraces } from '#lib/views/admin/trace.ts'
-import { readRequestTraces, readTrace } from '#lib/views/dashboard/trace/read.ts'
-import type { Trace } from '#lib/views/dashboard/trace/schema.ts'
 
 inOwnDatabase()
 

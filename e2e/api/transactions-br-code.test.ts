@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newId } from '#lib/base/ids.ts'
-import { parseBrCode } from '#lib/base/pix/br-code.ts'
+import { newId } from '#lib/core/ids.ts'
+import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'

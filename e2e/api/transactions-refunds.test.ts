@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { winDispute } from '#lib/rooms/charges/disputes/close.ts'
-import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { winDispute } from '#lib/charges/disputes/close.ts'
+import { openDispute } from '#lib/charges/disputes/open.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import {
@@ -20,6 +17,9 @@ import {
   makeToken,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/

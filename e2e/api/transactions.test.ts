@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { ChargeDetail } from '#lib/charges/wire.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import {
   type Api,
   CHARGE,

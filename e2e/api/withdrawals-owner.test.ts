@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { addEndpoint, deliverForMerchant } from '#lib/testing/deliveries.ts'
 import {
@@ -18,6 +17,7 @@ import {
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 // A database of its own: every due withdrawal is sent.
 inOwnDatabase()

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { revokeToken } from '#lib/rooms/tokens/revoke.ts'
-import { PERMISSIONS } from '#lib/rooms/tokens/schema.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -15,6 +12,9 @@ import {
   makeToken,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { revokeToken } from '#lib/tokens/revoke.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/

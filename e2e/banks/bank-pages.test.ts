@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { credentialsAt, openAt, settingsAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { env, supplyEnv } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
-import { maskDictKey } from '#lib/base/pix/pix-key.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
-import { call } from '#lib/testing/call.ts'
-import { assignConnection, fundLive } from '#lib/testing/connection.ts'
-import { type Api, inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
-import { readMails } from '#lib/testing/mailbox.ts'
-import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
+import { gatewayOfConnection } from '#lib/banks/served.ts'
+import { env, supplyEnv } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { maskDictKey } from '#lib/core/pix/pix-key.ts'
+import { db } from '#lib/db/client.ts'
 import {
   BankChecked,
   type BankDetail,
   BankDetailRead,
   BankList,
   BankMoneyRead,
-} from '#lib/views/admin/banks/schema.ts'
+} from '#lib/operator/banks/schema.ts'
+import { call } from '#lib/testing/call.ts'
+import { assignConnection, fundLive } from '#lib/testing/connection.ts'
+import { type Api, inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { readMails } from '#lib/testing/mailbox.ts'
+import { expectShape, personHeaders, signInAdmin } from '#lib/testing/member.ts'
 
 // The money of merchants is summed over the whole database.
 inOwnDatabase()

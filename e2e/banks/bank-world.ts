@@ -1,6 +1,6 @@
 import type { RunningBank } from '#e2e/psp/start.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { ChargeOrder } from '#lib/services/gateway/gateway.ts'
+import type { ChargeOrder } from '#lib/banks/gateway.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
 import type { BankWorld } from '#lib/testing/gateway-conformity.ts'
 
 /** Builds the actions of the conformity tests at the test bank: payments, refusals, a hang. */

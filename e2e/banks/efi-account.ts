@@ -5,10 +5,10 @@ import type { Fault } from '#e2e/psp/faults.ts'
 import { openReceiver, type Receiver } from '#e2e/psp/receiver.ts'
 import type { Payee, Settings } from '#e2e/psp/settings.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { formatDecimalAmount } from '#lib/base/money.ts'
-import type { Gateway, PayoutOrder, SentOrder } from '#lib/services/gateway/gateway.ts'
-import type { NewConnection } from '#lib/services/gateway/schema.ts'
+import type { Gateway, PayoutOrder, SentOrder } from '#lib/banks/gateway.ts'
+import type { NewConnection } from '#lib/banks/schema.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { formatDecimalAmount } from '#lib/core/money.ts'
 
 export const PAYEE = { dictKey: 'ana@example.com', ownerDoc: '52998224725', name: 'Ana Pereira' }
 /** Key from which payouts are paid; the first key of the bank receives. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EfiAccount, newPayout, PAYEE, PAYING_KEY } from '#e2e/banks/efi-account.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
-import type { PayoutOrder } from '#lib/services/gateway/gateway.ts'
+import type { PayoutOrder } from '#lib/banks/gateway.ts'
 
 let account: EfiAccount
 let order: PayoutOrder

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { EfiAccount, newPayout, PAYING_KEY } from '#e2e/banks/efi-account.ts'
-import type { GatewayResult } from '#lib/services/gateway/gateway.ts'
+import type { GatewayResult } from '#lib/banks/gateway.ts'
 
 let account: EfiAccount
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { EfiAccount, newPayout, OPENING_BALANCE, PAYEE, signal } from '#e2e/banks/efi-account.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
-import { db } from '#lib/base/db/client.ts'
-import { dayOf } from '#lib/base/home-time.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { withConnectionJournal } from '#lib/services/gateway/connection-calls.ts'
-import type { Statement } from '#lib/services/gateway/statement.ts'
+import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import type { Statement } from '#lib/banks/statement.ts'
+import { dayOf } from '#lib/core/home-time.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 
 const PATH = '/v2/gn/relatorios'
 const DAY = dayOf(new Date(Date.now() - 86_400_000))

@@ -4,15 +4,15 @@ import { openAt } from '#e2e/banks/open.ts'
 import { Client } from '#e2e/psp/client.ts'
 import { completeSettings } from '#e2e/psp/settings.ts'
 import { startBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
 import {
   readNoticeAddress,
   restrictNotices,
   rotateNoticeSecret,
-} from '#lib/services/gateway/notice-address.ts'
-import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
+} from '#lib/banks/notice-address.ts'
+import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type KeyPair, P12_PASSPHRASE } from '#e2e/psp/certificates.ts'
 import type { RunningBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
-import { addConnection } from '#lib/services/gateway/add-connection.ts'
-import type { Gateway } from '#lib/services/gateway/gateway.ts'
-import type { NewConnection } from '#lib/services/gateway/schema.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
+import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { addConnection } from '#lib/banks/add-connection.ts'
+import type { Gateway } from '#lib/banks/gateway.ts'
+import type { NewConnection } from '#lib/banks/schema.ts'
+import { gatewayOfConnection } from '#lib/banks/served.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 
 const ACTOR = { type: 'system' } as const
 

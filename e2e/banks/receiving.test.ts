@@ -2,13 +2,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import type { PaymentOrder } from '#e2e/psp/commands.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/base/ids.ts'
-import { startWorker } from '#lib/edge/jobs/worker.ts'
-import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createPaymentReader } from '#lib/rooms/charges/read-payments.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { assignConnections } from '#lib/accounts/assign-connections.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { checkConnection } from '#lib/banks/check-connection.ts'
+import { createPaymentReader } from '#lib/charges/read-payments.ts'
+import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -20,6 +19,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
+import { startWorker } from '#lib/worker/worker.ts'
 
 // The worker serves the connections of all accounts.
 inOwnDatabase()

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { EfiAccount, PAYEE, signal } from '#e2e/banks/efi-account.ts'
-import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { isMoneyOutClosed } from '#lib/services/gateway/closures.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { checkConnection } from '#lib/banks/check-connection.ts'
+import { isMoneyOutClosed } from '#lib/banks/closures.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
 import {
   assignConnection,
   endPause,
@@ -18,6 +17,7 @@ import {
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { makeOrdersDue, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { copyNow, readRestored, restore } from '#lib/testing/restore.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 inOwnDatabase()
 

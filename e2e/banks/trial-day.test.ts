@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
 import { TrialStage } from '#e2e/banks/trial-stage.ts'
-import { dayOf } from '#lib/base/home-time.ts'
-import { newId, OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import { readConnectionBalance } from '#lib/rooms/reconciliation/balance.ts'
-import { addDays, startOf } from '#lib/rooms/reconciliation/calendar.ts'
+import { dayOf } from '#lib/core/home-time.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
+import { addDays, startOf } from '#lib/operator/reconciliation/calendar.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

@@ -7,7 +7,7 @@ import {
   openAdmin,
   openShop,
 } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection } from '#lib/testing/connection.ts'
 

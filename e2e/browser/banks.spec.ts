@@ -7,11 +7,11 @@ import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
 import { expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { connectToApplication, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { NewConnection } from '#lib/services/gateway/schema.ts'
-import { gatewayOfConnection } from '#lib/services/gateway/served.ts'
-import { hashSecret } from '#lib/services/people/secret.ts'
+import type { NewConnection } from '#lib/banks/schema.ts'
+import { gatewayOfConnection } from '#lib/banks/served.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { hashSecret } from '#lib/people/secret.ts'
 
 test.use({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 860 } })
 

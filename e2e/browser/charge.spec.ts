@@ -3,12 +3,12 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { DESKTOP, expectFits, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { loseDispute } from '#lib/rooms/charges/disputes/close.ts'
-import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import type { DisputeReport } from '#lib/rooms/charges/disputes/schema.ts'
+import { cancelCharge } from '#lib/charges/cancel.ts'
+import { loseDispute } from '#lib/charges/disputes/close.ts'
+import { openDispute } from '#lib/charges/disputes/open.ts'
+import type { DisputeReport } from '#lib/charges/disputes/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',

@@ -8,11 +8,11 @@ import {
   openAdmin,
 } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { openDispute } from '#lib/rooms/charges/disputes/open.ts'
-import { receivePayments } from '#lib/rooms/charges/receive.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
+import { checkConnection } from '#lib/banks/check-connection.ts'
+import { openDispute } from '#lib/charges/disputes/open.ts'
+import { receivePayments } from '#lib/charges/receive.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 

@@ -1,8 +1,8 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { openAdmin } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { noteContradiction } from '#lib/services/orders/ended.ts'
-import type { Order } from '#lib/services/orders/order.ts'
+import { db } from '#lib/db/client.ts'
+import { noteContradiction } from '#lib/orders/ended.ts'
+import type { Order } from '#lib/orders/order.ts'
 import { orderOf } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 

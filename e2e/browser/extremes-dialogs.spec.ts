@@ -10,12 +10,12 @@ import {
 } from '#e2e/browser/extreme-shop.ts'
 import { BROWSER_LOCALE, fillAddress, inspect } from '#e2e/browser/extremes.ts'
 import { addSession, createSession, createShop, type Shop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { beginAuthenticator, confirmAuthenticator } from '#lib/services/people/authenticator.ts'
+import { db } from '#lib/db/client.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
 
 test.use({
   locale: BROWSER_LOCALE,

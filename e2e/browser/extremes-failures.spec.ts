@@ -6,7 +6,7 @@ import { fillShop, type Ids, makeLinks, NAME } from '#e2e/browser/extreme-shop.t
 import { BROWSER_LOCALE, fillAddress, inspect, say } from '#e2e/browser/extremes.ts'
 import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
 import { watchRequests } from '#e2e/browser/request-watch.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
 
 test.use({
   locale: BROWSER_LOCALE,

@@ -11,7 +11,7 @@ import {
   createShop,
 } from '#e2e/browser/merchant.ts'
 import { watchRequests } from '#e2e/browser/request-watch.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'
 
 test.use({

@@ -3,7 +3,7 @@ import type { Page } from 'playwright/test'
 import { expectAccessible } from '#e2e/browser/app.ts'
 import type { Ids } from '#e2e/browser/extreme-shop.ts'
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
-import type { Locale } from '#lib/base/locale.ts'
+import type { Locale } from '#lib/core/locale.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { MESSAGES } from '#messages/words.ts'
 

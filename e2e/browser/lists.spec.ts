@@ -3,11 +3,11 @@ import type { Page } from 'playwright/test'
 import { expect, test } from '#e2e/browser/app.ts'
 import { listRows } from '#e2e/browser/layout.ts'
 import { openAdmin, openShop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 test.use({ locale: 'pt-BR' })
 

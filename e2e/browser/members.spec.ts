@@ -2,11 +2,11 @@ import { expect, expectAccessible, expectBalance, signIn, test } from '#e2e/brow
 import { chooseSize, PHONE } from '#e2e/browser/layout.ts'
 import { createPendingOwner, createSession, openShop } from '#e2e/browser/merchant.ts'
 import { openPrintedLink } from '#e2e/browser/person.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
 

@@ -4,10 +4,10 @@ import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { createShop, openAdmin, openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { PAGES } from '#e2e/browser/page-table.ts'
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { CANARY } from '#lib/testing/canary.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 

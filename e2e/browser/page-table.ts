@@ -1,4 +1,4 @@
-import type { AnyPermission } from '#lib/services/people/roles.ts'
+import type { AnyPermission } from '#lib/people/roles.ts'
 
 /**
  * Audience of a page. anybody: includes visitors. person: every signed-in user. member: members of

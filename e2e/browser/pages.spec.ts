@@ -14,8 +14,8 @@ import {
 import { expectFits, findPlace, listRows, openAccountMenu } from '#e2e/browser/layout.ts'
 import { createShop, openShop } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
-import { db } from '#lib/base/db/client.ts'
-import { ACCOUNT_COOKIE } from '#lib/edge/session/schema.ts'
+import { db } from '#lib/db/client.ts'
+import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 
 const PORTUGUESE_AMOUNT = /^R\$ \d{1,3}(\.\d{3})*,\d{2}$/
 const ENGLISH_AMOUNT = /^R\$ \d{1,3}(,\d{3})*\.\d{2}$/

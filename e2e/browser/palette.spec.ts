@@ -3,7 +3,7 @@ import { ADMIN_TARGETS } from '#components/palette/targets.ts'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { PHONE } from '#e2e/browser/layout.ts'
 import { addSession, createSession, openShop, type Shop, signOut } from '#e2e/browser/merchant.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
 
 test.use({ locale: 'pt-BR' })
 

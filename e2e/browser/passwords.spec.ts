@@ -2,8 +2,8 @@ import type { BrowserContext } from 'playwright/test'
 import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/browser/app.ts'
 import { openAccountMenu, PHONE } from '#e2e/browser/layout.ts'
 import { createShop, signInAs } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { hashPassword } from '#lib/services/people/password.ts'
+import { db } from '#lib/db/client.ts'
+import { hashPassword } from '#lib/people/password.ts'
 import { findPrintedLink } from '#lib/testing/mailbox.ts'
 
 test.use({ locale: 'pt-BR' })

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, readSetting } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { hashPassword } from '#lib/services/people/password.ts'
+import { db } from '#lib/db/client.ts'
+import { hashPassword } from '#lib/people/password.ts'
 import { findPrintedLink } from '#lib/testing/mailbox.ts'
 
 export interface Person {

@@ -1,6 +1,6 @@
 import { expect, readSetting, test } from '#e2e/browser/app.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
 
 /** A URL on which no server listens. */

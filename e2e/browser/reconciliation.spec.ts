@@ -1,9 +1,9 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { expectFits, listRows, PHONE } from '#e2e/browser/layout.ts'
 import { addSession, createSession, createShop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { keepStray } from '#lib/testing/differences.ts'
 import { makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 

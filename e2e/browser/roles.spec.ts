@@ -1,8 +1,8 @@
 import { expect, test } from '#e2e/browser/app.ts'
 import { findPlace } from '#e2e/browser/layout.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })

@@ -4,13 +4,13 @@ import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/br
 import { startBehindTls, type TlsServer } from '#e2e/browser/behind-tls.ts'
 import { createSession, createShop, findShopAccount } from '#e2e/browser/merchant.ts'
 import { openPrintedLink } from '#e2e/browser/person.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { hashPassword } from '#lib/services/people/password.ts'
-import { createEndpoint } from '#lib/services/webhooks/endpoints.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { hashPassword } from '#lib/people/password.ts'
 import { OPENID_CLIENT, openOpenidProvider } from '#lib/testing/openid-provider.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { createEndpoint } from '#lib/webhooks/endpoints.ts'
 
 const PASSWORD = 'sete gatos no telhado'
 

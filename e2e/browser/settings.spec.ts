@@ -1,7 +1,7 @@
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { openAccountMenu, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, signInAs } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 
 test.use({ locale: 'pt-BR' })
 

@@ -3,9 +3,9 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 const PIX_KEY = { pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' } as const
 

@@ -11,7 +11,7 @@ import {
 } from '#e2e/browser/app.ts'
 import { findShopAccount, signOut } from '#e2e/browser/merchant.ts'
 import { watchRequests } from '#e2e/browser/request-watch.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 
 /** Pages that need no session. */

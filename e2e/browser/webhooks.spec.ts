@@ -2,7 +2,7 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
 import { DESKTOP, findPlace, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
-import { newId } from '#lib/base/ids.ts'
+import { newId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { ok, openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 

@@ -3,8 +3,8 @@ import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
 import { PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
-import { newId } from '#lib/base/ids.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
+import { newId } from '#lib/core/ids.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 test.use({ locale: 'pt-BR' })
 

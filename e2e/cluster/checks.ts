@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Acknowledged } from '#e2e/cluster/load.ts'
 import { databaseUrl } from '#e2e/cluster/settings.ts'
 import type { WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
-import { connect, type Database } from '#lib/base/db/client.ts'
-import { PRESENCE_LOCKS } from '#lib/base/db/presence.ts'
-import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { connect, type Database } from '#lib/db/client.ts'
+import { PRESENCE_LOCKS } from '#lib/db/presence.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 
 /** Retries of webhooks after 5 s and the leases of a killed worker end within it. */

@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressOf, nameOf } from '#e2e/cluster/network.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 /** Operations that begin per second. */
 export const RATE = 50

@@ -12,9 +12,9 @@ import type { Acknowledged } from '#e2e/day/merchants.ts'
 import type { Plan } from '#e2e/day/plan.ts'
 import type { Stage } from '#e2e/day/stage.ts'
 import type { Time } from '#e2e/day/time.ts'
-import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
-import { verifyLedger } from '#lib/services/ledger/verify.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
 
 /** Returns everything that must not be after a day; each finding is a sentence. */
 export async function listFindings(

@@ -4,7 +4,7 @@ import type { Hour, Plan, Process } from '#e2e/day/plan.ts'
 import type { Stage } from '#e2e/day/stage.ts'
 import { type Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 
 /** Merchants' programs that send requests at the same time. */
 const CLIENTS = 16

@@ -3,8 +3,8 @@ import type { Merchant, Stage } from '#e2e/day/stage.ts'
 import { waitFor } from '#e2e/day/time.ts'
 import { CLOCK_MS } from '#e2e/day/weather.ts'
 import type { PaymentOrder } from '#e2e/psp/commands.ts'
-import { db } from '#lib/base/db/client.ts'
-import { removeHyphens } from '#lib/base/ids.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 
 /** Ids in successful responses to merchants, by the number of the step. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { wake } from '#lib/base/db/wake.ts'
+import { wake } from '#lib/db/wake.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 
 const SECOND_MS = 1_000

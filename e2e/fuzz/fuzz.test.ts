@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeProblems } from '#e2e/fuzz/report.ts'
 import { type FuzzPlan, FuzzRun } from '#e2e/fuzz/run.ts'
 import { formatSecondsSince, recordFigures } from '#e2e/torture/figures.ts'
-import { disconnect } from '#lib/base/db/client.ts'
+import { disconnect } from '#lib/db/client.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { findLeak } from '#lib/testing/log-search.ts'
 

@@ -6,7 +6,7 @@ import { PATH_PARTS, QUERY_FLOODS, QUERY_NAMES, QUERY_VALUES } from '#e2e/fuzz/h
 import { generateText, splitWords } from '#e2e/fuzz/hostile-values.ts'
 import { makeValidRequest, type ValidRequest } from '#e2e/fuzz/valid-request.ts'
 import type { HeaderLines, World } from '#e2e/fuzz/world.ts'
-import type { loadRoutes } from '#lib/edge/server/routes.ts'
+import type { loadRoutes } from '#lib/http/routes.ts'
 import { Random } from '#lib/testing/random.ts'
 import { PAGE_OPERATIONS } from '#lib/testing/route-table.ts'
 

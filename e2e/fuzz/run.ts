@@ -3,7 +3,7 @@ import { checkOutcome } from '#e2e/fuzz/check-response.ts'
 import { FuzzClient, NO_RESPONSE, type Outcome } from '#e2e/fuzz/client.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 
 export interface FuzzPlan {

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { suspendAccount } from '#lib/rooms/accounts/activate.ts'
-import { inviteMember } from '#lib/rooms/accounts/invite.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { openSession } from '#lib/services/people/sessions.ts'
+import { suspendAccount } from '#lib/accounts/activate.ts'
+import { inviteMember } from '#lib/accounts/invite.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { openSession } from '#lib/people/sessions.ts'
 import type { ApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
 
 export type HeaderLines = [name: string, value: string][]
 

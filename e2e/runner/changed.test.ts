@@ -7,14 +7,14 @@ const FILES = {
   'messages/en.json': '',
   'prisma/schema.prisma': '',
   'docs/setup.md': '',
-  'lib/base/money.ts': '',
-  'lib/base/money.test.ts': "import { format } from '#lib/base/money.ts'",
-  'lib/rooms/charges/create.ts': "import '../../base/money.ts'",
-  'lib/rooms/withdrawals/create.ts': '',
-  'lib/edge/server/routes.ts': '',
-  'lib/edge/server/front.ts': "import { loadRoutes } from '#lib/edge/server/routes.ts'",
-  'lib/testing/fixtures.ts': "import { createFront } from '#lib/edge/server/front.ts'",
-  'lib/testing/child.ts': "import '#lib/rooms/withdrawals/create.ts'",
+  'lib/core/money.ts': '',
+  'lib/core/money.test.ts': "import { format } from '#lib/core/money.ts'",
+  'lib/charges/create.ts': "import '../core/money.ts'",
+  'lib/withdrawals/create.ts': '',
+  'lib/http/routes.ts': '',
+  'lib/http/front.ts': "import { loadRoutes } from '#lib/http/routes.ts'",
+  'lib/testing/fixtures.ts': "import { createFront } from '#lib/http/front.ts'",
+  'lib/testing/child.ts': "import '#lib/withdrawals/create.ts'",
   'app/layout.tsx': "import '#components/logo.tsx'",
   'components/logo.tsx': '',
   'components/money.tsx': '',
@@ -24,27 +24,26 @@ const FILES = {
   'app/[mode]/withdrawals/list.tsx': '',
   'app/[mode]/withdrawals/[id]/page.tsx': '',
   'app/admin/audit/page.tsx': '',
-  'app/api/transactions/route.ts': "import '#lib/rooms/charges/create.ts'",
-  'app/api/withdrawals/[id]/route.ts': "import '#lib/rooms/withdrawals/create.ts'",
+  'app/api/transactions/route.ts': "import '#lib/charges/create.ts'",
+  'app/api/withdrawals/[id]/route.ts': "import '#lib/withdrawals/create.ts'",
   'e2e/api/transactions.test.ts':
     "import '#lib/testing/fixtures.ts'; call('POST', '/transactions')",
   'e2e/api/withdrawals.test.ts': "import '#lib/testing/fixtures.ts'; call(`/withdrawals/x1`)",
-  'e2e/api/routes.test.ts':
-    "import '#lib/testing/fixtures.ts'; import '#lib/edge/server/routes.ts'",
+  'e2e/api/routes.test.ts': "import '#lib/testing/fixtures.ts'; import '#lib/http/routes.ts'",
   'e2e/api/child.test.ts': "fork('lib/testing/child.ts')",
   'cli/troco.mjs': "import './help.mjs'",
   'cli/help.mjs': '',
   Containerfile: '',
   '.env.example': '',
-  'bench/run.ts': "import '#lib/base/money.ts'",
+  'bench/run.ts': "import '#lib/core/money.ts'",
   'bin/bootstrap.mjs': "const PROGRAMS = { bench: 'bench/run.ts' }",
   'lib/testing/process.ts': "spawn('bin/bootstrap.mjs')",
-  'lib/base/types.ts': '',
-  'lib/base/errors.ts': "import type { Kind } from '#lib/base/types.ts'",
-  'lib/base/errors.test.ts': "import '#lib/base/errors.ts'; import '#lib/testing/process.ts'",
+  'lib/core/types.ts': '',
+  'lib/core/errors.ts': "import type { Kind } from '#lib/core/types.ts'",
+  'lib/core/errors.test.ts': "import '#lib/core/errors.ts'; import '#lib/testing/process.ts'",
   'e2e/api/command-line.test.ts': "readFileSync('cli/package.json')",
   'e2e/torture/container.test.ts': "readFileSync('Containerfile')",
-  'lib/base/settings.test.ts': "readFileSync('.env.example')",
+  'lib/core/settings.test.ts': "readFileSync('.env.example')",
   'e2e/browser/charges.spec.ts': "page.goto('/test/charges')",
   'e2e/browser/audit.spec.ts': "page.goto('/admin/audit')",
   'e2e/browser/withdrawals.spec.ts': "import '#e2e/browser/merchant.ts'",
@@ -63,20 +62,20 @@ function selectTests(...changed: string[]): string[] {
 
 describe('a change selects', () => {
   test.each([
-    ['the test itself', 'lib/base/money.test.ts', ['lib/base/money.test.ts']],
+    ['the test itself', 'lib/core/money.test.ts', ['lib/core/money.test.ts']],
     [
       'tests that import the file, and tests that call a route that imports it',
-      'lib/base/money.ts',
-      ['lib/base/money.test.ts', 'e2e/api/transactions.test.ts', 'e2e/api/routes.test.ts'],
+      'lib/core/money.ts',
+      ['lib/core/money.test.ts', 'e2e/api/transactions.test.ts', 'e2e/api/routes.test.ts'],
     ],
     [
       'API tests that mention its route, and tests that start the file as a program',
-      'lib/rooms/withdrawals/create.ts',
+      'lib/withdrawals/create.ts',
       ['e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts', 'e2e/api/child.test.ts'],
     ],
     [
       'every API test, if the front has changed',
-      'lib/edge/server/front.ts',
+      'lib/http/front.ts',
       ['e2e/api/transactions.test.ts', 'e2e/api/withdrawals.test.ts', 'e2e/api/routes.test.ts'],
     ],
     [
@@ -94,7 +93,7 @@ describe('a change selects', () => {
     ['all browser tests, for a message file', 'messages/en.json', ALL.specs],
     ['every test, for package.json', 'package.json', [...ALL.tests, ...ALL.specs]],
     ['every test, for the database schema', 'prisma/schema.prisma', [...ALL.tests, ...ALL.specs]],
-    ['no test, for what is imported as a type alone', 'lib/base/types.ts', []],
+    ['no test, for what is imported as a type alone', 'lib/core/types.ts', []],
     ['no test that only starts the product, for a benchmark', 'bench/run.ts', []],
     [
       'the tests of the command line, for each of its files',
@@ -102,7 +101,7 @@ describe('a change selects', () => {
       ['e2e/api/command-line.test.ts'],
     ],
     ['the test of the container', 'Containerfile', ['e2e/torture/container.test.ts']],
-    ['the test of the settings', '.env.example', ['lib/base/settings.test.ts']],
+    ['the test of the settings', '.env.example', ['lib/core/settings.test.ts']],
     ['no test, for a page of the documentation', 'docs/setup.md', []],
   ])('%s: %s', (_what, changed, expected) => {
     expect(selectTests(changed)).toEqual(expected)
@@ -110,9 +109,9 @@ describe('a change selects', () => {
 })
 
 test('each changed file says how many tests it selects, and why', () => {
-  const files = ['lib/base/money.ts', 'app/admin/audit/page.tsx', 'docs/setup.md']
+  const files = ['lib/core/money.ts', 'app/admin/audit/page.tsx', 'docs/setup.md']
   expect(explainChanges(ALL, files, graph)).toEqual([
-    'lib/base/money.ts: 1 test files import it, 2 name it, its route or depend on it at start',
+    'lib/core/money.ts: 1 test files import it, 2 name it, its route or depend on it at start',
     'app/admin/audit/page.tsx: 1 stories show its pages',
     'docs/setup.md: no test',
   ])
@@ -120,10 +119,10 @@ test('each changed file says how many tests it selects, and why', () => {
 
 test('in this repository, a verb selects its own test and the tests of its route, not those of other rooms', () => {
   const repositoryGraph = ImportGraph.read()
-  const unitTest = 'lib/rooms/withdrawals/create.test.ts'
+  const unitTest = 'lib/withdrawals/create.test.ts'
   const apiTest = 'e2e/api/withdrawals.test.ts'
-  const otherTest = 'lib/base/money.test.ts'
+  const otherTest = 'lib/core/money.test.ts'
   const all = { tests: [unitTest, apiTest, otherTest], specs: [] }
-  const { tests } = selectByChange(all, ['lib/rooms/withdrawals/create.ts'], repositoryGraph)
+  const { tests } = selectByChange(all, ['lib/withdrawals/create.ts'], repositoryGraph)
   expect(tests).toEqual([unitTest, apiTest])
 })

@@ -15,9 +15,9 @@ const FILES_OF_ALL_TESTS = [
 const FILES_OF_ALL_PAGES = /^(messages|public)\//
 /** Shipped files that the code does not import: the tests that read them name them. */
 const FILES_BY_NAME = /^([^/]+|examples\/.*|cli\/.*|docs\/monitoring\/.*)$/
-const FRONT = 'lib/edge/server/front.ts'
+const FRONT = 'lib/http/front.ts'
 /** The file that loads every route by walking the folder. */
-const ROUTE_LOADER = 'lib/edge/server/routes.ts'
+const ROUTE_LOADER = 'lib/http/routes.ts'
 /** Support files of tests, which may mention paths instead of the tests themselves. */
 const SUPPORT_FILES = /^(e2e|lib\/testing)\//
 /** Files that Next wraps around every page below their folder. */

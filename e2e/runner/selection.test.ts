@@ -2,17 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { listTests, parseRunOptions, selectByWords } from '#e2e/runner/selection.ts'
 
 const ALL = {
-  tests: [
-    'e2e/api/withdrawals.test.ts',
-    'lib/base/money.test.ts',
-    'lib/rooms/tokens/issue.test.ts',
-  ],
+  tests: ['e2e/api/withdrawals.test.ts', 'lib/core/money.test.ts', 'lib/tokens/issue.test.ts'],
   specs: ['e2e/browser/tokens.spec.ts', 'e2e/browser/withdrawals.spec.ts'],
 }
 
 test('every kind of test is listed', () => {
   const { tests, specs } = listTests()
-  expect(tests).toContain('lib/base/money.test.ts')
+  expect(tests).toContain('lib/core/money.test.ts')
   expect(tests).toContain('e2e/api/withdrawals.test.ts')
   expect(tests).toContain('e2e/runner/selection.test.ts')
   expect(tests).toContain('bin/start.test.ts')
@@ -21,14 +17,14 @@ test('every kind of test is listed', () => {
 
 describe('selection by words', () => {
   test.each([
-    [['lib/base/money'], ['lib/base/money.test.ts']],
-    [['./lib/base/money.ts'], ['lib/base/money.test.ts']],
-    [['lib/base/money.test.ts'], ['lib/base/money.test.ts']],
-    [['TOKENS'], ['lib/rooms/tokens/issue.test.ts', 'e2e/browser/tokens.spec.ts']],
+    [['lib/core/money'], ['lib/core/money.test.ts']],
+    [['./lib/core/money.ts'], ['lib/core/money.test.ts']],
+    [['lib/core/money.test.ts'], ['lib/core/money.test.ts']],
+    [['TOKENS'], ['lib/tokens/issue.test.ts', 'e2e/browser/tokens.spec.ts']],
     [['e2e/api/withdrawals'], ['e2e/api/withdrawals.test.ts']],
     [
       ['money', 'issue'],
-      ['lib/base/money.test.ts', 'lib/rooms/tokens/issue.test.ts'],
+      ['lib/core/money.test.ts', 'lib/tokens/issue.test.ts'],
     ],
   ])('%j selects the files whose path contains any of the words', (words, expected) => {
     const { tests, specs } = selectByWords(ALL, words)

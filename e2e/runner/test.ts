@@ -21,7 +21,7 @@ import {
   SERVER_LOG,
   verify,
 } from '#e2e/runner/tools.ts'
-import { inheritedEnv } from '#lib/base/env.ts'
+import { inheritedEnv } from '#lib/core/env.ts'
 import { searchLogs } from '#lib/testing/log-search.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { openRunFolder } from '#lib/testing/scratch.ts'
@@ -29,7 +29,7 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 
 const TEST_LOG = '.cache/test.log'
 const BANK_TRAFFIC = resolve('.cache/bank-traffic')
-const DATABASE_CLIENT = 'lib/base/db/client.ts'
+const DATABASE_CLIENT = 'lib/db/client.ts'
 const JUDGES = ['--disable-warning=ExperimentalWarning', 'e2e/psp/judge.ts', 'judge']
 /** Tests that import one of these files start the whole product, so they need its built pages. */
 const PRODUCT_STARTERS = ['lib/testing/process.ts', 'lib/testing/web-process.ts']

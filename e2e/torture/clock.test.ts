@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   CHARGE,

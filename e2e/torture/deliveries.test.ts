@@ -4,11 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
-import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import type { EventRow } from '#lib/services/webhooks/event-wire.ts'
-import { listEvents } from '#lib/services/webhooks/queries.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { db } from '#lib/db/client.ts'
 import { addEndpoint, createPaidCharge, deliveriesOf } from '#lib/testing/deliveries.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { Random } from '#lib/testing/random.ts'
@@ -19,6 +17,8 @@ import {
   startWorkerProcess,
   type WorkerProcess,
 } from '#lib/testing/worker-process.ts'
+import type { EventRow } from '#lib/webhooks/event-wire.ts'
+import { listEvents } from '#lib/webhooks/queries.ts'
 
 const random = new Random(chooseSeed(), 0)
 

@@ -3,8 +3,8 @@ import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { toOpenApi30 } from '#lib/docs/openapi30.ts'
 import { type Api, startApiWithMerchant } from '#lib/testing/fixtures.ts'
-import { toOpenApi30 } from '#lib/views/docs/openapi30.ts'
 
 const run = promisify(execFile)
 const PACKAGE = 'e2e/generators'

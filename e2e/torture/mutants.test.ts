@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLAYWRIGHT_REPORT, VITEST_REPORT } from '#e2e/runner/reports.ts'
-import { inheritedEnv } from '#lib/base/env.ts'
+import { inheritedEnv } from '#lib/core/env.ts'
 import { recordFigures } from './figures.ts'
 import { MUTANTS, type Mutant } from './mutants.ts'
 
@@ -84,7 +84,7 @@ function copyTree(): void {
   const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
   for (const file of list.split('\n').filter(name => name !== '' && existsSync(name)))
     cpSync(file, join(folder, file))
-  cpSync('lib/base/db/generated', join(folder, 'lib/base/db/generated'), { recursive: true })
+  cpSync('lib/db/generated', join(folder, 'lib/db/generated'), { recursive: true })
   for (const name of ['node_modules', '.next'].filter(existsSync)) {
     const { status } = spawnSync('cp', ['-al', resolve(name), folder], { stdio: 'ignore' })
     // Hard links need the same file system.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figures.ts'
-import { disconnect } from '#lib/base/db/client.ts'
+import { disconnect } from '#lib/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import {
   expectBalancedLedger,

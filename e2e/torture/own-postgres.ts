@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPostgresPackage, prepareBinaries } from '#lib/base/db/embedded-files.ts'
-import { plainEnv } from '#lib/base/db/embedded-server.ts'
-import { prepareDatabase } from '#lib/base/db/roles.ts'
+import { findPostgresPackage, prepareBinaries } from '#lib/db/embedded-files.ts'
+import { plainEnv } from '#lib/db/embedded-server.ts'
+import { prepareDatabase } from '#lib/db/roles.ts'
 import {
   cleanUp,
   findProcessesIn,

@@ -20,11 +20,11 @@ import {
   passTime,
   STANZA,
 } from '#e2e/torture/own-pgbackrest.ts'
-import { listBackups } from '#lib/base/backup/manifest.ts'
-import { readLastRuns } from '#lib/base/backup/records.ts'
+import { listBackups } from '#lib/backup/manifest.ts'
+import { readLastRuns } from '#lib/backup/records.ts'
+import { examineBackups } from '#lib/operator/backups.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
-import { examineBackups } from '#lib/views/admin/backups.ts'
 
 let stage: PgBackRestStage
 const labels = () => listBackups(stage.backups).map(({ repository }) => repository?.label ?? '')

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordFigures } from '#e2e/torture/figures.ts'
 import { openPooler, POOLERS, type PoolerOfTest } from '#e2e/torture/pooler.ts'
-import { db } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { db } from '#lib/db/client.ts'
 import {
   CHARGE,
   expectBalancedLedger,

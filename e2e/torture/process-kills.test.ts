@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { pickSize, recordFigures } from '#e2e/torture/figures.ts'
-import { db } from '#lib/base/db/client.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { db } from '#lib/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import {

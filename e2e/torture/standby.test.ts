@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OwnPostgres, removeOwnPostgres } from '#e2e/torture/own-postgres.ts'
 import { openPostgresStage, type PostgresStage } from '#e2e/torture/own-stage.ts'
-import { newId } from '#lib/base/ids.ts'
-import { makeToken as makeTokenText } from '#lib/rooms/tokens/token-text.ts'
+import { newId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { startTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
 
 const UNAVAILABLE = [503, 'service_unavailable']
 

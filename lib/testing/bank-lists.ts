@@ -1,6 +1,6 @@
-import { createDisputeReader } from '#lib/rooms/charges/disputes/read-list.ts'
-import { createReturnsReader } from '#lib/rooms/withdrawals/read-returns.ts'
-import type { ListReader } from '#lib/services/gateway/list-reader.ts'
+import type { ListReader } from '#lib/banks/list-reader.ts'
+import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
+import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 
 /** Reads the payouts of all banks as a worker that was just started does. */
 export function readReturns(): Promise<void> {

@@ -10,11 +10,11 @@ import type {
   PayoutOrder,
   ReceivedPayment,
   RefundOrder,
-} from '#lib/services/gateway/gateway.ts'
-import type { Listing, SentPayout } from '#lib/services/gateway/lists.ts'
-import { type BankRefusal, spiRefusal } from '#lib/services/gateway/rejection.ts'
-import { buildSimulatedCode } from '#lib/services/gateway/simulated-code.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+} from '#lib/banks/gateway.ts'
+import type { Listing, SentPayout } from '#lib/banks/lists.ts'
+import { type BankRefusal, spiRefusal } from '#lib/banks/rejection.ts'
+import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
 
 /** Outcomes of a payout or refund call: whether the bank receives the order, and its response. */
 export const SEND_BEHAVIORS = [

@@ -1,8 +1,8 @@
 import { Client } from 'pg'
-import { connect, type Database } from '#lib/base/db/client.ts'
-import { prepareDatabase } from '#lib/base/db/roles.ts'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { connect, type Database } from '#lib/db/client.ts'
+import { prepareDatabase } from '#lib/db/roles.ts'
 
 /** A migrated database without connections, so that it can be copied at any time. */
 const TEMPLATE = 'migrated'

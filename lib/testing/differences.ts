@@ -1,9 +1,9 @@
-import { db } from '#lib/base/db/client.ts'
-import { OPERATOR_ACCOUNT_ID } from '#lib/base/ids.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { keepUnmatched } from '#lib/rooms/charges/keep-unmatched.ts'
-import type { ReceivedPayment } from '#lib/services/gateway/gateway.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import type { ReceivedPayment } from '#lib/banks/gateway.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { db } from '#lib/db/client.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 
 interface Place {

@@ -1,8 +1,8 @@
 import { Client } from 'pg'
 import { expect } from 'vitest'
-import { disconnect } from '#lib/base/db/client.ts'
-import { env } from '#lib/base/env.ts'
-import { newId } from '#lib/base/ids.ts'
+import { env } from '#lib/core/env.ts'
+import { newId } from '#lib/core/ids.ts'
+import { disconnect } from '#lib/db/client.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 
 interface Seed {

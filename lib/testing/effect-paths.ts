@@ -1,4 +1,4 @@
-import { Invariant } from '#lib/base/invariant.ts'
+import { Invariant } from '#lib/core/invariant.ts'
 import {
   type AnyPermission,
   hasPermission,
@@ -9,7 +9,7 @@ import {
   ROLES,
   ROLES_BY_PERMISSION,
   type Role,
-} from '#lib/services/people/roles.ts'
+} from '#lib/people/roles.ts'
 import {
   type Caller,
   type Choice,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Audience } from '#lib/edge/http/accountless-endpoint.ts'
-import type { Effect } from '#lib/edge/http/declaration.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
+import type { Audience } from '#lib/http/accountless-endpoint.ts'
+import type { Effect } from '#lib/http/declaration.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
 import {
   type AnyPermission,
   hasPermission,
@@ -10,7 +10,7 @@ import {
   type Permission,
   ROLES,
   type Role,
-} from '#lib/services/people/roles.ts'
+} from '#lib/people/roles.ts'
 
 /** An operation as its route declares it. */
 export interface Operation {

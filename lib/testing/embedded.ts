@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { type Embedded, openEmbedded } from '#lib/base/db/embedded.ts'
+import { type Embedded, openEmbedded } from '#lib/db/embedded.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 const PASSWORD = 'a p@ss/word: of ours'
@@ -38,7 +38,7 @@ interface OtherProcess {
 export async function openInOtherProcess(dataFolder: string): Promise<OtherProcess> {
   const options = JSON.stringify({ dataFolder, password: PASSWORD })
   const child = runModule(
-    `const { openEmbedded } = await import('#lib/base/db/embedded.ts')
+    `const { openEmbedded } = await import('#lib/db/embedded.ts')
     const onProgress = line => console.log(JSON.stringify(line))
     const embedded = await openEmbedded({ ...${options}, onProgress })
     console.log(JSON.stringify(embedded))

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
 import type {
   ChargeOrder,
   ChargeState,
@@ -8,9 +7,10 @@ import type {
   OrderState,
   PayoutOrder,
   ReceivedPayment,
-} from '#lib/services/gateway/gateway.ts'
-import type { Listing } from '#lib/services/gateway/lists.ts'
-import { REJECTIONS } from '#lib/services/gateway/rejection.ts'
+} from '#lib/banks/gateway.ts'
+import type { Listing } from '#lib/banks/lists.ts'
+import { REJECTIONS } from '#lib/banks/rejection.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
 
 /** What a test makes happen at the bank behind an adapter. */
 export interface BankWorld {

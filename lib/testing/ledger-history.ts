@@ -1,4 +1,4 @@
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 
 /** Statistics of 2,000 accounts with one charge each, which mislead the planner about what follows. */
 export const ONE_CHARGE_EACH = `

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { db } from '#lib/base/db/client.ts'
-import { unseal } from '#lib/base/keys.ts'
-import type { Mail } from '#lib/services/mail/write.ts'
+import { unseal } from '#lib/core/keys.ts'
+import { db } from '#lib/db/client.ts'
+import type { Mail } from '#lib/mail/write.ts'
 
 /** Returns the queued mails, oldest first. */
 export async function readMails(): Promise<Mail[]> {

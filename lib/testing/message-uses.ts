@@ -20,7 +20,7 @@ import { API, type Project, type Type } from 'typescript/unstable/sync'
 /** Methods of next-intl's translators that take a key. */
 const METHODS = ['rich', 'markup', 'has', 'raw']
 /** Functions `t` without next-intl, by the beginning of the file, with their namespace. */
-const OWN_TRANSLATORS = { 'lib/views/payer/': 'payer', 'lib/edge/http/refusal-page.ts': 'refusal' }
+const OWN_TRANSLATORS = { 'lib/payer/': 'payer', 'lib/http/refusal-page.ts': 'refusal' }
 /** The compiler is asked about files with such names only. */
 const HAS_TRANSLATOR = /Translat/
 const HAS_MESSAGES = /MESSAGES|#messages|words|Words|WORDS/

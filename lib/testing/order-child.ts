@@ -4,8 +4,8 @@
  */
 
 import { Client } from 'pg'
-import { registerAdapter } from '#lib/services/gateway/adapters.ts'
-import type { OrderKind } from '#lib/services/orders/order.ts'
+import { registerAdapter } from '#lib/banks/adapters.ts'
+import type { OrderKind } from '#lib/orders/order.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { createSender, makeOrdersDue } from '#lib/testing/orders.ts'
 

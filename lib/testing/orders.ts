@@ -1,11 +1,11 @@
-import { db, type Prisma } from '#lib/base/db/client.ts'
-import { ORDER_RULES } from '#lib/edge/jobs/orders.ts'
-import { expireDueCharges as startExpiry } from '#lib/rooms/charges/expire.ts'
-import { createVerifier } from '#lib/rooms/charges/verifier.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
-import type { OrderKind } from '#lib/services/orders/order.ts'
-import { claimDue, newQueue } from '#lib/services/orders/queue.ts'
-import { createOrderSender, type OrderSender } from '#lib/services/orders/send.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { expireDueCharges as startExpiry } from '#lib/charges/expire.ts'
+import { createVerifier } from '#lib/charges/verifier.ts'
+import { db, type Prisma } from '#lib/db/client.ts'
+import type { OrderKind } from '#lib/orders/order.ts'
+import { claimDue, newQueue } from '#lib/orders/queue.ts'
+import { createOrderSender, type OrderSender } from '#lib/orders/send.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 /** Expires due charges and awaits the banks. Returns how many were due. */
 export async function expireDueCharges(rest?: () => Promise<void>): Promise<number> {

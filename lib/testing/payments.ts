@@ -1,5 +1,5 @@
-import type { ChargeState, ReceivedPayment } from '#lib/services/gateway/gateway.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import type { ChargeState, ReceivedPayment } from '#lib/banks/gateway.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
 
 /** A payment that a bank received. */
 export function makePayment(

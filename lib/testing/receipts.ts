@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
-import { formatFacts, type ReceiptFacts, signedBytes } from '#lib/services/receipts/format.ts'
-import type { SigningKey } from '#lib/services/receipts/keys.ts'
-import { createReceiptUrl, RECEIPT_PATH } from '#lib/services/receipts/sign.ts'
+import { formatFacts, type ReceiptFacts, signedBytes } from '#lib/receipts/format.ts'
+import type { SigningKey } from '#lib/receipts/keys.ts'
+import { createReceiptUrl, RECEIPT_PATH } from '#lib/receipts/sign.ts'
 
 export const RECEIPT_FACTS: ReceiptFacts = {
   mode: 'live',

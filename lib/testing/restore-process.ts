@@ -1,8 +1,8 @@
 import { afterAll, vi } from 'vitest'
-import { inheritedEnv, supplyEnv } from '#lib/base/env.ts'
-import { processWide } from '#lib/base/process-wide.ts'
-import { closeRateLimits } from '#lib/edge/http/rate-limit.ts'
-import { unregisterAdapters } from '#lib/services/gateway/adapters.ts'
+import { unregisterAdapters } from '#lib/banks/adapters.ts'
+import { inheritedEnv, supplyEnv } from '#lib/core/env.ts'
+import { processWide } from '#lib/core/process-wide.ts'
+import { closeRateLimits } from '#lib/http/rate-limit.ts'
 
 const before = processWide('settings before the tests', inheritedEnv)
 

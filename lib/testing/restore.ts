@@ -1,12 +1,12 @@
-import { db, disconnect } from '#lib/base/db/client.ts'
-import { supplyEnv } from '#lib/base/env.ts'
-import { createRestoredReader } from '#lib/edge/jobs/orders.ts'
-import { beginRestore } from '#lib/rooms/restore/restore.ts'
-import type { GatewayResult, PayoutOrder, RefundOrder } from '#lib/services/gateway/gateway.ts'
-import type { Listing, TakenOrder } from '#lib/services/gateway/lists.ts'
-import { expireBanks } from '#lib/services/gateway/served.ts'
+import type { GatewayResult, PayoutOrder, RefundOrder } from '#lib/banks/gateway.ts'
+import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
+import { expireBanks } from '#lib/banks/served.ts'
+import { supplyEnv } from '#lib/core/env.ts'
+import { db, disconnect } from '#lib/db/client.ts'
+import { beginRestore } from '#lib/operator/restore.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { copyDatabase } from '#lib/testing/database.ts'
+import { createRestoredReader } from '#lib/worker/orders.ts'
 
 type List = Promise<GatewayResult<Listing<TakenOrder>>>
 

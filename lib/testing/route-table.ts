@@ -1,9 +1,9 @@
-import type { AccountlessEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import type { Endpoint } from '#lib/edge/http/endpoint.ts'
-import { loadRoutes } from '#lib/edge/server/routes.ts'
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
-import type { PagePermission } from '#lib/services/people/roles.ts'
+import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
+import type { Endpoint } from '#lib/http/endpoint.ts'
+import { loadRoutes } from '#lib/http/routes.ts'
+import type { PagePermission } from '#lib/people/roles.ts'
 import { sampleOf } from '#lib/testing/sample.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
 
 /** Details of a row that follow neither from the path nor from the declaration. */
 interface DetailedRow<Allow> {

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { readProcessIdentity } from '#lib/base/db/process.ts'
+import { readProcessIdentity } from '#lib/db/process.ts'
 
 /** A run that starts PostgreSQL and a program of its own, each as the tests do. */
 const PROGRAM = `
   import { spawn } from 'node:child_process'
-  import { openEmbedded } from '#lib/base/db/embedded.ts'
+  import { openEmbedded } from '#lib/db/embedded.ts'
   import { makeScratchFolder } from '#lib/testing/scratch.ts'
   const dataFolder = makeScratchFolder('troco-interrupted-')
   const { pid } = await openEmbedded({ dataFolder, password: 'only for this test' })

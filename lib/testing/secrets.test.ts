@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
-import { verifyToken } from '#lib/rooms/tokens/verify.ts'
+import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
 
 /**
  * Matches an expression whose name suggests a secret. Comparing secrets in JavaScript leaks timing.

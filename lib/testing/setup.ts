@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { openEmbedded } from '#lib/base/db/embedded.ts'
+import { openEmbedded } from '#lib/db/embedded.ts'
 import { prepareTemplateDatabase } from '#lib/testing/database.ts'
 import { readSuperuserUrl } from '#lib/testing/embedded.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'

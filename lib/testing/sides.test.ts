@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { makeDatabase, ownerUrlOf } from '#lib/testing/database.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { readSides, sidesOf, takeMixedStatements } from '#lib/testing/sides.ts'

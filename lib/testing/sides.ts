@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
-import { processWide } from '#lib/base/process-wide.ts'
+import { processWide } from '#lib/core/process-wide.ts'
 
 export type Side = 'people' | 'money' | 'both'
 

@@ -1,12 +1,12 @@
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import { changeOrder } from '#lib/testing/orders.ts'
+import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'ana@example.com', dictKey: 'ana@example.com' } as const
 

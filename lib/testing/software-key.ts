@@ -7,7 +7,7 @@ import {
   sign,
 } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
-import type { NewPasskey, PasskeyProof } from '#lib/services/people/schema.ts'
+import type { NewPasskey, PasskeyProof } from '#lib/people/schema.ts'
 
 interface PasskeyChallenge {
   challenge: string

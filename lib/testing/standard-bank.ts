@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { BankProfile } from '#lib/services/gateway/api-pix/profiles.ts'
-import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
-import { newEndToEndId } from '#lib/services/gateway/simulator.ts'
+import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
+import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { Authority } from '#lib/testing/authority.ts'
 
 type Json = Record<string, unknown>

@@ -1,29 +1,20 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { withLease } from '#lib/base/db/claim.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { setApprovalRule } from '#lib/rooms/accounts/set-approval.ts'
-import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { cancelOpening, undoOpening } from '#lib/rooms/charges/end-opening.ts'
-import { indexCharges, indexLateCharges } from '#lib/rooms/charges/index-charges.ts'
-import type { NewCharge } from '#lib/rooms/charges/insert.ts'
-import { openAtBank } from '#lib/rooms/charges/open.ts'
-import { summarizeCharges } from '#lib/rooms/charges/summarize.ts'
-import { totalCharges } from '#lib/rooms/charges/total.ts'
-import { queryAndEnd } from '#lib/rooms/charges/verify.ts'
-import { issueToken } from '#lib/rooms/tokens/issue.ts'
-import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
-import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
-import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
-import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
-import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
-import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { mailApprovers } from '#lib/rooms/withdrawals/mail-approvers.ts'
-import { registerAdapter } from '#lib/services/gateway/adapters.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
-import { simulator } from '#lib/services/gateway/simulator.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { setApprovalRule } from '#lib/accounts/set-approval.ts'
+import { registerAdapter } from '#lib/banks/adapters.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { simulator } from '#lib/banks/simulator.ts'
+import { describeCharge } from '#lib/charges/describe.ts'
+import { cancelOpening, undoOpening } from '#lib/charges/end-opening.ts'
+import { indexCharges, indexLateCharges } from '#lib/charges/index-charges.ts'
+import type { NewCharge } from '#lib/charges/insert.ts'
+import { openAtBank } from '#lib/charges/open.ts'
+import { summarizeCharges } from '#lib/charges/summarize.ts'
+import { totalCharges } from '#lib/charges/total.ts'
+import { queryAndEnd } from '#lib/charges/verify.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { withLease } from '#lib/db/claim.ts'
+import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection } from '#lib/testing/connection.ts'
 import {
@@ -38,6 +29,15 @@ import {
 import { signIn } from '#lib/testing/member.ts'
 import { expireDueCharges, letWait } from '#lib/testing/orders.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
+import { issueToken } from '#lib/tokens/issue.ts'
+import { findRememberedCaller } from '#lib/tokens/recall.ts'
+import { revokeOwnToken } from '#lib/tokens/revoke.ts'
+import { revokeAccountTokens } from '#lib/tokens/revoke-as-operator.ts'
+import { rotateToken } from '#lib/tokens/rotate.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+import { approveRequest } from '#lib/withdrawals/approve.ts'
+import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { mailApprovers } from '#lib/withdrawals/mail-approvers.ts'
 
 inOwnDatabase()
 
@@ -218,7 +218,7 @@ const VERBS: Record<string, Calls> = {
   },
 }
 
-test.each(Object.keys(VERBS))('lib/rooms/%s.sql is the SQL that the verb sends', async verb => {
+test.each(Object.keys(VERBS))('lib/%s.sql is the SQL that the verb sends', async verb => {
   const recorded = await recordCalls(VERBS[verb] ?? {})
-  await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
+  await expect(formatCalls(recorded)).toMatchFileSnapshot(`../${verb}.sql`)
 })

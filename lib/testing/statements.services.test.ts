@@ -1,33 +1,17 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createAuditNote } from '#lib/base/audit/note.ts'
-import { db } from '#lib/base/db/client.ts'
-import { newId, removeHyphens } from '#lib/base/ids.ts'
-import type { Account } from '#lib/rooms/accounts/schema.ts'
-import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
-import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { withJournal } from '#lib/services/gateway/journal.ts'
-import { claimNotices, storeNotices } from '#lib/services/gateway/notices.ts'
-import { SIMULATOR_CONNECTION_ID } from '#lib/services/gateway/served.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
-import { findStatementRange } from '#lib/services/ledger/statement.ts'
-import { verifyLedger } from '#lib/services/ledger/verify.ts'
-import { listDevices } from '#lib/services/people/devices.ts'
-import { countStaff, listFactors } from '#lib/services/people/factors.ts'
-import { endSession, openSession, recordProof } from '#lib/services/people/sessions.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/services/webhooks/claim-deliveries.ts'
-import { countMissed, enableEndpoint, pauseEndpoint } from '#lib/services/webhooks/enable.ts'
-import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
-import { finishDelivery } from '#lib/services/webhooks/finish.ts'
-import { healLanes } from '#lib/services/webhooks/heal-lanes.ts'
-import type { Owner } from '#lib/services/webhooks/owner.ts'
-import {
-  countFailed,
-  type FailedDeliveriesFilter,
-  resendDelivery,
-  resendFailed,
-} from '#lib/services/webhooks/resend.ts'
-import type { EndpointRequest } from '#lib/services/webhooks/schema.ts'
-import { rotateSecret, showSecret } from '#lib/services/webhooks/secrets.ts'
+import type { Account } from '#lib/accounts/schema.ts'
+import { createAuditNote } from '#lib/audit/note.ts'
+import { withJournal } from '#lib/banks/journal.ts'
+import { claimNotices, storeNotices } from '#lib/banks/notices.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
+import { findStatementRange } from '#lib/ledger/statement.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+import { listDevices } from '#lib/people/devices.ts'
+import { countStaff, listFactors } from '#lib/people/factors.ts'
+import { endSession, openSession, recordProof } from '#lib/people/sessions.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import {
@@ -37,6 +21,22 @@ import {
   makeToken,
 } from '#lib/testing/fixtures.ts'
 import { type Calls, formatCalls, recordCalls } from '#lib/testing/statements.ts'
+import { findRememberedCaller } from '#lib/tokens/recall.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
+import { countMissed, enableEndpoint, pauseEndpoint } from '#lib/webhooks/enable.ts'
+import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/webhooks/endpoints.ts'
+import { finishDelivery } from '#lib/webhooks/finish.ts'
+import { healLanes } from '#lib/webhooks/heal-lanes.ts'
+import type { Owner } from '#lib/webhooks/owner.ts'
+import {
+  countFailed,
+  type FailedDeliveriesFilter,
+  resendDelivery,
+  resendFailed,
+} from '#lib/webhooks/resend.ts'
+import type { EndpointRequest } from '#lib/webhooks/schema.ts'
+import { rotateSecret, showSecret } from '#lib/webhooks/secrets.ts'
 
 inOwnDatabase()
 
@@ -78,7 +78,7 @@ async function claimDelivery(): Promise<void> {
 }
 
 const VERBS: Record<string, Calls> = {
-  'gateway/journal': {
+  'banks/journal': {
     'a call to a bank': () => {
       const scope = { accountId: merchant.id, mode: 'test' } as const
       const subject = { ...scope, id: newId(), connectionId: SIMULATOR_CONNECTION_ID }
@@ -87,7 +87,7 @@ const VERBS: Record<string, Calls> = {
       })
     },
   },
-  'gateway/notices': {
+  'banks/notices': {
     'what a bank gave notice of': () =>
       storeNotices(SIMULATOR_CONNECTION_ID, [{ kind: 'payment', id: removeHyphens(newId()) }]),
     'notices that are due': () => claimNotices(),
@@ -173,7 +173,7 @@ const VERBS: Record<string, Calls> = {
   },
 }
 
-test.each(Object.keys(VERBS))('lib/services/%s.sql is the SQL that the verb sends', async verb => {
+test.each(Object.keys(VERBS))('lib/%s.sql is the SQL that the verb sends', async verb => {
   const recorded = await recordCalls(VERBS[verb] ?? {})
-  await expect(formatCalls(recorded)).toMatchFileSnapshot(`../services/${verb}.sql`)
+  await expect(formatCalls(recorded)).toMatchFileSnapshot(`../${verb}.sql`)
 })

@@ -1,17 +1,13 @@
 import { beforeAll, expect, test } from 'vitest'
-import { db, Prisma } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { closeCancelled, closeCharge, closeUnreported } from '#lib/rooms/charges/close.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { completeRefund, rejectRefund } from '#lib/rooms/charges/refunds/order.ts'
-import { settleCharges } from '#lib/rooms/charges/settle.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { findRememberedCaller } from '#lib/rooms/tokens/recall.ts'
-import { verifyToken } from '#lib/rooms/tokens/verify.ts'
-import { insertWithdrawal } from '#lib/rooms/withdrawals/insert.ts'
-import { approveWithdrawal, rejectWithdrawal } from '#lib/rooms/withdrawals/outcome.ts'
-import { memberLock } from '#lib/services/people/membership.ts'
+import { closeCancelled, closeCharge, closeUnreported } from '#lib/charges/close.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { settleCharges } from '#lib/charges/settle.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { memberLock } from '#lib/people/membership.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,
@@ -22,6 +18,10 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { sidesOf } from '#lib/testing/sides.ts'
 import { type Calls, formatCalls, formatStatement, recordCalls } from '#lib/testing/statements.ts'
+import { findRememberedCaller } from '#lib/tokens/recall.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let member: { id: string; lockMember: ReturnType<typeof memberLock> }
@@ -103,7 +103,7 @@ const VERB_CALLS: Record<string, Calls> = {
 const PRINTED = ['charges/insert', 'charges/settle', 'withdrawals/insert', 'charges/refunds/create']
 
 test.each(Object.keys(VERB_CALLS))(
-  'each call of %s sends one statement about money; lib/rooms shows the SQL of some',
+  'each call of %s sends one statement about money; lib shows the SQL of some',
   async verb => {
     const recorded = await recordCalls(VERB_CALLS[verb] ?? {})
     for (const [title, sent] of recorded) {
@@ -114,7 +114,7 @@ test.each(Object.keys(VERB_CALLS))(
       ).toEqual(['money'])
     }
     if (PRINTED.includes(verb))
-      await expect(formatCalls(recorded)).toMatchFileSnapshot(`../rooms/${verb}.sql`)
+      await expect(formatCalls(recorded)).toMatchFileSnapshot(`../${verb}.sql`)
   },
 )
 

@@ -1,7 +1,7 @@
-import { db } from '#lib/base/db/client.ts'
-import { newId } from '#lib/base/ids.ts'
-import { createAccount, type OpenedAccount } from '#lib/rooms/accounts/create.ts'
-import { verifiedColumns } from '#lib/services/people/prove-email.ts'
+import { createAccount, type OpenedAccount } from '#lib/accounts/create.ts'
+import { newId } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { verifiedColumns } from '#lib/people/prove-email.ts'
 
 /** Columns of a user who has proven the e-mail: only such users can be members. */
 export const VERIFIED = verifiedColumns('operator')

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { db } from '#lib/base/db/client.ts'
+import { db } from '#lib/db/client.ts'
 
 /** Waits until that many statements of this database wait for a lock. For a file with a database of its own. */
 export async function untilLocked(count: number): Promise<void> {

@@ -2,7 +2,7 @@
 -- Books one movement per booking and records an event for each. Subtracts the amount from the ledger `debit` and adds it
 -- to the ledger `credit`; `external`, the world outside, is therefore negative. A null `movement` or `event_type` leaves
 -- that part out. Nothing else changes a balance, or creates a transfer, entry, event or delivery. Called by
--- lib/services/ledger/book.ts in the statement that changes the rows: all of it or nothing. Fields of a booking: the
+-- lib/ledger/book.ts in the statement that changes the rows: all of it or nothing. Fields of a booking: the
 -- type troco_booking in the baseline. The settings pin the plans, which would otherwise depend on a session's statistics.
 CREATE OR REPLACE FUNCTION troco_book(
   movement text, debit text, credit text, event_type text, bookings troco_booking[]

@@ -1,8 +1,8 @@
 -- version 1
 -- Returns what is disputed of a charge and what was lost in disputes, in cents. Neither can be refunded or
 -- disputed again. VOLATILE, so that its query has a snapshot of its own: a statement that waited for the
--- lock on the charge sees a dispute that was opened meanwhile. Called by lib/rooms/charges/refunds/remaining.ts,
--- lib/rooms/charges/disputes/queries.ts, lib/views/dashboard/charge-disputes.ts and lib/views/payer/receipt-record.ts.
+-- lock on the charge sees a dispute that was opened meanwhile. Called by lib/charges/refunds/remaining.ts,
+-- lib/charges/disputes/queries.ts, lib/dashboard/charge-disputes.ts and lib/payer/receipt-record.ts.
 CREATE OR REPLACE FUNCTION troco_disputed(of_account uuid, of_charge uuid, OUT disputed bigint, OUT lost bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

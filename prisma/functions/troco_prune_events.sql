@@ -1,6 +1,6 @@
 -- version 1
 -- Deletes events as the owner, because the application may only add them (docs/decisions/026).
--- Refuses all of them if one is younger than the retention. Called in lib/edge/jobs/prune.ts.
+-- Refuses all of them if one is younger than the retention. Called in lib/worker/prune.ts.
 CREATE OR REPLACE FUNCTION troco_prune_events(account_ids uuid[], event_ids uuid[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- version 1
 -- Makes the partitions of request_log from yesterday to tomorrow, and drops those that are older than
--- 7 days, as the owner. Called in lib/edge/jobs/prune.ts and
--- lib/edge/http/request-log.ts. The lock timeout keeps a long read
+-- 7 days, as the owner. Called in lib/worker/prune.ts and
+-- lib/http/request-log.ts. The lock timeout keeps a long read
 -- from stopping other reads behind this one; the next call tries again.
 CREATE OR REPLACE FUNCTION troco_rotate_request_log() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$

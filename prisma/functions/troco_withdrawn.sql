@@ -1,7 +1,7 @@
 -- version 1
 -- Returns the sum of the account's withdrawals of a mode and day that were not rejected, in cents. It locks the
 -- books until the commit, as troco_book does, and is VOLATILE, so that the sum has a snapshot of its own: of two
--- withdrawals at once, the later one sees the other. Called by lib/rooms/withdrawals/approval.ts.
+-- withdrawals at once, the later one sees the other. Called by lib/withdrawals/approval.ts.
 CREATE OR REPLACE FUNCTION troco_withdrawn(
   of_account uuid, in_mode text, day_began timestamptz, day_ends timestamptz, first_id uuid
 ) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$

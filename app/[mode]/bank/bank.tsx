@@ -9,7 +9,7 @@ import { ConfirmPayment, type Outcome } from '#app/[mode]/bank/confirm-payment.t
 import { PaymentOutcome } from '#app/[mode]/bank/payment-outcome.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { BankReading } from '#lib/views/dashboard/schema.ts'
+import type { BankReading } from '#lib/dashboard/schema.ts'
 
 interface BankProps {
   reading: BankReading | null

@@ -5,7 +5,7 @@ import { type SubmitEvent, useRef, useState } from 'react'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
-import type { BankProblem } from '#lib/views/dashboard/schema.ts'
+import type { BankProblem } from '#lib/dashboard/schema.ts'
 
 /** Maximum input, as in the API: a PIX code has at most 512 characters. */
 const CODE_MAX = 600

@@ -7,7 +7,7 @@ import { HeroMoney, RelativeTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { BankReading } from '#lib/views/dashboard/schema.ts'
+import type { BankReading } from '#lib/dashboard/schema.ts'
 
 export type Outcome = 'paid' | 'failed' | 'expired'
 export type PayableReading = Extract<BankReading, { problem: null }>

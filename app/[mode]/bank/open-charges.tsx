@@ -11,7 +11,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
 
 /** Refresh interval: the merchant's programs create charges while the page is open. */
 const REFRESH_MS = 5_000

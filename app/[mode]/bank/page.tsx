@@ -5,10 +5,10 @@ import { Bank } from '#app/[mode]/bank/bank.tsx'
 import { OpenCharges } from '#app/[mode]/bank/open-charges.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { findCharge, listChargeRows } from '#lib/rooms/charges/queries.ts'
-import { readCharge, readCode } from '#lib/views/dashboard/bank.ts'
-import type { BankReading, SearchParams } from '#lib/views/dashboard/schema.ts'
+import { findCharge, listChargeRows } from '#lib/charges/queries.ts'
+import { readCharge, readCode } from '#lib/dashboard/bank.ts'
+import type { BankReading, SearchParams } from '#lib/dashboard/schema.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 const PENDING_CHARGES_MAX = 8
 

@@ -5,7 +5,7 @@ import { type SubmitEvent, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
 
 /** Asks for a minimum and a maximum amount. */
 export function AmountDialog({ onClose, ...form }: AmountRangeFormProps & { onClose: () => void }) {

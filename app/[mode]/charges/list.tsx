@@ -16,8 +16,8 @@ import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
-import { SHOWN_CHARGE_STATUSES } from '#lib/rooms/charges/states.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import { SHOWN_CHARGE_STATUSES } from '#lib/charges/states.ts'
 
 const REFRESH_MS = 4_000
 

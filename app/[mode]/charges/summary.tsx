@@ -7,7 +7,7 @@ import { ExportButton } from '#components/filters/export-button.tsx'
 import { Money } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
-import type { ChargeTotals } from '#lib/rooms/charges/schema.ts'
+import type { ChargeTotals } from '#lib/charges/schema.ts'
 
 const REFRESH_MS = 15_000
 

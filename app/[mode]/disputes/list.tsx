@@ -8,8 +8,8 @@ import { useFilters } from '#components/filters/use-filters.ts'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { OwnDispute } from '#lib/views/dashboard/disputes/schema.ts'
-import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/states.ts'
+import type { OwnDispute } from '#lib/dashboard/disputes/schema.ts'
+import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
 
 interface OwnDisputesProps {
   disputes: OwnDispute[]

@@ -3,11 +3,11 @@ import { getTranslations } from 'next-intl/server'
 import { OwnDisputes } from '#app/[mode]/disputes/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { listOwnDisputes } from '#lib/views/dashboard/disputes/list.ts'
-import { disputesQuery } from '#lib/views/dashboard/disputes/schema.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
-import { readUrlFilters } from '#lib/views/dashboard/url-filters.ts'
+import { listOwnDisputes } from '#lib/dashboard/disputes/list.ts'
+import { disputesQuery } from '#lib/dashboard/disputes/schema.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface DisputesPageProps {
   params: Promise<{ mode: string }>

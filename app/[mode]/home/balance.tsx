@@ -6,8 +6,8 @@ import { LedgerCheck } from '#app/[mode]/home/ledger-check.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { Home } from '#lib/views/dashboard/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { Home } from '#lib/dashboard/schema.ts'
 
 interface BalanceProps extends Pick<Home, 'balance' | 'books'> {
   mode: Mode

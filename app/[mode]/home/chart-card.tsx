@@ -4,8 +4,8 @@ import { RangePicker } from '#app/[mode]/home/range-picker.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { dateFormat } from '#lib/base/formatters.ts'
-import type { DayReceived } from '#lib/views/dashboard/schema.ts'
+import { dateFormat } from '#lib/core/formatters.ts'
+import type { DayReceived } from '#lib/dashboard/schema.ts'
 
 /** Periods whose days are counted, not named; the first is the default. */
 const LAST_DAYS = ['', '7d', '30d', '90d']

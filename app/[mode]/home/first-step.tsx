@@ -3,7 +3,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { FirstStepName } from '#lib/views/dashboard/schema.ts'
+import type { FirstStepName } from '#lib/dashboard/schema.ts'
 
 const STEP_PATHS: Record<FirstStepName, string> = {
   payment: '/test/charges/new',

@@ -8,7 +8,7 @@ import { FirstStep } from '#app/[mode]/home/first-step.tsx'
 import { storePreference } from '#components/format/preferences.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/views/dashboard/schema.ts'
+import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
 const DONE_SHOWN_MS = 4_000

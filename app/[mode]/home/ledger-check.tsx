@@ -4,7 +4,7 @@ import { Hint } from '#app/[mode]/home/hint.tsx'
 import { DATED_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { Home } from '#lib/views/dashboard/schema.ts'
+import type { Home } from '#lib/dashboard/schema.ts'
 
 /** Result of the last ledger check; the first runs a minute after the account is created. */
 export function LedgerCheck({ books }: Pick<Home, 'books'>) {

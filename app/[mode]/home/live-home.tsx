@@ -15,9 +15,9 @@ import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { ListedCharge } from '#lib/rooms/charges/schema.ts'
-import type { Home } from '#lib/views/dashboard/schema.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { Home } from '#lib/dashboard/schema.ts'
 
 const REFRESH_MS = 10_000
 

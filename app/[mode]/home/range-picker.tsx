@@ -3,7 +3,7 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Menu } from '#components/ui/menu.tsx'
-import { MONTH } from '#lib/views/dashboard/schema.ts'
+import { MONTH } from '#lib/dashboard/schema.ts'
 
 const PeriodDialog = dynamic(() =>
   import('#components/filters/period-dialogs.tsx').then(module => module.PeriodDialog),

@@ -5,9 +5,9 @@ import type { ReactNode } from 'react'
 import { Hint } from '#app/[mode]/home/hint.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { HeroMoney, Money } from '#components/format/format.tsx'
-import { numberFormat } from '#lib/base/formatters.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import type { Home } from '#lib/views/dashboard/schema.ts'
+import { numberFormat } from '#lib/core/formatters.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { Home } from '#lib/dashboard/schema.ts'
 
 type ReceivedField = 'received' | 'conversion' | 'median_seconds' | 'webhooks'
 

@@ -13,7 +13,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { LoggedRequest } from '#lib/views/dashboard/requests/schema.ts'
+import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
 const REFRESH_MS = 5_000
 const FILTERS = ['status', 'method', 'path', 'code', 'token_id', 'period', 'from', 'to']

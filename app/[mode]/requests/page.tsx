@@ -3,11 +3,11 @@ import { getTranslations } from 'next-intl/server'
 import { RequestList } from '#app/[mode]/requests/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { listTokens } from '#lib/rooms/tokens/queries.ts'
-import { listRequestKinds, listRequests } from '#lib/views/dashboard/requests/read.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
-import { readRequestFilters } from '#lib/views/dashboard/url-filters.ts'
+import { listRequestKinds, listRequests } from '#lib/dashboard/requests/read.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readRequestFilters } from '#lib/dashboard/url-filters.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
+import { listTokens } from '#lib/tokens/queries.ts'
 
 interface RequestsPageProps {
   params: Promise<{ mode: string }>

@@ -14,7 +14,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
-import type { LoggedRequest } from '#lib/views/dashboard/requests/schema.ts'
+import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
 export function RequestRows({ requests }: { requests: LoggedRequest[] }) {
   const t = useTranslations('requests')

@@ -1,7 +1,7 @@
 import { CircleCheck, CircleX, Info } from 'lucide-react'
 import { Chip } from '#components/ui/chip.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
-import type { LoggedRequest } from '#lib/views/dashboard/requests/schema.ts'
+import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
 type RequestStatusProps = { request: Pick<LoggedRequest, 'status' | 'code'> }
 

@@ -9,9 +9,9 @@ import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
-import { foldText } from '#lib/base/pix/emv.ts'
-import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/rooms/accounts/schema.ts'
+import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/accounts/schema.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
+import { foldText } from '#lib/core/pix/emv.ts'
 
 interface AccountFormProps {
   account: AccountChange

@@ -7,9 +7,9 @@ import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
-import { type ApprovalRule, approvalRule, isRuleOff } from '#lib/rooms/accounts/schema.ts'
-import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
+import { type ApprovalRule, approvalRule, isRuleOff } from '#lib/accounts/schema.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
+import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 
 interface ApprovalFormProps {
   initialSettings: ApprovalSettings

@@ -9,7 +9,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
+import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 
 interface PendingChangeProps {
   change: NonNullable<ApprovalSettings['change']>

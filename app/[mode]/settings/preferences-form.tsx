@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { setLocale } from '#components/format/preferences.ts'
 import { ThemeSwitch } from '#components/nav/theme-and-language.tsx'
-import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
-import type { Theme } from '#lib/edge/session/schema.ts'
+import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/core/locale.ts'
+import type { Theme } from '#lib/session/schema.ts'
 
 export function PreferencesForm({ theme }: { theme: Theme }) {
   const t = useTranslations('settings')

@@ -7,7 +7,7 @@ import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { profileChange } from '#lib/services/people/schema.ts'
+import { profileChange } from '#lib/people/schema.ts'
 
 /** The form requires a name; the API does not. */
 const schema = profileChange.test.required({ full_name: true })

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
-import type { Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 
 interface SettingsTabsProps {
   mode: Mode

@@ -9,9 +9,9 @@ import {
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { maskPixKey } from '#lib/base/pix/pix-key.ts'
-import type { StatementRow } from '#lib/views/dashboard/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { maskPixKey } from '#lib/core/pix/pix-key.ts'
+import type { StatementRow } from '#lib/dashboard/schema.ts'
 
 const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   charge_paid: ArrowDownLeft,

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 
 interface NoMovementsProps {
   /** Whether the page shows all movements, so that the account has none at all. */

@@ -13,17 +13,13 @@ import {
 import { Pager } from '#components/filters/list-body.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { log } from '#lib/base/log.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import {
-  findStatementRange,
-  type StatementRange,
-  totalStatement,
-} from '#lib/services/ledger/statement.ts'
-import { dayOf } from '#lib/views/dashboard/period.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
-import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/views/dashboard/statement.ts'
+import { log } from '#lib/core/log.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { dayOf } from '#lib/dashboard/period.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/dashboard/statement.ts'
+import { findStatementRange, type StatementRange, totalStatement } from '#lib/ledger/statement.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface StatementPageProps {
   params: Promise<{ mode: string }>

@@ -13,8 +13,8 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { StatementRow } from '#lib/views/dashboard/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { StatementRow } from '#lib/dashboard/schema.ts'
 
 interface StatementRowsProps {
   rows: StatementRow[]

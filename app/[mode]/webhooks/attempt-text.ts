@@ -1,6 +1,6 @@
 import { useDurations } from '#components/format/duration.ts'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
-import type { Attempt } from '#lib/services/webhooks/schema.ts'
+import type { Attempt } from '#lib/webhooks/schema.ts'
 
 type AttemptResult = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>
 

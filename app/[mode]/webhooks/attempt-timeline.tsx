@@ -6,7 +6,7 @@ import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
-import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 interface AttemptTimelineProps {
   delivery: DeliveryDetail

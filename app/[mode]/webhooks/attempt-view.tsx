@@ -10,7 +10,7 @@ import { useDurations } from '#components/format/duration.ts'
 import { Chip } from '#components/ui/chip.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Attempt, DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+import type { Attempt, DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 interface AttemptViewProps {
   delivery: DeliveryDetail

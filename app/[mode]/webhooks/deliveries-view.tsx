@@ -9,20 +9,20 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { isTrocoError } from '#lib/base/errors.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import type { SessionAccount } from '#lib/edge/session/schema.ts'
-import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
-import { listEndpoints } from '#lib/services/webhooks/queries.ts'
-import { countFailed } from '#lib/services/webhooks/resend.ts'
-import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import {
   listDeliveriesByReference,
   readDeliveriesQuery,
   resolveReference,
-} from '#lib/views/dashboard/deliveries.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+} from '#lib/dashboard/deliveries.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
+import type { SessionAccount } from '#lib/session/schema.ts'
+import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { countFailed } from '#lib/webhooks/resend.ts'
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
 
 export interface DeliveriesViewProps {
   params: Promise<{ mode: string; id?: string }>

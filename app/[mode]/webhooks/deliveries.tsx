@@ -19,7 +19,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/services/webhooks/schema.ts'
+import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
 
 interface DeliveriesProps {
   query: DeliveriesQuery

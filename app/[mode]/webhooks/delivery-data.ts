@@ -2,13 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useApi } from '#components/nav/api-provider.tsx'
-import type { ApiScope } from '#lib/edge/client/api.ts'
+import type { ApiScope } from '#lib/core/call-api.ts'
 import type {
   DeliveriesQuery,
   Delivery,
   DeliveryDetail,
   DeliveryPage,
-} from '#lib/services/webhooks/schema.ts'
+} from '#lib/webhooks/schema.ts'
 
 /** Maximum poll interval of the newest page, so that new deliveries appear. */
 const NEWEST_PAGE_POLL_MS = 4_000

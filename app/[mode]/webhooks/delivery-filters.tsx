@@ -4,13 +4,8 @@ import { useTranslations } from 'next-intl'
 import { hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
-import type { Endpoint } from '#lib/services/webhooks/schema.ts'
-import {
-  DELIVERY_STATUSES,
-  EVENT_GROUPS,
-  EVENT_TYPES,
-  NO_ENDPOINT,
-} from '#lib/services/webhooks/states.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
+import { DELIVERY_STATUSES, EVENT_GROUPS, EVENT_TYPES, NO_ENDPOINT } from '#lib/webhooks/states.ts'
 
 interface DeliveryFiltersProps {
   get: (name: string) => string

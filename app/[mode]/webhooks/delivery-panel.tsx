@@ -15,7 +15,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 

@@ -4,7 +4,7 @@ import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { Delivery } from '#lib/services/webhooks/schema.ts'
+import type { Delivery } from '#lib/webhooks/schema.ts'
 
 export const COLUMNS_CLASS = '@table:grid-cols-[minmax(0,1fr)_196px_150px]'
 

@@ -4,7 +4,7 @@ import { Ban, Check, Clock, Hourglass, type LucideIcon, Pause, Send, X } from 'l
 import { useTranslations } from 'next-intl'
 import { useDurations, useSecondsTo } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { Delivery } from '#lib/services/webhooks/schema.ts'
+import type { Delivery } from '#lib/webhooks/schema.ts'
 
 const STATE_STYLES = {
   sending: { tone: 'wait', icon: Send },

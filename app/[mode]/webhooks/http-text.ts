@@ -1,4 +1,4 @@
-import type { Attempt } from '#lib/services/webhooks/schema.ts'
+import type { Attempt } from '#lib/webhooks/schema.ts'
 
 type AttemptRequest = Pick<Attempt, 'request_headers' | 'request_body'>
 type AttemptResponse = Pick<Attempt, 'response_headers' | 'response_body'>

@@ -11,7 +11,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { DeliveriesFailed, DeliveriesResent } from '#lib/services/webhooks/schema.ts'
+import type { DeliveriesFailed, DeliveriesResent } from '#lib/webhooks/schema.ts'
 
 const RECOUNT_MS = 15_000
 

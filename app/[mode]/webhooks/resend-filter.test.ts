@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resendFilterOf } from '#app/[mode]/webhooks/resend-filter.ts'
-import { deliveriesQuery, resendRequest } from '#lib/services/webhooks/schema.ts'
+import { deliveriesQuery, resendRequest } from '#lib/webhooks/schema.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')
 const filterOf = (query: object) => resendFilterOf(deliveriesQuery.parse(query), NOW)

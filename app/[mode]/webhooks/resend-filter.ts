@@ -1,5 +1,5 @@
-import type { DeliveriesQuery } from '#lib/services/webhooks/schema.ts'
-import { RESEND_DAYS_MAX } from '#lib/services/webhooks/states.ts'
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { RESEND_DAYS_MAX } from '#lib/webhooks/states.ts'
 
 const DAY_MS = 86_400_000
 /** Margin below the maximum age, so that a page open for an hour still sends a valid request. */

@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { DELIVERIES_PATH } from '#app/[mode]/webhooks/delivery-data.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
-import type { DeliveryDetail } from '#lib/services/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 interface RevealDeliveryProps {
   id: string

@@ -17,9 +17,9 @@ import { useWaiting, WaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
-import type { WaitingWithdrawal } from '#lib/views/dashboard/schema.ts'
+import type { WaitingWithdrawal } from '#lib/dashboard/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 
 const REFRESH_MS = 2_000
 const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }

@@ -4,9 +4,9 @@ import { useRejectionText } from '#components/status/problem-text.ts'
 import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import { maskPixKey, normalizePixKey } from '#lib/base/pix/pix-key.ts'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import type { RejectionFields } from '#lib/views/dashboard/schema.ts'
+import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
+import type { RejectionFields } from '#lib/dashboard/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 interface WithdrawalRowsProps {
   withdrawals: WithdrawalRow[]

@@ -13,7 +13,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
-import type { AccountLine, PerMode } from '#lib/views/admin/schema.ts'
+import type { AccountLine, PerMode } from '#lib/operator/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')

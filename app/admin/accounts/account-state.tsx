@@ -1,7 +1,7 @@
 import { Check, Clock, type LucideIcon, Pause } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import type { AccountStatus } from '#lib/rooms/accounts/schema.ts'
+import type { AccountStatus } from '#lib/accounts/schema.ts'
 
 const STATUS_STYLES: Record<AccountStatus, { tone: Tone; icon: LucideIcon }> = {
   active: { tone: 'ok', icon: Check },

@@ -4,7 +4,7 @@ import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { InvitationRow } from '#lib/rooms/accounts/schema.ts'
+import type { InvitationRow } from '#lib/accounts/schema.ts'
 
 interface OpenInvitationsProps {
   invitations: InvitationRow[]

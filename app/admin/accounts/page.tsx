@@ -6,12 +6,12 @@ import { AccountSelection } from '#app/admin/accounts/selection.tsx'
 import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { env } from '#lib/base/env.ts'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { ACCOUNT_STATUSES } from '#lib/rooms/accounts/schema.ts'
-import { countPendingAccounts, listAccountLines } from '#lib/views/admin/accounts.ts'
-import { readListFilters } from '#lib/views/admin/list-filters.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
+import { env } from '#lib/core/env.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { countPendingAccounts, listAccountLines } from '#lib/operator/accounts.ts'
+import { readListFilters } from '#lib/operator/list-filters.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('accounts'))('title') }

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { type ChangedStatus, STATUS_OUTCOMES } from '#lib/rooms/accounts/states.ts'
+import { type ChangedStatus, STATUS_OUTCOMES } from '#lib/accounts/states.ts'
 
 interface ResultDialogProps {
   results: ChangedStatus[]

@@ -5,7 +5,7 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
-import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/rooms/accounts/states.ts'
+import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/states.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

@@ -9,8 +9,8 @@ import { useTimeText } from '#components/format/exact-time.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Skeleton } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import { BANK_NAMES } from '#lib/services/gateway/states.ts'
-import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+import { BANK_NAMES } from '#lib/banks/states.ts'
+import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 export function BankName({ bank }: { bank: BankLine }) {
   const t = useTranslations('banks')

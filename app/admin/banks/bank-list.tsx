@@ -10,7 +10,7 @@ import { Money } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
-import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 /** Connections to banks; their balances follow once the banks have answered. */
 export function BankList({ banks, owned }: { banks: BankLine[]; owned: number }) {

@@ -13,7 +13,7 @@ import {
 import { BankState } from '#app/admin/banks/bank-state.tsx'
 import type { MoneyRead } from '#app/admin/banks/use-money.ts'
 import { Cell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
-import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 interface RowsProps {
   banks: BankLine[]

@@ -1,7 +1,7 @@
 import { Ban, Check, CircleAlert, CircleDashed, Hourglass, Lock, TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Chip } from '#components/ui/chip.tsx'
-import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 const STYLES = {
   open: { tone: 'ok', icon: Check },

@@ -6,7 +6,7 @@ import { coverOf, type MoneyRead } from '#app/admin/banks/use-money.ts'
 import { useTimeText } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { BankLine } from '#lib/views/admin/banks/schema.ts'
+import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 const DAY_MS = 86_400_000
 /** The first of the days at which staff is warned. */

@@ -6,8 +6,8 @@ import { BankList } from '#app/admin/banks/bank-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { listBankLines, sumOwned } from '#lib/views/admin/banks/list.ts'
+import { listBankLines, sumOwned } from '#lib/operator/banks/list.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('banks'))('title') }

@@ -2,7 +2,7 @@
 
 import { useQueries } from '@tanstack/react-query'
 import { useApi } from '#components/form/api.ts'
-import type { BankLine, BankMoney } from '#lib/views/admin/banks/schema.ts'
+import type { BankLine, BankMoney } from '#lib/operator/banks/schema.ts'
 
 /** The balance is asked of the bank: more often would show little more. */
 const REFRESH_MS = 60_000

@@ -4,11 +4,11 @@ import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { listDisputeLines } from '#lib/views/admin/disputes/read.ts'
-import { readListFilters } from '#lib/views/admin/list-filters.ts'
-import { DISPUTE_FILTERS } from '#lib/views/dashboard/disputes/states.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listDisputeLines } from '#lib/operator/disputes/read.ts'
+import { readListFilters } from '#lib/operator/list-filters.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('disputes'))('title') }

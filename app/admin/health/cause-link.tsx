@@ -2,8 +2,8 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { JOBS_ID } from '#app/admin/health/jobs.tsx'
 import { WORKERS_ID } from '#app/admin/health/workers.tsx'
-import type { Check } from '#lib/views/admin/schema.ts'
-import type { CheckName, Subject } from '#lib/views/admin/states.ts'
+import type { Check } from '#lib/operator/schema.ts'
+import type { CheckName, Subject } from '#lib/operator/states.ts'
 
 export const LINK_CLASS = 'font-semibold text-accent hover:underline'
 

@@ -6,9 +6,9 @@ import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import { numberFormat } from '#lib/base/formatters.ts'
-import type { Check, Level } from '#lib/views/admin/schema.ts'
-import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/views/admin/states.ts'
+import { numberFormat } from '#lib/core/formatters.ts'
+import type { Check, Level } from '#lib/operator/schema.ts'
+import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/operator/states.ts'
 
 export function Checks({ checks }: { checks: Check[] }) {
   return (

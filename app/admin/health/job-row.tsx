@@ -5,8 +5,8 @@ import type { ReactNode } from 'react'
 import { RelativeTime } from '#components/format/format.tsx'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import { Button } from '#components/ui/button.tsx'
-import type { Attempt } from '#lib/services/webhooks/schema.ts'
-import { CALL_CODES, type StuckJob } from '#lib/views/admin/schema.ts'
+import { CALL_CODES, type StuckJob } from '#lib/operator/schema.ts'
+import type { Attempt } from '#lib/webhooks/schema.ts'
 
 interface JobRowProps {
   job: StuckJob

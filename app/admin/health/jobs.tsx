@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { JobKind, StuckJob } from '#lib/views/admin/schema.ts'
+import type { JobKind, StuckJob } from '#lib/operator/schema.ts'
 
 export const JOBS_ID = 'health-jobs'
 

@@ -8,7 +8,7 @@ import { Jobs } from '#app/admin/health/jobs.tsx'
 import { Workers } from '#app/admin/health/workers.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
-import type { Check as CheckLine, Health } from '#lib/views/admin/schema.ts'
+import type { Check as CheckLine, Health } from '#lib/operator/schema.ts'
 
 const REFRESH_MS = 5_000
 

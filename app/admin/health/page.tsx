@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { LiveHealth } from '#app/admin/health/live-health.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readHealth } from '#lib/views/admin/health.ts'
+import { readHealth } from '#lib/operator/health.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('health'))('title') }

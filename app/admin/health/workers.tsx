@@ -3,7 +3,7 @@ import { useDurations } from '#components/format/duration.ts'
 import { RelativeTime } from '#components/format/format.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
-import type { WorkerLine } from '#lib/views/admin/schema.ts'
+import type { WorkerLine } from '#lib/operator/schema.ts'
 
 export const WORKERS_ID = 'health-workers'
 

@@ -4,11 +4,11 @@ import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { PersonList } from '#app/admin/people/person-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readListFilters } from '#lib/views/admin/list-filters.ts'
-import { listPeople } from '#lib/views/admin/people/list.ts'
-import { PERSON_FILTERS } from '#lib/views/admin/people/schema.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readListFilters } from '#lib/operator/list-filters.ts'
+import { listPeople } from '#lib/operator/people/list.ts'
+import { PERSON_FILTERS } from '#lib/operator/people/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('adminPeople'))('title') }

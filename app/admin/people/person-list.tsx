@@ -5,7 +5,7 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { PersonLine } from '#lib/views/admin/people/schema.ts'
+import type { PersonLine } from '#lib/operator/people/schema.ts'
 
 export function PersonList({ people }: { people: PersonLine[] }) {
   const t = useTranslations('adminPeople')

@@ -9,7 +9,7 @@ import {
   DIFFERENCE_AGES,
   DIFFERENCE_STATES,
   type DifferenceLine,
-} from '#lib/views/admin/differences/schema.ts'
+} from '#lib/operator/differences/schema.ts'
 
 interface DifferenceFiltersProps {
   connections: DifferenceLine['connection'][]

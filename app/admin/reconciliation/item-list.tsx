@@ -11,7 +11,7 @@ import { Money, RelativeTime } from '#components/format/format.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
-import type { DifferenceLine } from '#lib/views/admin/differences/schema.ts'
+import type { DifferenceLine } from '#lib/operator/differences/schema.ts'
 
 interface ItemListProps {
   items: DifferenceLine[]

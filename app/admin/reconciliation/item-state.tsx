@@ -2,7 +2,7 @@ import { Check, Clock, Undo2 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useResolutionName } from '#app/admin/reconciliation/names.ts'
 import { Chip } from '#components/ui/chip.tsx'
-import type { DifferenceLine } from '#lib/views/admin/differences/schema.ts'
+import type { DifferenceLine } from '#lib/operator/differences/schema.ts'
 
 type State = Pick<DifferenceLine, 'is_giving_back' | 'resolved_at' | 'resolution'>
 

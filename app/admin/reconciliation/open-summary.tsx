@@ -1,7 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { DifferenceSummary } from '#lib/views/admin/differences/schema.ts'
+import type { DifferenceSummary } from '#lib/operator/differences/schema.ts'
 
 /** Count, age and sum of the open items. */
 export function OpenSummary({ open }: { open: DifferenceSummary }) {

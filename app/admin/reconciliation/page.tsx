@@ -5,15 +5,15 @@ import { ItemList } from '#app/admin/reconciliation/item-list.tsx'
 import { OpenSummary } from '#app/admin/reconciliation/open-summary.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { DIFFERENCE_KINDS } from '#lib/services/operator/differences.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { DIFFERENCE_KINDS } from '#lib/differences/differences.ts'
 import {
   listItemConnections,
   listItems,
   readDifferenceFilters,
   summarizeOpen,
-} from '#lib/views/admin/differences/list.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+} from '#lib/operator/differences/list.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 const PAGE_SIZE = 25
 

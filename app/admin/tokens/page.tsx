@@ -5,11 +5,11 @@ import { TokenLines } from '#app/admin/token-lines.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readListFilters } from '#lib/views/admin/list-filters.ts'
-import { TOKEN_FILTERS } from '#lib/views/admin/schema.ts'
-import { listTokenLines } from '#lib/views/admin/tokens.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readListFilters } from '#lib/operator/list-filters.ts'
+import { TOKEN_FILTERS } from '#lib/operator/schema.ts'
+import { listTokenLines } from '#lib/operator/tokens.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('adminTokens'))('title') }

@@ -10,10 +10,10 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section, Sheet } from '#components/ui/sheet.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { findTraces } from '#lib/views/admin/trace.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
-import type { Trace, TraceStep } from '#lib/views/dashboard/trace/schema.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
+import { findTraces } from '#lib/operator/trace.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 const ID_MAX = 64
 

@@ -1,6 +1,6 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { AccountRead } from '#lib/rooms/accounts/wire.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { AccountRead } from '#lib/accounts/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
 
 export const GET = endpoint({
   method: 'GET',

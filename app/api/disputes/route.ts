@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { listDisputes } from '#lib/rooms/charges/disputes/records.ts'
-import { DisputePage, disputesQuery } from '#lib/rooms/charges/disputes/wire.ts'
+import { listDisputes } from '#lib/charges/disputes/records.ts'
+import { DisputePage, disputesQuery } from '#lib/charges/disputes/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',

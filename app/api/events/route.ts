@@ -1,20 +1,20 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
-import { serializeChargeEvent } from '#lib/rooms/charges/queries.ts'
-import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
-import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import { serializeWithdrawalEvent } from '#lib/rooms/withdrawals/queries.ts'
-import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
-import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
+import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
+import { serializeChargeEvent } from '#lib/charges/queries.ts'
+import { RefundDetail } from '#lib/charges/refunds/wire.ts'
+import { ChargeDetail } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
+import { eventPageSchema } from '#lib/webhooks/event-page.ts'
 import {
   type EventRow,
   eventsQuery,
   eventToIntegration,
   eventToWire,
-} from '#lib/services/webhooks/event-wire.ts'
-import { judgePosition, readEventRange } from '#lib/services/webhooks/feed.ts'
-import { listEvents } from '#lib/services/webhooks/queries.ts'
+} from '#lib/webhooks/event-wire.ts'
+import { judgePosition, readEventRange } from '#lib/webhooks/feed.ts'
+import { listEvents } from '#lib/webhooks/queries.ts'
+import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
+import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 const schemas = {
   transaction: ChargeDetail,

@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { listRefunds } from '#lib/rooms/charges/refunds/queries.ts'
-import { refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
-import { RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
+import { listRefunds } from '#lib/charges/refunds/queries.ts'
+import { refundsQuery } from '#lib/charges/refunds/schema.ts'
+import { RefundPage } from '#lib/charges/refunds/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',

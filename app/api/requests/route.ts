@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { listRequests } from '#lib/views/dashboard/requests/read.ts'
-import { RequestPage, requestsQuery } from '#lib/views/dashboard/requests/schema.ts'
+import { listRequests } from '#lib/dashboard/requests/read.ts'
+import { RequestPage, requestsQuery } from '#lib/dashboard/requests/schema.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',

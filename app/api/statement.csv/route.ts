@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { recordExport } from '#lib/views/dashboard/record-export.ts'
-import { CSV_TYPE, writeStatement } from '#lib/views/dashboard/statement-csv.ts'
-import { statementFilter } from '#lib/views/dashboard/statement-wire.ts'
+import { recordExport } from '#lib/dashboard/record-export.ts'
+import { CSV_TYPE, writeStatement } from '#lib/dashboard/statement-csv.ts'
+import { statementFilter } from '#lib/dashboard/statement-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

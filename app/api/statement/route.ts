@@ -1,13 +1,13 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
-import { listEntries } from '#lib/views/dashboard/statement-list.ts'
+import { readTimeZone } from '#lib/accounts/queries.ts'
+import { listEntries } from '#lib/dashboard/statement-list.ts'
 import {
   entryToWire,
   periodToWire,
   StatementPage,
   statementQuery,
-} from '#lib/views/dashboard/statement-wire.ts'
+} from '#lib/dashboard/statement-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,10 +1,10 @@
-import { actorOf } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
-import { issueToken, tooManyTokens } from '#lib/rooms/tokens/issue.ts'
-import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/rooms/tokens/queries.ts'
-import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenIssued, TokenList } from '#lib/rooms/tokens/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { permissionNotHeld } from '#lib/tokens/authority.ts'
+import { issueToken, tooManyTokens } from '#lib/tokens/issue.ts'
+import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/tokens/queries.ts'
+import { tokenRequest } from '#lib/tokens/schema.ts'
+import { TokenIssued, TokenList } from '#lib/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,19 +1,14 @@
-import { refuse } from '#lib/base/errors.ts'
-import { REVIEWED_AMOUNT_HEADER } from '#lib/base/headers.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { createCharge } from '#lib/rooms/charges/create.ts'
-import { createdResponse, rebuildCreated } from '#lib/rooms/charges/created.ts'
-import { chargesQuery } from '#lib/rooms/charges/list-query.ts'
-import {
-  listCharges,
-  maskCharge,
-  maskChargeRead,
-  serializeCharge,
-} from '#lib/rooms/charges/queries.ts'
-import { chargeRequest, listIgnored } from '#lib/rooms/charges/schema.ts'
-import { needsReview } from '#lib/rooms/charges/states.ts'
-import { ChargeCreated, ChargePage } from '#lib/rooms/charges/wire.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { createdResponse, rebuildCreated } from '#lib/charges/created.ts'
+import { chargesQuery } from '#lib/charges/list-query.ts'
+import { listCharges, maskCharge, maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { chargeRequest, listIgnored } from '#lib/charges/schema.ts'
+import { needsReview } from '#lib/charges/states.ts'
+import { ChargeCreated, ChargePage } from '#lib/charges/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { REVIEWED_AMOUNT_HEADER } from '#lib/core/headers.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const POST = endpoint({
   method: 'POST',

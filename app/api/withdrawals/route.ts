@@ -1,22 +1,22 @@
-import { listQuery } from '#lib/base/fields.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { createWithdrawal } from '#lib/rooms/withdrawals/create.ts'
-import { listWithdrawals, readCreatedWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
+import { listQuery } from '#lib/core/fields.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
+import { createWithdrawal } from '#lib/withdrawals/create.ts'
+import { listWithdrawals, readCreatedWithdrawal } from '#lib/withdrawals/queries.ts'
 import {
   listIgnored,
   toWithdrawalOrder,
   type WithdrawalRow,
   withdrawalRequest,
-} from '#lib/rooms/withdrawals/schema.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/rooms/withdrawals/states.ts'
+} from '#lib/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 import {
   createdWithdrawalToWire,
   maskWithdrawal,
   serializeWithdrawal,
   WithdrawalCreated,
   WithdrawalPage,
-} from '#lib/rooms/withdrawals/wire.ts'
+} from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -8,7 +8,7 @@ import { AccountNameField } from '#components/join/open-account.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
+import { newcomerRequest } from '#lib/accounts/schema.ts'
 
 interface NewcomerFormProps {
   secret: string

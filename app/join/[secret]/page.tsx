@@ -7,9 +7,9 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { env } from '#lib/base/env.ts'
-import { currentUser } from '#lib/edge/session/gate.ts'
-import { findInvitation, type InvitationDetails } from '#lib/rooms/accounts/people-queries.ts'
+import { findInvitation, type InvitationDetails } from '#lib/accounts/people-queries.ts'
+import { env } from '#lib/core/env.ts'
+import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The URL contains the secret, so it must not be sent as a referrer.

@@ -1,4 +1,4 @@
-import { servePaymentPage } from '#lib/edge/http/payer-page.ts'
-import { createRouteHandler } from '#lib/edge/http/route-handler.ts'
+import { servePaymentPage } from '#lib/http/payer-page.ts'
+import { createRouteHandler } from '#lib/http/route-handler.ts'
 
 export const GET = createRouteHandler(servePaymentPage)

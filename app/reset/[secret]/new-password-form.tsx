@@ -7,8 +7,8 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { ApiError, createVisitorApi } from '#lib/edge/client/api.ts'
-import { resetConfirmation } from '#lib/services/people/schema.ts'
+import { ApiError, createVisitorApi } from '#lib/core/call-api.ts'
+import { resetConfirmation } from '#lib/people/schema.ts'
 
 interface NewPasswordFormProps {
   secret: string

@@ -6,7 +6,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, signInToAccount } from '#components/join/enter.ts'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { signUpConfirmation } from '#lib/rooms/accounts/schema.ts'
+import { signUpConfirmation } from '#lib/accounts/schema.ts'
 
 export function FirstPasswordForm({ secret, email }: { secret: string; email: string }) {
   const t = useTranslations('signUp')

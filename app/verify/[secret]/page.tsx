@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { ConfirmButton } from '#app/verify/[secret]/confirm-button.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { requireSession } from '#lib/edge/session/gate.ts'
+import { requireSession } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The URL contains the secret, so it must not be sent as a referrer.

@@ -1,6 +1,6 @@
 -- The whole schema. Until version 1.0 this file is edited instead of followed by another migration
 -- (docs/decisions/008); the migrator refuses a database that another state of it made. What Prisma can express
--- is also in schema.prisma, and lib/base/db/catalog.test.ts compares the two. Functions: prisma/functions.
+-- is also in schema.prisma, and lib/db/catalog.test.ts compares the two. Functions: prisma/functions.
 -- Each table says what it holds and what bounds its growth.
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;

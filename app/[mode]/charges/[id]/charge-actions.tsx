@@ -11,7 +11,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { shownStatusOf } from '#lib/rooms/charges/states.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
 
 const RefundDialog = dynamic(() =>
   import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),

@@ -8,7 +8,7 @@ import { useDraft } from '#components/form/draft.ts'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { TextArea } from '#components/ui/field.tsx'
-import { DESCRIPTION_LENGTH_MAX } from '#lib/rooms/charges/states.ts'
+import { DESCRIPTION_LENGTH_MAX } from '#lib/charges/states.ts'
 
 interface DescriptionDialogProps {
   defaultValue: string

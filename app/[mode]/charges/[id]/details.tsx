@@ -5,7 +5,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 export function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
   const t = useTranslations('charge')

@@ -6,7 +6,7 @@ import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { Deadline, DisputeState, stateOf } from '#components/status/dispute-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 type Dispute = ChargeTimelineData['disputes'][number]
 

@@ -6,8 +6,8 @@ import { createContext, type ReactNode, use, useState } from 'react'
 import { useChargeStream } from '#app/[mode]/charges/[id]/use-charge-stream.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
-import { shownStatusOf } from '#lib/rooms/charges/states.ts'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 const POLL_FAST_MS = 2_000
 /** Poll interval after a charge expired or failed: the bank may still report a payment. */

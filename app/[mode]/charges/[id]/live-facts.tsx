@@ -8,7 +8,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact } from '#components/ui/facts.tsx'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 /** Ids of the charge in other systems. The end-to-end id exists only after the payment. */
 export function Identifiers() {

@@ -15,10 +15,10 @@ import { ChargeTimeline } from '#app/[mode]/charges/[id]/timeline.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { isTrocoError } from '#lib/base/errors.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { readChargeTimeline } from '#lib/dashboard/charge-timeline.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface PageProps {
   params: Promise<{ mode: string; id: string }>

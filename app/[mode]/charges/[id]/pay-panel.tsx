@@ -14,7 +14,7 @@ import { CHARGE_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { TONES } from '#components/ui/chip.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { type ShownChargeStatus, shownStatusOf } from '#lib/rooms/charges/states.ts'
+import { type ShownChargeStatus, shownStatusOf } from '#lib/charges/states.ts'
 
 interface PayPanelProps {
   merchant: string

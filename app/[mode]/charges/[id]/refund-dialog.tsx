@@ -11,8 +11,8 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import { formatReais, parseReais } from '#lib/base/money.ts'
-import { refundRequest } from '#lib/rooms/charges/refunds/schema.ts'
+import { refundRequest } from '#lib/charges/refunds/schema.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
 
 export function RefundDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations()

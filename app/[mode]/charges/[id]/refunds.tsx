@@ -7,7 +7,7 @@ import { Money, RelativeTime } from '#components/format/format.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 type Refund = ChargeTimelineData['refunds'][number]
 

@@ -7,7 +7,7 @@ import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { type DecisionGroup, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
-import type { ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 /** What the simulated bank can decide about a paid charge in test mode. */
 export function ChargeSandbox() {

@@ -9,7 +9,7 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Select, TextArea } from '#components/ui/field.tsx'
-import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/base/locale.ts'
+import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/core/locale.ts'
 
 interface ShareDialogProps {
   merchant: string

@@ -1,7 +1,7 @@
-import { dateFormat } from '#lib/base/formatters.ts'
-import type { Locale } from '#lib/base/locale.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { formatReais } from '#lib/base/money.ts'
+import { dateFormat } from '#lib/core/formatters.ts'
+import type { Locale } from '#lib/core/locale.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { formatReais } from '#lib/core/money.ts'
 import en from '#messages/en/share.json' with { type: 'json' }
 import ptBR from '#messages/pt-BR/share.json' with { type: 'json' }
 

@@ -23,7 +23,7 @@ import { moneyText } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
 import { TimelineStep } from '#components/ui/timeline.tsx'
-import type { ChargeStep, ChargeTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { ChargeStep, ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 type Charge = ChargeTimelineData['charge']
 

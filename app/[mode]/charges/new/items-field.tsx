@@ -6,7 +6,7 @@ import { rowFieldName, sumItems } from '#app/[mode]/charges/new/new-charge.ts'
 import { AddRow, RemoveRow, RowInput, useRows } from '#app/[mode]/charges/new/rows.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { useMoneyInput } from '#components/ui/money-field.tsx'
-import { parseReais } from '#lib/base/money.ts'
+import { parseReais } from '#lib/core/money.ts'
 
 interface ItemsFieldProps {
   amountText: string

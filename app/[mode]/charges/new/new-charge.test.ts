@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readCharge, sumItems, toLargestUnit } from '#app/[mode]/charges/new/new-charge.ts'
-import { chargeRequest } from '#lib/rooms/charges/schema.ts'
+import { chargeRequest } from '#lib/charges/schema.ts'
 
 const MINIMAL_FORM = {
   amount: '1.234,56',

@@ -1,4 +1,4 @@
-import { parseReais } from '#lib/base/money.ts'
+import { parseReais } from '#lib/core/money.ts'
 
 /** Length of each unit in seconds, in the order of the select. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const

@@ -17,9 +17,9 @@ import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
-import { type ChargeRequest, chargeRequest } from '#lib/rooms/charges/schema.ts'
-import { DESCRIPTION_LENGTH_MAX } from '#lib/rooms/charges/states.ts'
+import { type ChargeRequest, chargeRequest } from '#lib/charges/schema.ts'
+import { DESCRIPTION_LENGTH_MAX } from '#lib/charges/states.ts'
+import { ApiError } from '#lib/core/call-api.ts'
 
 interface NewChargeFormProps {
   /** Default lifetime of the account's charges, in seconds. */

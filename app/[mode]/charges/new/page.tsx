@@ -4,8 +4,8 @@ import { getTranslations } from 'next-intl/server'
 import { NewChargeForm } from '#app/[mode]/charges/new/new-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requirePermission } from '#lib/edge/session/gate.ts'
-import { connectionIn } from '#lib/services/gateway/served.ts'
+import { connectionIn } from '#lib/banks/served.ts'
+import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('newCharge'))('title') }

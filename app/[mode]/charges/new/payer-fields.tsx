@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 export type ProblemFor = (name: string, text: string) => string | null
 

@@ -2,8 +2,8 @@ import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Review, ReviewRow } from '#components/form/review.tsx'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
+import type { ChargeRequest } from '#lib/charges/schema.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 interface ChargeReviewProps {
   body: ChargeRequest

@@ -2,9 +2,9 @@ import { useRouter } from 'next/navigation'
 import { useState } from 'react'
 import { refusedFieldOf, type useReview } from '#components/form/review.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
-import type { ChargeRequest } from '#lib/rooms/charges/schema.ts'
-import { needsReview } from '#lib/rooms/charges/states.ts'
+import type { ChargeRequest } from '#lib/charges/schema.ts'
+import { needsReview } from '#lib/charges/states.ts'
+import { ApiError } from '#lib/core/call-api.ts'
 
 interface CreateResponse {
   data: { transaction_id: string }

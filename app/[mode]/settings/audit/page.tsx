@@ -4,10 +4,10 @@ import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { listAudit } from '#lib/base/audit/queries.ts'
-import { requirePermission } from '#lib/edge/session/gate.ts'
-import { readAuditFilters } from '#lib/views/dashboard/audit.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { listAudit } from '#lib/audit/queries.ts'
+import { readAuditFilters } from '#lib/dashboard/audit.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { requirePermission } from '#lib/session/gate.ts'
 
 const PAGE_SIZE = 50
 

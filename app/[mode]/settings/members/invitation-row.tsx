@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { InvitationRow as Invitation } from '#lib/rooms/accounts/schema.ts'
+import type { InvitationRow as Invitation } from '#lib/accounts/schema.ts'
 
 interface InvitationRowProps {
   invitation: Invitation

@@ -9,7 +9,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { InvitationLink } from '#components/ui/invitation-link.tsx'
-import { type InvitationRow, invitationRequest } from '#lib/rooms/accounts/schema.ts'
+import { type InvitationRow, invitationRequest } from '#lib/accounts/schema.ts'
 
 interface InviteDialogProps {
   /** Invitation to send again; the link sent before stops working. */

@@ -10,10 +10,7 @@ import { useApi } from '#components/form/api.ts'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import type {
-  InvitationRow as Invitation,
-  MemberRow as Member,
-} from '#lib/rooms/accounts/schema.ts'
+import type { InvitationRow as Invitation, MemberRow as Member } from '#lib/accounts/schema.ts'
 
 const RoleDialog = dynamic(() =>
   import('#app/[mode]/settings/members/role-dialog.tsx').then(module => module.RoleDialog),

@@ -2,7 +2,7 @@ import { ShieldCheck, ShieldOff } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { RelativeTime } from '#components/format/format.tsx'
-import type { MemberRow as Member } from '#lib/rooms/accounts/schema.ts'
+import type { MemberRow as Member } from '#lib/accounts/schema.ts'
 
 interface MemberRowProps {
   member: Member

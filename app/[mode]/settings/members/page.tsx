@@ -8,9 +8,9 @@ import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
-import { hasPermissionNow } from '#lib/services/people/roles.ts'
+import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
+import { hasPermissionNow } from '#lib/people/roles.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('members'))('title') }

@@ -10,7 +10,7 @@ import {
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { type MemberRow, memberRemoval } from '#lib/rooms/accounts/schema.ts'
+import { type MemberRow, memberRemoval } from '#lib/accounts/schema.ts'
 
 interface RemoveDialogProps {
   member: MemberRow

@@ -12,7 +12,7 @@ import {
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { type MemberRow, roleChange } from '#lib/rooms/accounts/schema.ts'
+import { type MemberRow, roleChange } from '#lib/accounts/schema.ts'
 
 interface RoleDialogProps {
   member: MemberRow

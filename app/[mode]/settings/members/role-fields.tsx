@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { useRoleText } from '#components/status/role-permissions.ts'
-import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
+import { ROLES, type Role } from '#lib/accounts/schema.ts'
 
 interface RoleFieldsProps {
   defaultRole: Role

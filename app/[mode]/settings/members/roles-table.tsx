@@ -3,8 +3,8 @@ import { useTranslations } from 'next-intl'
 import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.ts'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
-import { ROLES, type Role } from '#lib/rooms/accounts/schema.ts'
-import { type AnyPermission, hasPermission } from '#lib/services/people/roles.ts'
+import { ROLES, type Role } from '#lib/accounts/schema.ts'
+import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
 
 export function RolesTable() {
   const t = useTranslations('members')

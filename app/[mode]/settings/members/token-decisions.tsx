@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import type { MemberRow, Role } from '#lib/rooms/accounts/schema.ts'
-import type { IssuedTokenRow } from '#lib/rooms/tokens/schema.ts'
-import { hasPermission } from '#lib/services/people/roles.ts'
+import type { MemberRow, Role } from '#lib/accounts/schema.ts'
+import { hasPermission } from '#lib/people/roles.ts'
+import type { IssuedTokenRow } from '#lib/tokens/schema.ts'
 
 export function useIssuedTokens({ user_id: id }: MemberRow) {
   const api = useApi()

@@ -7,7 +7,7 @@ import { useForm } from '#components/form/form.ts'
 import { CodeField } from '#components/proof/code-field.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { codeProof } from '#lib/services/people/schema.ts'
+import { codeProof } from '#lib/people/schema.ts'
 
 export interface AuthenticatorSetup {
   secret: string

@@ -9,7 +9,7 @@ import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { Device } from '#lib/services/people/schema.ts'
+import type { Device } from '#lib/people/schema.ts'
 
 const SESSIONS_PATH = '/person/sessions'
 

@@ -3,7 +3,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
-import type { ShownPasskey } from '#lib/services/people/schema.ts'
+import type { ShownPasskey } from '#lib/people/schema.ts'
 
 interface PasskeyRowsProps {
   passkeys: ShownPasskey[]

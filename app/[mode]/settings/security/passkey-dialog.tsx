@@ -7,7 +7,7 @@ import { useForm } from '#components/form/form.ts'
 import { type PasskeyChallenge, registerPasskey } from '#components/proof/passkey-calls.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { passkeyName } from '#lib/services/people/schema.ts'
+import { passkeyName } from '#lib/people/schema.ts'
 
 interface PasskeyDialogProps {
   onClose: () => void

@@ -10,7 +10,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { passwordChange } from '#lib/services/people/schema.ts'
+import { passwordChange } from '#lib/people/schema.ts'
 
 interface PasswordFormProps {
   email: string

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import type { ShownPasskey } from '#lib/services/people/schema.ts'
+import type { ShownPasskey } from '#lib/people/schema.ts'
 
 interface RemoveDialogProps {
   /** Passkey to remove; null to remove the authenticator app. */

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useApi } from '#components/form/api.ts'
 import { FactorForm } from '#components/proof/factor-form.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { Factor } from '#lib/services/people/schema.ts'
+import type { Factor } from '#lib/people/schema.ts'
 
 interface RenewCodesDialogProps {
   methods: Factor[]

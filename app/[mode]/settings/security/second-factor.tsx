@@ -12,7 +12,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { Factors, ShownPasskey } from '#lib/services/people/schema.ts'
+import type { Factors, ShownPasskey } from '#lib/people/schema.ts'
 
 const AuthenticatorDialog = dynamic(
   async () =>

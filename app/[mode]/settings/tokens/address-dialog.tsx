@@ -5,7 +5,7 @@ import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/address
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { addressesRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { addressesRequest, type TokenRow } from '#lib/tokens/schema.ts'
 
 interface AddressDialogProps {
   token: TokenRow

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { TextArea } from '#components/ui/field.tsx'
-import { ADDRESSES_MAX, isAddressOrRange } from '#lib/rooms/tokens/schema.ts'
+import { ADDRESSES_MAX, isAddressOrRange } from '#lib/tokens/schema.ts'
 
 interface AddressFieldProps {
   id?: string

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import type { TokenRow } from '#lib/rooms/tokens/schema.ts'
+import type { TokenRow } from '#lib/tokens/schema.ts'
 
 interface AdoptDialogProps {
   token: TokenRow

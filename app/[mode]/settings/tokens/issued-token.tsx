@@ -7,7 +7,7 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { SecretDialog } from '#components/ui/secret-dialog.tsx'
-import type { Permission, TokenRow } from '#lib/rooms/tokens/schema.ts'
+import type { Permission, TokenRow } from '#lib/tokens/schema.ts'
 
 export type IssuedTokenRow = TokenRow & { token: string | null }
 

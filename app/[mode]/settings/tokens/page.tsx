@@ -8,10 +8,10 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { env } from '#lib/base/env.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { listTokens } from '#lib/rooms/tokens/queries.ts'
-import { hasPermission, hasPermissionNow } from '#lib/services/people/roles.ts'
+import { env } from '#lib/core/env.ts'
+import { hasPermission, hasPermissionNow } from '#lib/people/roles.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
+import { listTokens } from '#lib/tokens/queries.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('title') }

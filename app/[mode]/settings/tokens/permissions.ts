@@ -1,4 +1,4 @@
-import type { Permission } from '#lib/rooms/tokens/schema.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
 
 type MessageKey<Name extends string> = Name extends `${infer Resource}:${infer Action}`
   ? `${Resource}_${Action}`

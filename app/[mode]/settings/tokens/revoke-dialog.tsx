@@ -5,7 +5,7 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { revokeRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { revokeRequest, type TokenRow } from '#lib/tokens/schema.ts'
 
 interface RevokeDialogProps {
   token: TokenRow

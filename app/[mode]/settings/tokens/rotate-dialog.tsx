@@ -10,7 +10,7 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/rooms/tokens/schema.ts'
+import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/tokens/schema.ts'
 
 const DEFAULT_OVERLAP_HOURS = 24
 

@@ -12,7 +12,7 @@ import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
+import type { TokenRow as Token } from '#lib/tokens/schema.ts'
 
 const AddressDialog = dynamic(() =>
   import('#app/[mode]/settings/tokens/address-dialog.tsx').then(found => found.AddressDialog),

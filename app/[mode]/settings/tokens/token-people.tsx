@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
-import type { TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
-import { endOfParent, isActiveToken } from '#lib/rooms/tokens/states.ts'
+import type { TokenRow as Token } from '#lib/tokens/schema.ts'
+import { endOfParent, isActiveToken } from '#lib/tokens/states.ts'
 
 export function TokenIssuer({ token }: { token: Token }) {
   const t = useTranslations('tokens')

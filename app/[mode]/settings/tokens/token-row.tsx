@@ -8,8 +8,8 @@ import { RelativeTime } from '#components/format/format.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { PERMISSIONS, type TokenRow as Token } from '#lib/rooms/tokens/schema.ts'
-import { endOfParent, isActiveToken } from '#lib/rooms/tokens/states.ts'
+import { PERMISSIONS, type TokenRow as Token } from '#lib/tokens/schema.ts'
+import { endOfParent, isActiveToken } from '#lib/tokens/states.ts'
 
 interface TokenRowProps {
   token: Token

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import type { Endpoint } from '#lib/services/webhooks/schema.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
 
 /** Choice of full or masked documents; for roles that may not read them, what is sent. */
 export function DocumentChoice({ endpoint }: { endpoint: Endpoint | undefined }) {

@@ -13,9 +13,9 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiError } from '#lib/edge/client/api.ts'
-import { type Endpoint, endpointRequest } from '#lib/services/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import { ApiError } from '#lib/core/call-api.ts'
+import { type Endpoint, endpointRequest } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 const ENDPOINTS_PATH = '/webhooks/endpoints'
 

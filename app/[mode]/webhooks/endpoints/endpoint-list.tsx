@@ -7,9 +7,9 @@ import {
 } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import type { Endpoint } from '#lib/services/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/services/webhooks/states.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 interface EndpointListProps {
   endpoints: Endpoint[]

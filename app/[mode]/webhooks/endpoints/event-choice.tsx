@@ -2,12 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import {
-  EVENT_GROUPS,
-  EVENT_TYPES,
-  type EventType,
-  matchEventTypes,
-} from '#lib/services/webhooks/states.ts'
+import { EVENT_GROUPS, EVENT_TYPES, type EventType, matchEventTypes } from '#lib/webhooks/states.ts'
 
 interface EventChoiceProps {
   chosen: readonly EventType[]

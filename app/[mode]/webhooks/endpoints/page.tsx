@@ -12,8 +12,8 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { listEndpoints } from '#lib/services/webhooks/queries.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
 
 const SECRET_PATH = '/dashboard/webhooks/secret'
 

@@ -10,7 +10,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { ShownSecret } from '#lib/services/webhooks/schema.ts'
+import type { ShownSecret } from '#lib/webhooks/schema.ts'
 
 interface RotateSecretProps {
   path: string

@@ -8,7 +8,7 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
 
 interface ApprovalCardProps {
   withdrawalId: string

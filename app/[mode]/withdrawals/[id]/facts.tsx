@@ -6,10 +6,10 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { formatPixKey } from '#lib/base/pix/format-key.ts'
-import { maskPixKey } from '#lib/base/pix/pix-key.ts'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
-import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
+import { formatPixKey } from '#lib/core/pix/format-key.ts'
+import { maskPixKey } from '#lib/core/pix/pix-key.ts'
+import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 interface PixKeyProps {
   withdrawal: WithdrawalRow

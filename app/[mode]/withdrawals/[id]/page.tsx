@@ -3,10 +3,10 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { WithdrawalView } from '#app/[mode]/withdrawals/[id]/view.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { isTrocoError } from '#lib/base/errors.ts'
-import { isUuid } from '#lib/base/ids.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { readWithdrawalTimeline } from '#lib/dashboard/withdrawal-timeline.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface WithdrawalPageProps {
   params: Promise<{ mode: string; id: string }>

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { type Decision, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
-import type { WithdrawalRow } from '#lib/rooms/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 interface SimulateWithdrawalProps {
   withdrawal: WithdrawalRow

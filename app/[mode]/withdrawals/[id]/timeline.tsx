@@ -19,7 +19,7 @@ import { useDeliveryProblem, useRejectionText } from '#components/status/problem
 import { AWAITED_ICONS } from '#components/status/withdrawal-state.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
-import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
 
 /** Past steps, oldest first; while the withdrawal is pending, a last step says what it waits for. */
 export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineData }) {

@@ -17,8 +17,8 @@ import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { WithdrawalStatus } from '#lib/rooms/withdrawals/states.ts'
-import type { WithdrawalTimelineData } from '#lib/views/dashboard/schema.ts'
+import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
+import type { WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 const POLL_FAST_MS = 1_500
 /** Poll interval while people decide, and after the outcome until the webhook is delivered. */

@@ -4,14 +4,14 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import type { Form } from '#components/form/form.ts'
 import { Field, Select } from '#components/ui/field.tsx'
-import type { Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import {
   inferPixKeyType,
   normalizePixKey,
   PIX_KEY_TYPES,
   type PixKeyType,
-} from '#lib/base/pix/pix-key.ts'
-import { readPixKey } from '#lib/rooms/withdrawals/schema.ts'
+} from '#lib/core/pix/pix-key.ts'
+import { readPixKey } from '#lib/withdrawals/schema.ts'
 
 interface KeyFieldsProps {
   mode: Mode

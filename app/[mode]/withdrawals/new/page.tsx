@@ -4,9 +4,9 @@ import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requirePermission } from '#lib/edge/session/gate.ts'
-import { connectionIn } from '#lib/services/gateway/served.ts'
-import { readBalances } from '#lib/services/ledger/accounts.ts'
+import { connectionIn } from '#lib/banks/served.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
+import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('withdrawals'))('new') }

@@ -9,11 +9,11 @@ import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { formatReais, parseReais } from '#lib/base/money.ts'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import { ApiError } from '#lib/edge/client/api.ts'
-import { WITHDRAWAL_AMOUNT_MIN } from '#lib/rooms/withdrawals/schema.ts'
+import { ApiError } from '#lib/core/call-api.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { formatReais, parseReais } from '#lib/core/money.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
+import { WITHDRAWAL_AMOUNT_MIN } from '#lib/withdrawals/schema.ts'
 
 interface RequestFieldsProps {
   mode: Mode

@@ -13,9 +13,9 @@ import { Problem } from '#components/form/problem.tsx'
 import { refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { parseReais } from '#lib/base/money.ts'
-import { type WithdrawalRequest, withdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { parseReais } from '#lib/core/money.ts'
+import { type WithdrawalRequest, withdrawalRequest } from '#lib/withdrawals/schema.ts'
 
 interface RequestFormProps {
   mode: Mode

@@ -3,10 +3,10 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Review, ReviewRow } from '#components/form/review.tsx'
 import { Money } from '#components/format/format.tsx'
-import type { Mode } from '#lib/base/mode.ts'
-import { formatPixKey } from '#lib/base/pix/format-key.ts'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import { readPixKey, type WithdrawalRequest } from '#lib/rooms/withdrawals/schema.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { formatPixKey } from '#lib/core/pix/format-key.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
+import { readPixKey, type WithdrawalRequest } from '#lib/withdrawals/schema.ts'
 
 interface WithdrawalReviewProps {
   mode: Mode

@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
-import type { AccountDetail } from '#lib/views/admin/schema.ts'
+import type { AccountDetail } from '#lib/operator/schema.ts'
 
 const AMOUNT_NAMES = ['balance', 'outbound', 'disputed', 'claim', 'volume'] as const
 /** On phones, the two amounts stand below their name. */

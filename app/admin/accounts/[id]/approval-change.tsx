@@ -9,8 +9,8 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { ApprovalRule } from '#lib/rooms/accounts/schema.ts'
-import type { ApprovalSettings } from '#lib/views/dashboard/schema.ts'
+import type { ApprovalRule } from '#lib/accounts/schema.ts'
+import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 
 interface ApprovalChangeProps {
   accountId: string

@@ -9,7 +9,7 @@ import { SaveButton } from '#components/form/save.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { AssignedConnections, type ConnectionLine } from '#lib/services/gateway/schema.ts'
+import { AssignedConnections, type ConnectionLine } from '#lib/banks/schema.ts'
 
 interface ConnectionsFormProps {
   accountId: string

@@ -6,8 +6,8 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { END_OUTCOMES } from '#lib/rooms/withdrawals/states.ts'
-import { endProposal } from '#lib/views/admin/schema.ts'
+import { endProposal } from '#lib/operator/schema.ts'
+import { END_OUTCOMES } from '#lib/withdrawals/states.ts'
 
 /** Asks how the withdrawal ended and how the admin knows. */
 export function EndDialog({ path, onClose }: { path: string; onClose: () => void }) {

@@ -12,7 +12,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { WithdrawalEnding } from '#lib/views/admin/schema.ts'
+import type { WithdrawalEnding } from '#lib/operator/schema.ts'
 
 const EndDialog = dynamic(() =>
   import('#app/admin/accounts/[id]/end-dialog.tsx').then(module => module.EndDialog),

@@ -11,9 +11,9 @@ import { Money, RelativeTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { formatTaxId } from '#lib/base/pix/tax-id.ts'
-import { shownStatusOf } from '#lib/rooms/charges/states.ts'
-import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/views/admin/schema.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
+import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/operator/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
-import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/rooms/accounts/schema.ts'
+import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
 
 const HINTS: Partial<Record<keyof AccountLimits, 'limit.night' | 'limit.day'>> = {
   night_max: 'limit.night',

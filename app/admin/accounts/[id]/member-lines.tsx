@@ -1,7 +1,7 @@
 import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import type { AccountMember } from '#lib/views/admin/schema.ts'
+import type { AccountMember } from '#lib/operator/schema.ts'
 
 export function MemberLines({ members }: { members: AccountMember[] }) {
   const t = useTranslations()

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import type { Mode } from '#lib/base/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 
 const KINDS = ['charges', 'withdrawals'] as const
 

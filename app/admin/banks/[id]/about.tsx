@@ -5,8 +5,8 @@ import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { RelativeTime } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { BANK_NAMES } from '#lib/services/gateway/states.ts'
-import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+import { BANK_NAMES } from '#lib/banks/states.ts'
+import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
 export function About({ bank }: { bank: BankDetail }) {
   const t = useTranslations('banks')

@@ -1,7 +1,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { buttonClass } from '#components/ui/button.tsx'
-import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
 export function AssignedAccounts({ assigned }: Pick<BankDetail, 'assigned'>) {
   const t = useTranslations('banks')

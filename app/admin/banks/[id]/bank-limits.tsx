@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
-import { ConnectionLimits } from '#lib/services/gateway/schema.ts'
+import { ConnectionLimits } from '#lib/banks/schema.ts'
 
 const NAMES = ['payout_max', 'payout_day_max'] as const
 

@@ -9,7 +9,7 @@ import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import type { BankChecked, BankDetail } from '#lib/views/admin/banks/schema.ts'
+import type { BankChecked, BankDetail } from '#lib/operator/banks/schema.ts'
 
 /** Asks the bank, and shows what was found until the page is left. */
 export function CheckSection({ bank }: { bank: BankDetail }) {

@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

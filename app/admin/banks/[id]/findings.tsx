@@ -3,7 +3,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useTimeText } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import type { BankChecked } from '#lib/views/admin/banks/schema.ts'
+import type { BankChecked } from '#lib/operator/banks/schema.ts'
 
 type Finding = BankChecked['findings'][number]
 

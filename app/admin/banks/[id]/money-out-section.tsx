@@ -9,7 +9,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

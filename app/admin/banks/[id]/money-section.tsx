@@ -7,7 +7,7 @@ import { ShortNotices } from '#app/admin/banks/notices.tsx'
 import { coverOf, useBankMoney } from '#app/admin/banks/use-money.ts'
 import { Money } from '#components/format/format.tsx'
 import { Section, Skeleton } from '#components/ui/sheet.tsx'
-import type { BankDetail, BankMoney } from '#lib/views/admin/banks/schema.ts'
+import type { BankDetail, BankMoney } from '#lib/operator/banks/schema.ts'
 
 /** The balance of now, term by term, and whether it covers what merchants own. */
 export function MoneySection({ bank }: { bank: BankDetail }) {

@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import type { BankDetail, NoticesRegistered } from '#lib/views/admin/banks/schema.ts'
+import type { BankDetail, NoticesRegistered } from '#lib/operator/banks/schema.ts'
 
 /** Registers the address for notices; that of another system is replaced only after a confirmation. */
 export function NoticesSection({ bank }: { bank: BankDetail }) {

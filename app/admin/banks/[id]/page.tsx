@@ -22,10 +22,10 @@ import { useDurations } from '#components/format/duration.ts'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readTrial } from '#lib/services/trials/queries.ts'
-import { readBank } from '#lib/views/admin/banks/detail.ts'
-import type { BankDetail } from '#lib/views/admin/banks/schema.ts'
+import { readBank } from '#lib/operator/banks/detail.ts'
+import type { BankDetail } from '#lib/operator/banks/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+import { readTrial } from '#lib/trials/queries.ts'
 
 interface BankPageProps {
   params: Promise<{ id: string }>

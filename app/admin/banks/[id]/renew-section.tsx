@@ -10,8 +10,8 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { CredentialsRequest } from '#lib/services/gateway/schema.ts'
-import type { BankChecked } from '#lib/views/admin/banks/schema.ts'
+import { CredentialsRequest } from '#lib/banks/schema.ts'
+import type { BankChecked } from '#lib/operator/banks/schema.ts'
 
 interface RenewProps {
   bankId: string

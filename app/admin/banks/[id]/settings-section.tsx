@@ -8,7 +8,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import type { SettingsCorrected } from '#lib/views/admin/banks/schema.ts'
+import type { SettingsCorrected } from '#lib/operator/banks/schema.ts'
 
 /** Has the account at the bank refuse payments of no charge. */
 export function SettingsSection({ bankId }: { bankId: string }) {

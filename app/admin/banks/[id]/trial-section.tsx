@@ -9,7 +9,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { BeginTrial, type TrialState } from '#lib/services/trials/schema.ts'
+import { BeginTrial, type TrialState } from '#lib/trials/schema.ts'
 
 /** While a trial is under way, each step is shown within this time. */
 const REFRESH_MS = 2_000

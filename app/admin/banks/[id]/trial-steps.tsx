@@ -5,8 +5,8 @@ import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Trial } from '#lib/services/trials/schema.ts'
-import type { StepState, StepView } from '#lib/services/trials/states.ts'
+import type { Trial } from '#lib/trials/schema.ts'
+import type { StepState, StepView } from '#lib/trials/states.ts'
 
 const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
   upcoming: { icon: Circle, tone: 'bg-off-soft text-off' },

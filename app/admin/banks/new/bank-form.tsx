@@ -11,8 +11,8 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { BankRequest, ENVIRONMENTS } from '#lib/services/gateway/schema.ts'
-import { BANK_KINDS, BANK_NAMES, type BankKind } from '#lib/services/gateway/states.ts'
+import { BankRequest, ENVIRONMENTS } from '#lib/banks/schema.ts'
+import { BANK_KINDS, BANK_NAMES, type BankKind } from '#lib/banks/states.ts'
 
 interface BankFormProps {
   profiles: string[]

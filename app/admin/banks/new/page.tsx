@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { BankForm } from '#app/admin/banks/new/bank-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { PROFILES } from '#lib/services/gateway/api-pix/profiles.ts'
+import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('bankForm'))('title') }

@@ -12,10 +12,10 @@ import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { listAudit } from '#lib/base/audit/queries.ts'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readPerson } from '#lib/views/admin/people/list.ts'
-import type { PersonDetail } from '#lib/views/admin/people/schema.ts'
+import { listAudit } from '#lib/audit/queries.ts'
+import { readPerson } from '#lib/operator/people/list.ts'
+import type { PersonDetail } from '#lib/operator/people/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 const RECORDS_SHOWN = 8
 

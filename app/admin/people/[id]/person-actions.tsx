@@ -5,7 +5,7 @@ import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
-import type { PersonDetail } from '#lib/views/admin/people/schema.ts'
+import type { PersonDetail } from '#lib/operator/people/schema.ts'
 
 const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),

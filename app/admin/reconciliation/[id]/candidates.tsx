@@ -3,7 +3,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
-import type { Candidate } from '#lib/views/admin/differences/schema.ts'
+import type { Candidate } from '#lib/operator/differences/schema.ts'
 
 interface CandidatesProps {
   candidates: Candidate[]

@@ -3,8 +3,8 @@ import { useFactName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Fact } from '#components/ui/facts.tsx'
-import { dateFormat } from '#lib/base/formatters.ts'
-import type { DifferenceEvidence } from '#lib/views/admin/differences/schema.ts'
+import { dateFormat } from '#lib/core/formatters.ts'
+import type { DifferenceEvidence } from '#lib/operator/differences/schema.ts'
 
 interface NotedFactProps {
   name: string

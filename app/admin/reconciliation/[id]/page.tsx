@@ -15,9 +15,9 @@ import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readItem } from '#lib/views/admin/differences/evidence.ts'
-import type { DifferenceDetail } from '#lib/views/admin/differences/schema.ts'
+import { readItem } from '#lib/operator/differences/evidence.ts'
+import type { DifferenceDetail } from '#lib/operator/differences/schema.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 interface ItemPageProps {
   params: Promise<{ id: string }>

@@ -9,8 +9,8 @@ import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import type { Entry } from '#lib/services/operator/states.ts'
-import { type DifferenceDetail, resolveRequest } from '#lib/views/admin/differences/schema.ts'
+import type { Entry } from '#lib/differences/states.ts'
+import { type DifferenceDetail, resolveRequest } from '#lib/operator/differences/schema.ts'
 
 /** Settles the item: the suggested entry is chosen at first, the person may choose another. */
 export function ResolveForm({ item }: { item: DifferenceDetail }) {

@@ -8,12 +8,12 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import { shownStatusOf } from '#lib/rooms/charges/states.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
 import type {
   DifferenceDetail,
   DifferenceEvidence,
   SideCharge,
-} from '#lib/views/admin/differences/schema.ts'
+} from '#lib/operator/differences/schema.ts'
 
 interface SideProps {
   item: DifferenceDetail

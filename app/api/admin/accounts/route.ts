@@ -1,6 +1,6 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { findAccounts } from '#lib/views/admin/accounts.ts'
-import { FindAccountsQuery, FoundAccounts } from '#lib/views/admin/wire.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { findAccounts } from '#lib/operator/accounts.ts'
+import { FindAccountsQuery, FoundAccounts } from '#lib/operator/wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { listAudit } from '#lib/base/audit/queries.ts'
-import { AuditPage, staffAuditQuery } from '#lib/base/audit/schema.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
+import { listAudit } from '#lib/audit/queries.ts'
+import { AuditPage, staffAuditQuery } from '#lib/audit/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

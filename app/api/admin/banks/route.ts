@@ -1,9 +1,9 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { addBank } from '#lib/rooms/accounts/add-bank.ts'
-import { BankRequest } from '#lib/services/gateway/schema.ts'
-import { listBankLines, sumOwned } from '#lib/views/admin/banks/list.ts'
-import { BankAdded, BankList } from '#lib/views/admin/banks/schema.ts'
+import { addBank } from '#lib/accounts/add-bank.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { BankRequest } from '#lib/banks/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { listBankLines, sumOwned } from '#lib/operator/banks/list.ts'
+import { BankAdded, BankList } from '#lib/operator/banks/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

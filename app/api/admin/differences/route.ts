@@ -1,6 +1,6 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { listItems, summarizeOpen } from '#lib/views/admin/differences/list.ts'
-import { DifferencePage, differenceQuery } from '#lib/views/admin/differences/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { listItems, summarizeOpen } from '#lib/operator/differences/list.ts'
+import { DifferencePage, differenceQuery } from '#lib/operator/differences/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { readHealth } from '#lib/views/admin/health.ts'
-import { HealthRead } from '#lib/views/admin/health-wire.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readHealth } from '#lib/operator/health.ts'
+import { HealthRead } from '#lib/operator/health-wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

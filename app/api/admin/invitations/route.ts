@@ -1,11 +1,11 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { env } from '#lib/base/env.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { inviteMerchant } from '#lib/rooms/accounts/invite.ts'
-import { listInvitations } from '#lib/rooms/accounts/people-queries.ts'
-import { openingRequest } from '#lib/rooms/accounts/schema.ts'
-import { InvitationCreated, InvitationList } from '#lib/rooms/accounts/wire.ts'
-import { isMailServerSet } from '#lib/services/mail/queue.ts'
+import { inviteMerchant } from '#lib/accounts/invite.ts'
+import { listInvitations } from '#lib/accounts/people-queries.ts'
+import { openingRequest } from '#lib/accounts/schema.ts'
+import { InvitationCreated, InvitationList } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { env } from '#lib/core/env.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { isMailServerSet } from '#lib/mail/queue.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,11 +1,11 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { refuseCrossSite } from '#lib/edge/http/web.ts'
-import { refuseAuthRequest } from '#lib/edge/session/auth-request.ts'
-import { signInFailureInit } from '#lib/edge/session/authenticate.ts'
-import { authOptions } from '#lib/edge/session/options.ts'
-import { failedSignInPath } from '#lib/edge/session/schema.ts'
-import type { SignInDetails } from '#lib/edge/session/second-step.ts'
+import { refuseCrossSite } from '#lib/http/web.ts'
+import { refuseAuthRequest } from '#lib/session/auth-request.ts'
+import { signInFailureInit } from '#lib/session/authenticate.ts'
+import { authOptions } from '#lib/session/options.ts'
+import { failedSignInPath } from '#lib/session/schema.ts'
+import type { SignInDetails } from '#lib/session/second-step.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
-import { readBalanceHistory } from '#lib/views/dashboard/balance-history.ts'
-import { BalanceHistory, balanceQuery } from '#lib/views/dashboard/statement-wire.ts'
+import { readTimeZone } from '#lib/accounts/queries.ts'
+import { readBalanceHistory } from '#lib/dashboard/balance-history.ts'
+import { BalanceHistory, balanceQuery } from '#lib/dashboard/statement-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

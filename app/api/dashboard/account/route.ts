@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { accountChange } from '#lib/rooms/accounts/schema.ts'
-import { updateAccount } from '#lib/rooms/accounts/update.ts'
-import { AccountSettings } from '#lib/rooms/accounts/wire.ts'
+import { accountChange } from '#lib/accounts/schema.ts'
+import { updateAccount } from '#lib/accounts/update.ts'
+import { AccountSettings } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

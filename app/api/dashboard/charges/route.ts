@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { listChargeRows } from '#lib/rooms/charges/queries.ts'
-import { rowFiltersOf, shownChargesQuery } from '#lib/rooms/charges/shown-query.ts'
-import { ListedChargePage } from '#lib/rooms/charges/wire.ts'
+import { listChargeRows } from '#lib/charges/queries.ts'
+import { rowFiltersOf, shownChargesQuery } from '#lib/charges/shown-query.ts'
+import { ListedChargePage } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,5 +1,5 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { FindQuery, findHits, HitList } from '#lib/views/dashboard/find.ts'
+import { FindQuery, findHits, HitList } from '#lib/dashboard/find.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readTimeZone } from '#lib/rooms/accounts/queries.ts'
-import { readHome } from '#lib/views/dashboard/home.ts'
-import { HomeRead, homeQuery } from '#lib/views/dashboard/wire.ts'
+import { readTimeZone } from '#lib/accounts/queries.ts'
+import { readHome } from '#lib/dashboard/home.ts'
+import { HomeRead, homeQuery } from '#lib/dashboard/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,10 +1,10 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { env } from '#lib/base/env.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { inviteMember } from '#lib/rooms/accounts/invite.ts'
-import { invitationRequest } from '#lib/rooms/accounts/schema.ts'
-import { InvitationCreated } from '#lib/rooms/accounts/wire.ts'
-import { isMailServerSet } from '#lib/services/mail/queue.ts'
+import { inviteMember } from '#lib/accounts/invite.ts'
+import { invitationRequest } from '#lib/accounts/schema.ts'
+import { InvitationCreated } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { env } from '#lib/core/env.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { isMailServerSet } from '#lib/mail/queue.ts'
 
 export const POST = endpoint({
   method: 'POST',

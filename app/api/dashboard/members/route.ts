@@ -1,6 +1,6 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { listInvitations, listMembers } from '#lib/rooms/accounts/people-queries.ts'
-import { MemberList } from '#lib/rooms/accounts/wire.ts'
+import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
+import { MemberList } from '#lib/accounts/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

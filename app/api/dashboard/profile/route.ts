@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { profileChange } from '#lib/services/people/schema.ts'
-import { updateProfile } from '#lib/services/people/update.ts'
-import { Profile } from '#lib/services/people/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { profileChange } from '#lib/people/schema.ts'
+import { updateProfile } from '#lib/people/update.ts'
+import { Profile } from '#lib/people/wire.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

@@ -1,6 +1,6 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readFirstSteps } from '#lib/views/dashboard/first-steps.ts'
-import { StepsRead } from '#lib/views/dashboard/wire.ts'
+import { readFirstSteps } from '#lib/dashboard/first-steps.ts'
+import { StepsRead } from '#lib/dashboard/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

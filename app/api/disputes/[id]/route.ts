@@ -1,7 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findDispute } from '#lib/rooms/charges/disputes/records.ts'
-import { DisputeRead } from '#lib/rooms/charges/disputes/wire.ts'
+import { findDispute } from '#lib/charges/disputes/records.ts'
+import { DisputeRead } from '#lib/charges/disputes/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

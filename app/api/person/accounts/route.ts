@@ -1,10 +1,10 @@
-import { log } from '#lib/base/log.ts'
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { openAccount } from '#lib/rooms/accounts/open.ts'
-import { accountRequest } from '#lib/rooms/accounts/schema.ts'
-import { AccountOpened } from '#lib/rooms/accounts/wire.ts'
-import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { requireWithinLimit } from '#lib/services/people/throttle.ts'
+import { openAccount } from '#lib/accounts/open.ts'
+import { accountRequest } from '#lib/accounts/schema.ts'
+import { AccountOpened } from '#lib/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { log } from '#lib/core/log.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

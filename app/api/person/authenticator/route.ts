@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { beginAuthenticator, removeAuthenticator } from '#lib/services/people/authenticator.ts'
-import { AuthenticatorSecret, EmptyResponse } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { beginAuthenticator, removeAuthenticator } from '#lib/people/authenticator.ts'
+import { AuthenticatorSecret, EmptyResponse } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

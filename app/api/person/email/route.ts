@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { requestEmailLink } from '#lib/services/people/verify-email.ts'
-import { EmptyResponse } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requestEmailLink } from '#lib/people/verify-email.ts'
+import { EmptyResponse } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

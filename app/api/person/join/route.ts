@@ -1,7 +1,7 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { joinAccount } from '#lib/rooms/accounts/join.ts'
-import { joinRequest } from '#lib/rooms/accounts/schema.ts'
-import { Joined } from '#lib/rooms/accounts/wire.ts'
+import { joinAccount } from '#lib/accounts/join.ts'
+import { joinRequest } from '#lib/accounts/schema.ts'
+import { Joined } from '#lib/accounts/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

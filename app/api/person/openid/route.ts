@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { requestOpenidLink } from '#lib/services/people/openid.ts'
-import { EmptyResponse } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requestOpenidLink } from '#lib/people/openid.ts'
+import { EmptyResponse } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

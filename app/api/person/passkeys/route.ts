@@ -1,7 +1,7 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { addPasskey } from '#lib/services/people/passkeys.ts'
-import { newPasskey } from '#lib/services/people/schema.ts'
-import { FactorAdded } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { addPasskey } from '#lib/people/passkeys.ts'
+import { newPasskey } from '#lib/people/schema.ts'
+import { FactorAdded } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { requireProof } from '#lib/edge/session/proof.ts'
-import { changePassword, hasPassword } from '#lib/services/people/change-password.ts'
-import { passwordChange } from '#lib/services/people/schema.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { changePassword, hasPassword } from '#lib/people/change-password.ts'
+import { passwordChange } from '#lib/people/schema.ts'
+import { requireProof } from '#lib/session/proof.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { proofRequest } from '#lib/services/people/schema.ts'
-import { listProofMethods, verifyProof } from '#lib/services/people/verify-proof.ts'
-import { EmptyResponse, ProofMethods } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { proofRequest } from '#lib/people/schema.ts'
+import { listProofMethods, verifyProof } from '#lib/people/verify-proof.ts'
+import { EmptyResponse, ProofMethods } from '#lib/people/wire.ts'
 
 export const GET = userEndpoint({
   method: 'GET',

@@ -1,8 +1,8 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { factorProof } from '#lib/services/people/schema.ts'
-import { renewRecoveryCodes } from '#lib/services/people/second-factor.ts'
-import { verifyFactorProof } from '#lib/services/people/verify-proof.ts'
-import { FactorAdded } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { factorProof } from '#lib/people/schema.ts'
+import { renewRecoveryCodes } from '#lib/people/second-factor.ts'
+import { verifyFactorProof } from '#lib/people/verify-proof.ts'
+import { FactorAdded } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

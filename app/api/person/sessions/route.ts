@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { endOtherDevices, listDevices } from '#lib/services/people/devices.ts'
-import { Device } from '#lib/services/people/schema.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { endOtherDevices, listDevices } from '#lib/people/devices.ts'
+import { Device } from '#lib/people/schema.ts'
 
 export const GET = userEndpoint({
   method: 'GET',

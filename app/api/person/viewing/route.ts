@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { endViewing } from '#lib/services/people/view-account.ts'
+import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { endViewing } from '#lib/people/view-account.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

@@ -1,7 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findRequest } from '#lib/views/dashboard/requests/read.ts'
-import { RequestRead } from '#lib/views/dashboard/requests/schema.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { findRequest } from '#lib/dashboard/requests/read.ts'
+import { RequestRead } from '#lib/dashboard/requests/schema.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,10 +1,10 @@
-import { actorOf } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
-import { changeAddresses } from '#lib/rooms/tokens/change-addresses.ts'
-import { readToken } from '#lib/rooms/tokens/queries.ts'
-import { addressesRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { permissionNotHeld } from '#lib/tokens/authority.ts'
+import { changeAddresses } from '#lib/tokens/change-addresses.ts'
+import { readToken } from '#lib/tokens/queries.ts'
+import { addressesRequest } from '#lib/tokens/schema.ts'
+import { TokenRead } from '#lib/tokens/wire.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

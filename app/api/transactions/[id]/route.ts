@@ -1,7 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findCharge, maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
-import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+import { findCharge, maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

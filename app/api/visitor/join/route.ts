@@ -1,10 +1,10 @@
-import { log } from '#lib/base/log.ts'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { joinAsNewUser } from '#lib/rooms/accounts/join.ts'
-import { newcomerRequest } from '#lib/rooms/accounts/schema.ts'
-import { JoinedAsNew } from '#lib/rooms/accounts/wire.ts'
-import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { requireWithinLimit } from '#lib/services/people/throttle.ts'
+import { joinAsNewUser } from '#lib/accounts/join.ts'
+import { newcomerRequest } from '#lib/accounts/schema.ts'
+import { JoinedAsNew } from '#lib/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { log } from '#lib/core/log.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({
   effect: 'joining',

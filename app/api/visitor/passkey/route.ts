@@ -1,8 +1,8 @@
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { readChallenge } from '#lib/services/people/challenge.ts'
-import { beginPasskeyAuthentication } from '#lib/services/people/passkeys.ts'
-import { passkeyOptionsRequest } from '#lib/services/people/schema.ts'
-import { PasskeyOptions } from '#lib/services/people/wire.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readChallenge } from '#lib/people/challenge.ts'
+import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
+import { passkeyOptionsRequest } from '#lib/people/schema.ts'
+import { PasskeyOptions } from '#lib/people/wire.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { requestReset } from '#lib/services/people/reset.ts'
-import { resetRequest } from '#lib/services/people/schema.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requestReset } from '#lib/people/reset.ts'
+import { resetRequest } from '#lib/people/schema.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

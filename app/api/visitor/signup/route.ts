@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { signUpRequest } from '#lib/rooms/accounts/schema.ts'
-import { requestSignUp } from '#lib/rooms/accounts/sign-up.ts'
-import { requireWithinLimit } from '#lib/services/people/throttle.ts'
+import { signUpRequest } from '#lib/accounts/schema.ts'
+import { requestSignUp } from '#lib/accounts/sign-up.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { DeliveryPage } from '#lib/services/webhooks/delivery-wire.ts'
-import { deliveriesQuery } from '#lib/services/webhooks/schema.ts'
-import { listDeliveriesByReference } from '#lib/views/dashboard/deliveries.ts'
+import { listDeliveriesByReference } from '#lib/dashboard/deliveries.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
+import { DeliveryPage } from '#lib/webhooks/delivery-wire.ts'
+import { deliveriesQuery } from '#lib/webhooks/schema.ts'
 
 export const GET = endpoint({
   method: 'GET',

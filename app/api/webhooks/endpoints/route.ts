@@ -1,13 +1,9 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import {
-  createEndpoint,
-  documentsNotHeld,
-  tooManyEndpoints,
-} from '#lib/services/webhooks/endpoints.ts'
-import { listEndpoints, readCreatedEndpoint } from '#lib/services/webhooks/queries.ts'
-import { endpointRequest } from '#lib/services/webhooks/schema.ts'
-import { EndpointCreated, EndpointList } from '#lib/services/webhooks/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { createEndpoint, documentsNotHeld, tooManyEndpoints } from '#lib/webhooks/endpoints.ts'
+import { listEndpoints, readCreatedEndpoint } from '#lib/webhooks/queries.ts'
+import { endpointRequest } from '#lib/webhooks/schema.ts'
+import { EndpointCreated, EndpointList } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,11 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findWithdrawal } from '#lib/rooms/withdrawals/queries.ts'
-import {
-  maskWithdrawalRead,
-  serializeWithdrawal,
-  WithdrawalRead,
-} from '#lib/rooms/withdrawals/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { findWithdrawal } from '#lib/withdrawals/queries.ts'
+import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -2,9 +2,9 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { ReceiptPage } from '#components/receipt/receipt-page.tsx'
-import { isTrocoError } from '#lib/base/errors.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { readReceipt } from '#lib/views/dashboard/receipt.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import { readReceipt } from '#lib/dashboard/receipt.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('receipt'))('title') }

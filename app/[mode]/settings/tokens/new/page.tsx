@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { TokenForm } from '#app/[mode]/settings/tokens/new/token-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { env } from '#lib/base/env.ts'
-import { requirePermission } from '#lib/edge/session/gate.ts'
+import { env } from '#lib/core/env.ts'
+import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('tokens'))('new.title') }

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { makePresets, messageKeyOf } from '#app/[mode]/settings/tokens/permissions.ts'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import { DEFAULT_PERMISSIONS, PERMISSIONS, type Permission } from '#lib/rooms/tokens/schema.ts'
+import { DEFAULT_PERMISSIONS, PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 
 const PRESET_NAMES = ['all', 'charges', 'read'] as const
 

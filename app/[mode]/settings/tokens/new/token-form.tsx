@@ -16,7 +16,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { tokenRequest } from '#lib/rooms/tokens/schema.ts'
+import { tokenRequest } from '#lib/tokens/schema.ts'
 
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')

@@ -9,7 +9,7 @@ import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import type { Endpoint } from '#lib/services/webhooks/schema.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
 
 interface EndpointActionsProps {
   endpoint: Endpoint

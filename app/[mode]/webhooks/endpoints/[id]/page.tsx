@@ -20,12 +20,12 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { env } from '#lib/base/env.ts'
-import { isTrocoError } from '#lib/base/errors.ts'
-import type { Mode } from '#lib/base/mode.ts'
-import { hideFromViewer, requireMember } from '#lib/edge/session/gate.ts'
-import { countMissed } from '#lib/services/webhooks/enable.ts'
-import { readEndpoint } from '#lib/services/webhooks/queries.ts'
+import { env } from '#lib/core/env.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
+import { countMissed } from '#lib/webhooks/enable.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
 
 interface EndpointPageProps {
   params: Promise<{ mode: string; id: string }>

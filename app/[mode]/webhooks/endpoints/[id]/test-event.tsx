@@ -11,8 +11,8 @@ import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Select } from '#components/ui/field.tsx'
-import type { Endpoint, TestResult } from '#lib/services/webhooks/schema.ts'
-import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/services/webhooks/states.ts'
+import type { Endpoint, TestResult } from '#lib/webhooks/schema.ts'
+import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/webhooks/states.ts'
 
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoints')

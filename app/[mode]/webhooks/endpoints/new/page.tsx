@@ -6,10 +6,10 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { env } from '#lib/base/env.ts'
-import { requirePermission } from '#lib/edge/session/gate.ts'
-import { listEndpoints } from '#lib/services/webhooks/queries.ts'
-import { ENDPOINTS_MAX } from '#lib/services/webhooks/schema.ts'
+import { env } from '#lib/core/env.ts'
+import { requirePermission } from '#lib/session/gate.ts'
+import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { ENDPOINTS_MAX } from '#lib/webhooks/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('endpoints'))('new') }

@@ -3,11 +3,11 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { PaymentList } from '#app/admin/accounts/[id]/payment-list.tsx'
 import { PaymentsFrame } from '#app/admin/accounts/[id]/payments-frame.tsx'
-import { isUuid } from '#lib/base/ids.ts'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { findAccountName } from '#lib/rooms/accounts/queries.ts'
-import { listMaskedWithdrawals } from '#lib/views/admin/payments/list.ts'
-import type { SearchParams } from '#lib/views/dashboard/schema.ts'
+import { findAccountName } from '#lib/accounts/queries.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listMaskedWithdrawals } from '#lib/operator/payments/list.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
 
 interface WithdrawalsPageProps {
   params: Promise<{ id: string }>

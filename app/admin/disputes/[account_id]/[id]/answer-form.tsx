@@ -8,8 +8,8 @@ import { useForm } from '#components/form/form.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { TextArea } from '#components/ui/field.tsx'
-import { ANSWER_MAX } from '#lib/rooms/charges/disputes/schema.ts'
-import { answerRequest } from '#lib/views/admin/disputes/schema.ts'
+import { ANSWER_MAX } from '#lib/charges/disputes/schema.ts'
+import { answerRequest } from '#lib/operator/disputes/schema.ts'
 
 /** The text of the defence, which is sent once it has been confirmed. */
 export function AnswerForm({ path, text }: { path: string; text: string }) {

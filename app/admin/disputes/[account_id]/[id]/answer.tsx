@@ -7,7 +7,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { stateOf } from '#components/status/dispute-state.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
-import type { DisputeDetail } from '#lib/views/admin/disputes/schema.ts'
+import type { DisputeDetail } from '#lib/operator/disputes/schema.ts'
 
 interface AnswerProps {
   dispute: DisputeDetail

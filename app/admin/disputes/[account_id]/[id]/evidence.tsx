@@ -6,7 +6,7 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { DisputeEvidence } from '#lib/views/admin/disputes/schema.ts'
+import type { DisputeEvidence } from '#lib/operator/disputes/schema.ts'
 
 export function Evidence({ evidence }: { evidence: DisputeEvidence }) {
   const t = useTranslations('disputes')

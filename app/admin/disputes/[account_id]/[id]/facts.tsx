@@ -7,7 +7,7 @@ import { Money } from '#components/format/format.tsx'
 import { Deadline } from '#components/status/dispute-state.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { DisputeDetail } from '#lib/views/admin/disputes/schema.ts'
+import type { DisputeDetail } from '#lib/operator/disputes/schema.ts'
 
 export function DisputeFacts({ dispute }: { dispute: DisputeDetail }) {
   const t = useTranslations('disputes')

@@ -9,10 +9,10 @@ import { Money } from '#components/format/format.tsx'
 import { DisputeState } from '#components/status/dispute-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { requireAdmin } from '#lib/edge/session/gate.ts'
-import { readLocale } from '#lib/edge/session/preferences.ts'
-import { BANK_LOCALE, draftAnswer } from '#lib/views/admin/disputes/draft.ts'
-import { readDispute } from '#lib/views/admin/disputes/read.ts'
+import { BANK_LOCALE, draftAnswer } from '#lib/operator/disputes/draft.ts'
+import { readDispute } from '#lib/operator/disputes/read.ts'
+import { requireAdmin } from '#lib/session/gate.ts'
+import { readLocale } from '#lib/session/preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('disputes'))('facts') }

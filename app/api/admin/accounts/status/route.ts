@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { changeStatuses } from '#lib/rooms/accounts/change-statuses.ts'
-import { AccountStatusChanges, statusChangesRequest } from '#lib/views/admin/wire.ts'
+import { changeStatuses } from '#lib/accounts/change-statuses.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { AccountStatusChanges, statusChangesRequest } from '#lib/operator/wire.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { exportAudit, staffAuditExportQuery } from '#lib/views/dashboard/audit-export.ts'
+import { exportAudit, staffAuditExportQuery } from '#lib/dashboard/audit-export.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

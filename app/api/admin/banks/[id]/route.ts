@@ -1,7 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { readBank } from '#lib/views/admin/banks/detail.ts'
-import { BankDetailRead } from '#lib/views/admin/banks/schema.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readBank } from '#lib/operator/banks/detail.ts'
+import { BankDetailRead } from '#lib/operator/banks/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

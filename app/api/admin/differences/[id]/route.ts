@@ -1,7 +1,7 @@
-import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { readItem } from '#lib/views/admin/differences/evidence.ts'
-import { DifferenceDetailRead } from '#lib/views/admin/differences/schema.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readItem } from '#lib/operator/differences/evidence.ts'
+import { DifferenceDetailRead } from '#lib/operator/differences/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

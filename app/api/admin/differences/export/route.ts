@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { exportDifferences } from '#lib/views/admin/differences/export.ts'
-import { differenceExportQuery } from '#lib/views/admin/differences/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { exportDifferences } from '#lib/operator/differences/export.ts'
+import { differenceExportQuery } from '#lib/operator/differences/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { JobsRequeued, requeueRequest } from '#lib/views/admin/health-wire.ts'
-import { requeueJobs } from '#lib/views/admin/requeue.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { JobsRequeued, requeueRequest } from '#lib/operator/health-wire.ts'
+import { requeueJobs } from '#lib/operator/requeue.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

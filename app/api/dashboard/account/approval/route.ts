@@ -1,9 +1,9 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { cancelApprovalRule } from '#lib/rooms/accounts/confirm-approval.ts'
-import { approvalRule } from '#lib/rooms/accounts/schema.ts'
-import { setApprovalRule } from '#lib/rooms/accounts/set-approval.ts'
-import { ApprovalSettingsRead, readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
+import { cancelApprovalRule } from '#lib/accounts/confirm-approval.ts'
+import { approvalRule } from '#lib/accounts/schema.ts'
+import { setApprovalRule } from '#lib/accounts/set-approval.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

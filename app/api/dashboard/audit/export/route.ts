@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { auditExportQuery, exportAudit } from '#lib/views/dashboard/audit-export.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { auditExportQuery, exportAudit } from '#lib/dashboard/audit-export.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { BankRead, bankQuery, readCode } from '#lib/views/dashboard/bank.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { BankRead, bankQuery, readCode } from '#lib/dashboard/bank.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { rowFiltersOf, shownChargeFilters } from '#lib/rooms/charges/shown-query.ts'
-import { totalCharges } from '#lib/rooms/charges/total.ts'
-import { ChargesTotal } from '#lib/rooms/charges/wire.ts'
+import { rowFiltersOf, shownChargeFilters } from '#lib/charges/shown-query.ts'
+import { totalCharges } from '#lib/charges/total.ts'
+import { ChargesTotal } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { revokeInvitation } from '#lib/rooms/accounts/revoke.ts'
-import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
+import { revokeInvitation } from '#lib/accounts/revoke.ts'
+import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const DELETE = endpoint({
   method: 'DELETE',

@@ -1,10 +1,10 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { assignRole } from '#lib/rooms/accounts/assign.ts'
-import { removeMember } from '#lib/rooms/accounts/remove.ts'
-import { memberRemoval, roleChange } from '#lib/rooms/accounts/schema.ts'
-import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { createTokenAdoption } from '#lib/rooms/tokens/issued.ts'
+import { assignRole } from '#lib/accounts/assign.ts'
+import { removeMember } from '#lib/accounts/remove.ts'
+import { memberRemoval, roleChange } from '#lib/accounts/schema.ts'
+import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { createTokenAdoption } from '#lib/tokens/issued.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { leaveAccount } from '#lib/rooms/accounts/remove.ts'
-import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { revokeChildren } from '#lib/rooms/tokens/issued.ts'
+import { leaveAccount } from '#lib/accounts/remove.ts'
+import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { revokeChildren } from '#lib/tokens/issued.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { recordExport } from '#lib/views/dashboard/record-export.ts'
-import { exportRefunds, refundsExportQuery } from '#lib/views/dashboard/refunds-export.ts'
+import { recordExport } from '#lib/dashboard/record-export.ts'
+import { exportRefunds, refundsExportQuery } from '#lib/dashboard/refunds-export.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { showSecret } from '#lib/services/webhooks/secrets.ts'
-import { SecretShown } from '#lib/services/webhooks/wire.ts'
+import { createAuditNote } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { showSecret } from '#lib/webhooks/secrets.ts'
+import { SecretShown } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { listWaiting } from '#lib/views/dashboard/approvals.ts'
-import { WaitingList } from '#lib/views/dashboard/timeline-wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { listWaiting } from '#lib/dashboard/approvals.ts'
+import { WaitingList } from '#lib/dashboard/timeline-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { confirmAuthenticator } from '#lib/services/people/authenticator.ts'
-import { codeProof } from '#lib/services/people/schema.ts'
-import { FactorAdded } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { confirmAuthenticator } from '#lib/people/authenticator.ts'
+import { codeProof } from '#lib/people/schema.ts'
+import { FactorAdded } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

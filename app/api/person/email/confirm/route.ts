@@ -1,8 +1,8 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { admitPending } from '#lib/rooms/accounts/admit.ts'
-import { emailConfirmation } from '#lib/services/people/schema.ts'
-import { confirmEmail } from '#lib/services/people/verify-email.ts'
-import { EmptyResponse } from '#lib/services/people/wire.ts'
+import { admitPending } from '#lib/accounts/admit.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { emailConfirmation } from '#lib/people/schema.ts'
+import { confirmEmail } from '#lib/people/verify-email.ts'
+import { EmptyResponse } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

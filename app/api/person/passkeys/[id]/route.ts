@@ -1,8 +1,8 @@
-import { refuse } from '#lib/base/errors.ts'
-import { isUuid } from '#lib/base/ids.ts'
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { removePasskey } from '#lib/services/people/passkeys.ts'
-import { EmptyResponse } from '#lib/services/people/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { removePasskey } from '#lib/people/passkeys.ts'
+import { EmptyResponse } from '#lib/people/wire.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

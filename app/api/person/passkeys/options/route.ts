@@ -1,6 +1,6 @@
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { beginPasskeyRegistration } from '#lib/services/people/passkeys.ts'
-import { PasskeyOptions } from '#lib/services/people/wire.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { beginPasskeyRegistration } from '#lib/people/passkeys.ts'
+import { PasskeyOptions } from '#lib/people/wire.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

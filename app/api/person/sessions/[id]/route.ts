@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { endDevice } from '#lib/services/people/devices.ts'
+import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { endDevice } from '#lib/people/devices.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

@@ -1,8 +1,8 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { disputeEnd } from '#lib/rooms/charges/disputes/schema.ts'
-import { simulateDisputeEnd } from '#lib/rooms/charges/disputes/simulate.ts'
-import { DisputeRead } from '#lib/rooms/charges/disputes/wire.ts'
+import { disputeEnd } from '#lib/charges/disputes/schema.ts'
+import { simulateDisputeEnd } from '#lib/charges/disputes/simulate.ts'
+import { DisputeRead } from '#lib/charges/disputes/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   method: 'POST',

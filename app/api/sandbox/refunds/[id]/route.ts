@@ -1,8 +1,8 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { refundDecision } from '#lib/rooms/charges/refunds/schema.ts'
-import { simulateRefund } from '#lib/rooms/charges/refunds/simulate.ts'
-import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
+import { refundDecision } from '#lib/charges/refunds/schema.ts'
+import { simulateRefund } from '#lib/charges/refunds/simulate.ts'
+import { RefundRead } from '#lib/charges/refunds/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   method: 'POST',

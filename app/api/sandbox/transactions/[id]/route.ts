@@ -1,9 +1,9 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
-import { OutcomeRequest } from '#lib/rooms/charges/schema.ts'
-import { simulateCharge } from '#lib/rooms/charges/simulate.ts'
-import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { OutcomeRequest } from '#lib/charges/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,12 +1,8 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { DecisionRequest } from '#lib/rooms/withdrawals/schema.ts'
-import { simulateWithdrawal } from '#lib/rooms/withdrawals/simulate.ts'
-import {
-  maskWithdrawalRead,
-  serializeWithdrawal,
-  WithdrawalRead,
-} from '#lib/rooms/withdrawals/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { DecisionRequest } from '#lib/withdrawals/schema.ts'
+import { simulateWithdrawal } from '#lib/withdrawals/simulate.ts'
+import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,9 +1,9 @@
-import { actorOf } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readToken } from '#lib/rooms/tokens/queries.ts'
-import { revokeOwnToken } from '#lib/rooms/tokens/revoke.ts'
-import { revokeRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { readToken } from '#lib/tokens/queries.ts'
+import { revokeOwnToken } from '#lib/tokens/revoke.ts'
+import { revokeRequest } from '#lib/tokens/schema.ts'
+import { TokenRead } from '#lib/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,11 +1,11 @@
-import { actorOf } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/rooms/tokens/authority.ts'
-import { tooManyWorkingTokens } from '#lib/rooms/tokens/issue.ts'
-import { readIssuedToken, readToken } from '#lib/rooms/tokens/queries.ts'
-import { rotateToken } from '#lib/rooms/tokens/rotate.ts'
-import { rotateRequest } from '#lib/rooms/tokens/schema.ts'
-import { TokenIssued } from '#lib/rooms/tokens/wire.ts'
+import { actorOf } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { permissionNotHeld } from '#lib/tokens/authority.ts'
+import { tooManyWorkingTokens } from '#lib/tokens/issue.ts'
+import { readIssuedToken, readToken } from '#lib/tokens/queries.ts'
+import { rotateToken } from '#lib/tokens/rotate.ts'
+import { rotateRequest } from '#lib/tokens/schema.ts'
+import { TokenIssued } from '#lib/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { cancelCharge } from '#lib/rooms/charges/cancel.ts'
-import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
-import { cancelRequest } from '#lib/rooms/charges/schema.ts'
-import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+import { cancelCharge } from '#lib/charges/cancel.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { cancelRequest } from '#lib/charges/schema.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   method: 'POST',

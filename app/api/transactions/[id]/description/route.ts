@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { describeCharge } from '#lib/rooms/charges/describe.ts'
-import { maskChargeRead, serializeCharge } from '#lib/rooms/charges/queries.ts'
-import { descriptionRequest } from '#lib/rooms/charges/schema.ts'
-import { ChargeRead } from '#lib/rooms/charges/wire.ts'
+import { describeCharge } from '#lib/charges/describe.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { descriptionRequest } from '#lib/charges/schema.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const PUT = endpoint({
   method: 'PUT',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findPayableCharge } from '#lib/rooms/charges/queries.ts'
-import { pngQuery, renderPng } from '#lib/views/payer/qr-image.ts'
+import { findPayableCharge } from '#lib/charges/queries.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pngQuery, renderPng } from '#lib/payer/qr-image.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,11 +1,11 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { pageResult } from '#lib/edge/http/page.ts'
-import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { createRefund } from '#lib/rooms/charges/refunds/create.ts'
-import { listRefunds, readCreatedRefund } from '#lib/rooms/charges/refunds/queries.ts'
-import { type RefundRow, refundRequest, refundsQuery } from '#lib/rooms/charges/refunds/schema.ts'
-import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/rooms/charges/refunds/wire.ts'
+import { findCharge } from '#lib/charges/queries.ts'
+import { createRefund } from '#lib/charges/refunds/create.ts'
+import { listRefunds, readCreatedRefund } from '#lib/charges/refunds/queries.ts'
+import { type RefundRow, refundRequest, refundsQuery } from '#lib/charges/refunds/schema.ts'
+import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/charges/refunds/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/page.ts'
 
 export const POST = endpoint({
   method: 'POST',

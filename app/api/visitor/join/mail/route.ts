@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { mailInvitation } from '#lib/rooms/accounts/mail-invitation.ts'
-import { joinRequest } from '#lib/rooms/accounts/schema.ts'
-import { requireWithinLimit } from '#lib/services/people/throttle.ts'
+import { mailInvitation } from '#lib/accounts/mail-invitation.ts'
+import { joinRequest } from '#lib/accounts/schema.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

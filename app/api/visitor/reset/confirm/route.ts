@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { admitPending } from '#lib/rooms/accounts/admit.ts'
-import { confirmReset } from '#lib/services/people/reset.ts'
-import { resetConfirmation } from '#lib/services/people/schema.ts'
+import { admitPending } from '#lib/accounts/admit.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { confirmReset } from '#lib/people/reset.ts'
+import { resetConfirmation } from '#lib/people/schema.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

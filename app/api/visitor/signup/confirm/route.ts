@@ -1,10 +1,10 @@
-import { log } from '#lib/base/log.ts'
-import { visitorEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { signUpConfirmation } from '#lib/rooms/accounts/schema.ts'
-import { confirmSignUp } from '#lib/rooms/accounts/sign-up.ts'
-import { SignedUp } from '#lib/rooms/accounts/wire.ts'
-import { payWelcomeCharge } from '#lib/rooms/charges/welcome.ts'
-import { requireWithinLimit } from '#lib/services/people/throttle.ts'
+import { signUpConfirmation } from '#lib/accounts/schema.ts'
+import { confirmSignUp } from '#lib/accounts/sign-up.ts'
+import { SignedUp } from '#lib/accounts/wire.ts'
+import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { log } from '#lib/core/log.ts'
+import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

@@ -1,6 +1,6 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/services/webhooks/delivery-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { DeliveryRead } from '#lib/webhooks/delivery-wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,9 +1,9 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { DeliveriesResent } from '#lib/services/webhooks/delivery-wire.ts'
-import { resendFailed } from '#lib/services/webhooks/resend.ts'
-import { resendRequest } from '#lib/services/webhooks/schema.ts'
-import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
+import { resolveReference } from '#lib/dashboard/deliveries.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { DeliveriesResent } from '#lib/webhooks/delivery-wire.ts'
+import { resendFailed } from '#lib/webhooks/resend.ts'
+import { resendRequest } from '#lib/webhooks/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',

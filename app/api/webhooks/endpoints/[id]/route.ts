@@ -1,9 +1,9 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { deleteEndpoint, documentsNotHeld, editEndpoint } from '#lib/services/webhooks/endpoints.ts'
-import { readEndpoint } from '#lib/services/webhooks/queries.ts'
-import { endpointChange } from '#lib/services/webhooks/schema.ts'
-import { EndpointDeleted, EndpointRead } from '#lib/services/webhooks/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { deleteEndpoint, documentsNotHeld, editEndpoint } from '#lib/webhooks/endpoints.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { endpointChange } from '#lib/webhooks/schema.ts'
+import { EndpointDeleted, EndpointRead } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { apiReceiptQuery, sendReceipt } from '#lib/views/dashboard/receipt-pdf.ts'
+import { apiReceiptQuery, sendReceipt } from '#lib/dashboard/receipt-pdf.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,9 +1,9 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { activateAccount } from '#lib/rooms/accounts/activate.ts'
-import { readStatusChange } from '#lib/views/admin/accounts.ts'
-import { optionalReasonRequest } from '#lib/views/admin/schema.ts'
-import { AccountStatusChange } from '#lib/views/admin/wire.ts'
+import { activateAccount } from '#lib/accounts/activate.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readStatusChange } from '#lib/operator/accounts.ts'
+import { optionalReasonRequest } from '#lib/operator/schema.ts'
+import { AccountStatusChange } from '#lib/operator/wire.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

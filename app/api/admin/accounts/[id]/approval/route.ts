@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { confirmApprovalRule } from '#lib/rooms/accounts/confirm-approval.ts'
-import { approvalConfirmation } from '#lib/rooms/accounts/schema.ts'
-import { ApprovalSettingsRead, readApprovalSettings } from '#lib/views/dashboard/approval-rule.ts'
+import { confirmApprovalRule } from '#lib/accounts/confirm-approval.ts'
+import { approvalConfirmation } from '#lib/accounts/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

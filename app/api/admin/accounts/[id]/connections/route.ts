@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { assignConnections } from '#lib/rooms/accounts/assign-connections.ts'
-import { AssignedConnections } from '#lib/services/gateway/schema.ts'
+import { assignConnections } from '#lib/accounts/assign-connections.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { AssignedConnections } from '#lib/banks/schema.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

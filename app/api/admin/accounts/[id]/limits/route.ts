@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { limitAccount } from '#lib/rooms/accounts/limit.ts'
-import { accountLimits } from '#lib/rooms/accounts/schema.ts'
+import { limitAccount } from '#lib/accounts/limit.ts'
+import { accountLimits } from '#lib/accounts/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { beginViewing } from '#lib/services/people/view-account.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
+import { beginViewing } from '#lib/people/view-account.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { writeOffClaim } from '#lib/rooms/accounts/write-off.ts'
-import { writeOffRequest } from '#lib/views/admin/schema.ts'
+import { writeOffClaim } from '#lib/accounts/write-off.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { writeOffRequest } from '#lib/operator/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

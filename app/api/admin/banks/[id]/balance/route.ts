@@ -1,6 +1,6 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { readBankMoney } from '#lib/views/admin/banks/detail.ts'
-import { BankMoneyRead } from '#lib/views/admin/banks/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readBankMoney } from '#lib/operator/banks/detail.ts'
+import { BankMoneyRead } from '#lib/operator/banks/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { checkConnection } from '#lib/services/gateway/check-connection.ts'
-import { requireBank, serializeCheck } from '#lib/views/admin/banks/detail.ts'
-import { BankChecked } from '#lib/views/admin/banks/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { checkConnection } from '#lib/banks/check-connection.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'
+import { BankChecked } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { closeConnection } from '#lib/rooms/accounts/close-connection.ts'
-import { requireBank } from '#lib/views/admin/banks/detail.ts'
-import { BankClosed, closeRequest } from '#lib/views/admin/banks/schema.ts'
+import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank } from '#lib/operator/banks/detail.ts'
+import { BankClosed, closeRequest } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

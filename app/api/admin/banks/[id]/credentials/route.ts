@@ -1,10 +1,10 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { credentialsOf } from '#lib/services/gateway/bank-request.ts'
-import { renewCredentials } from '#lib/services/gateway/renew-credentials.ts'
-import { CredentialsRequest } from '#lib/services/gateway/schema.ts'
-import { requireBank, serializeCheck } from '#lib/views/admin/banks/detail.ts'
-import { BankChecked } from '#lib/views/admin/banks/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { credentialsOf } from '#lib/banks/bank-request.ts'
+import { renewCredentials } from '#lib/banks/renew-credentials.ts'
+import { CredentialsRequest } from '#lib/banks/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'
+import { BankChecked } from '#lib/operator/banks/schema.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

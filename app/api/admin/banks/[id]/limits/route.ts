@@ -1,9 +1,9 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { limitConnection } from '#lib/services/gateway/limit-connection.ts'
-import { LimitsRequest } from '#lib/services/gateway/schema.ts'
-import { requireBank } from '#lib/views/admin/banks/detail.ts'
-import { BankLimited } from '#lib/views/admin/banks/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { limitConnection } from '#lib/banks/limit-connection.ts'
+import { LimitsRequest } from '#lib/banks/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank } from '#lib/operator/banks/detail.ts'
+import { BankLimited } from '#lib/operator/banks/schema.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

@@ -1,7 +1,7 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { openMoneyOut } from '#lib/rooms/restore/restore.ts'
-import { requireBank } from '#lib/views/admin/banks/detail.ts'
-import { MoneyOutOpened, openingRequest } from '#lib/views/admin/banks/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank } from '#lib/operator/banks/detail.ts'
+import { MoneyOutOpened, openingRequest } from '#lib/operator/banks/schema.ts'
+import { openMoneyOut } from '#lib/operator/restore.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

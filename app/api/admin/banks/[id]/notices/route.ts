@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { registerNoticeAddress } from '#lib/services/gateway/register-notices.ts'
-import { requireBank, serializeNotices } from '#lib/views/admin/banks/detail.ts'
-import { NoticesRegistered, noticesRequest } from '#lib/views/admin/banks/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank, serializeNotices } from '#lib/operator/banks/detail.ts'
+import { NoticesRegistered, noticesRequest } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { correctSettings } from '#lib/services/gateway/check-connection.ts'
-import { requireBank, serializeSettings } from '#lib/views/admin/banks/detail.ts'
-import { SettingsCorrected } from '#lib/views/admin/banks/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { correctSettings } from '#lib/banks/check-connection.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { requireBank, serializeSettings } from '#lib/operator/banks/detail.ts'
+import { SettingsCorrected } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

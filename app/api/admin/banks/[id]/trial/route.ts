@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { beginTrial } from '#lib/services/trials/begin.ts'
-import { readTrial } from '#lib/services/trials/queries.ts'
-import { BeginTrial, TrialRead } from '#lib/services/trials/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { beginTrial } from '#lib/trials/begin.ts'
+import { readTrial } from '#lib/trials/queries.ts'
+import { BeginTrial, TrialRead } from '#lib/trials/schema.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,11 +1,11 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { refuse } from '#lib/base/errors.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { payByUnmatched } from '#lib/rooms/charges/pay-by-unmatched.ts'
-import { giveBack } from '#lib/rooms/differences/give-back.ts'
-import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/rooms/differences/resolve.ts'
-import { readItem } from '#lib/views/admin/differences/evidence.ts'
-import { DifferenceDetailRead, resolveRequest } from '#lib/views/admin/differences/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { payByUnmatched } from '#lib/charges/pay-by-unmatched.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readItem } from '#lib/operator/differences/evidence.ts'
+import { giveBack } from '#lib/operator/differences/give-back.ts'
+import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import { DifferenceDetailRead, resolveRequest } from '#lib/operator/differences/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { EmptyResponse } from '#lib/rooms/accounts/wire.ts'
-import { mailResetLink } from '#lib/services/people/reset-by-staff.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
+import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
+import { mailResetLink } from '#lib/people/reset-by-staff.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

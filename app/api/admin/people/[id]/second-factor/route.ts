@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { resetSecondFactor } from '#lib/services/people/reset-by-staff.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
-import { SecondFactorReset } from '#lib/views/admin/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
+import { SecondFactorReset } from '#lib/operator/wire.ts'
+import { resetSecondFactor } from '#lib/people/reset-by-staff.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

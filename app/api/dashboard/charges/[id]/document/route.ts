@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { revealDocument } from '#lib/rooms/charges/reveal.ts'
-import { DocumentRead } from '#lib/rooms/charges/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { revealDocument } from '#lib/charges/reveal.ts'
+import { DocumentRead } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const POST = endpoint({
   method: 'POST',

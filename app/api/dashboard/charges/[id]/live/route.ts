@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { streamCharge } from '#lib/views/dashboard/live-stream.ts'
+import { streamCharge } from '#lib/dashboard/live-stream.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { maskCharge } from '#lib/rooms/charges/queries.ts'
-import { readChargeTimeline } from '#lib/views/dashboard/charge-timeline.ts'
-import { ChargeTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
+import { maskCharge } from '#lib/charges/queries.ts'
+import { readChargeTimeline } from '#lib/dashboard/charge-timeline.ts'
+import { ChargeTimelineRead } from '#lib/dashboard/timeline-wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

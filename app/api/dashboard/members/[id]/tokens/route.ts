@@ -1,6 +1,6 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { listIssuedTokens } from '#lib/rooms/tokens/issued.ts'
-import { IssuedTokenList } from '#lib/rooms/tokens/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { listIssuedTokens } from '#lib/tokens/issued.ts'
+import { IssuedTokenList } from '#lib/tokens/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

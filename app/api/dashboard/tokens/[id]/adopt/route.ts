@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { adoptToken } from '#lib/rooms/tokens/adopt.ts'
-import { readToken } from '#lib/rooms/tokens/queries.ts'
-import { TokenRead } from '#lib/rooms/tokens/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { adoptToken } from '#lib/tokens/adopt.ts'
+import { readToken } from '#lib/tokens/queries.ts'
+import { TokenRead } from '#lib/tokens/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

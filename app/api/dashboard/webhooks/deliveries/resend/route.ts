@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { DeliveriesFailed } from '#lib/services/webhooks/delivery-wire.ts'
-import { countFailed } from '#lib/services/webhooks/resend.ts'
-import { failedQuery } from '#lib/services/webhooks/schema.ts'
-import { resolveReference } from '#lib/views/dashboard/deliveries.ts'
+import { resolveReference } from '#lib/dashboard/deliveries.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { DeliveriesFailed } from '#lib/webhooks/delivery-wire.ts'
+import { countFailed } from '#lib/webhooks/resend.ts'
+import { failedQuery } from '#lib/webhooks/schema.ts'
 
 export const GET = endpoint({
   method: 'GET',

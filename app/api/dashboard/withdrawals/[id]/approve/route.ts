@@ -1,11 +1,7 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { approveRequest } from '#lib/rooms/withdrawals/approve.ts'
-import {
-  maskWithdrawalRead,
-  serializeWithdrawal,
-  WithdrawalRead,
-} from '#lib/rooms/withdrawals/wire.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { approveRequest } from '#lib/withdrawals/approve.ts'
+import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { maskWithdrawal } from '#lib/rooms/withdrawals/wire.ts'
-import { WithdrawalTimelineRead } from '#lib/views/dashboard/timeline-wire.ts'
-import { readWithdrawalTimeline } from '#lib/views/dashboard/withdrawal-timeline.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { WithdrawalTimelineRead } from '#lib/dashboard/timeline-wire.ts'
+import { readWithdrawalTimeline } from '#lib/dashboard/withdrawal-timeline.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { maskWithdrawal } from '#lib/withdrawals/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,8 +1,8 @@
-import { refuse } from '#lib/base/errors.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { findCharge } from '#lib/rooms/charges/queries.ts'
-import { findRefund } from '#lib/rooms/charges/refunds/queries.ts'
-import { RefundRead } from '#lib/rooms/charges/refunds/wire.ts'
+import { findCharge } from '#lib/charges/queries.ts'
+import { findRefund } from '#lib/charges/refunds/queries.ts'
+import { RefundRead } from '#lib/charges/refunds/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
   method: 'GET',

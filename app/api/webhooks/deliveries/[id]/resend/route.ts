@@ -1,9 +1,9 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { readDelivery } from '#lib/services/webhooks/delivery-queries.ts'
-import { DeliveryResent } from '#lib/services/webhooks/delivery-wire.ts'
-import { resendDelivery } from '#lib/services/webhooks/resend.ts'
-import { noFields } from '#lib/services/webhooks/schema.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { DeliveryResent } from '#lib/webhooks/delivery-wire.ts'
+import { resendDelivery } from '#lib/webhooks/resend.ts'
+import { noFields } from '#lib/webhooks/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',

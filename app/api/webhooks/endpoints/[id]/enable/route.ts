@@ -1,9 +1,9 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { enableEndpoint } from '#lib/services/webhooks/enable.ts'
-import { readEndpoint } from '#lib/services/webhooks/queries.ts'
-import { enableRequest } from '#lib/services/webhooks/schema.ts'
-import { EndpointEnabled } from '#lib/services/webhooks/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { enableEndpoint } from '#lib/webhooks/enable.ts'
+import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { enableRequest } from '#lib/webhooks/schema.ts'
+import { EndpointEnabled } from '#lib/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { webhookOwner } from '#lib/edge/http/webhook-owner.ts'
-import { noFields } from '#lib/services/webhooks/schema.ts'
-import { readCreatedSecret, rotateSecret, tooManySecrets } from '#lib/services/webhooks/secrets.ts'
-import { SecretShown } from '#lib/services/webhooks/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { webhookOwner } from '#lib/http/webhook-owner.ts'
+import { noFields } from '#lib/webhooks/schema.ts'
+import { readCreatedSecret, rotateSecret, tooManySecrets } from '#lib/webhooks/secrets.ts'
+import { SecretShown } from '#lib/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

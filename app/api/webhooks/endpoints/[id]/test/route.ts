@@ -1,13 +1,13 @@
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { eventSamples } from '#lib/edge/http/openapi-schemas.ts'
-import { DisputeDetail } from '#lib/rooms/charges/disputes/wire.ts'
-import { RefundDetail } from '#lib/rooms/charges/refunds/wire.ts'
-import { ChargeDetail } from '#lib/rooms/charges/wire.ts'
-import { WithdrawalDetail } from '#lib/rooms/withdrawals/wire.ts'
-import { TestRead } from '#lib/services/webhooks/delivery-wire.ts'
-import { eventPageSchema } from '#lib/services/webhooks/event-page.ts'
-import { testRequest } from '#lib/services/webhooks/schema.ts'
-import { sendTestEvent } from '#lib/services/webhooks/test-event.ts'
+import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
+import { RefundDetail } from '#lib/charges/refunds/wire.ts'
+import { ChargeDetail } from '#lib/charges/wire.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { eventSamples } from '#lib/http/openapi-schemas.ts'
+import { TestRead } from '#lib/webhooks/delivery-wire.ts'
+import { eventPageSchema } from '#lib/webhooks/event-page.ts'
+import { testRequest } from '#lib/webhooks/schema.ts'
+import { sendTestEvent } from '#lib/webhooks/test-event.ts'
+import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 const sampleOf = eventSamples(
   eventPageSchema({

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { revokeAccountTokens } from '#lib/rooms/tokens/revoke-as-operator.ts'
-import { readStatusChange } from '#lib/views/admin/accounts.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readStatusChange } from '#lib/operator/accounts.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
+import { revokeAccountTokens } from '#lib/tokens/revoke-as-operator.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

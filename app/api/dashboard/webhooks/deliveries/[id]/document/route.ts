@@ -1,7 +1,7 @@
-import { createAuditNote } from '#lib/base/audit/note.ts'
-import { endpoint } from '#lib/edge/http/endpoint.ts'
-import { revealDelivery } from '#lib/services/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/services/webhooks/delivery-wire.ts'
+import { createAuditNote } from '#lib/audit/note.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { revealDelivery } from '#lib/webhooks/delivery-queries.ts'
+import { DeliveryRead } from '#lib/webhooks/delivery-wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { revealDocument } from '#lib/rooms/charges/reveal.ts'
-import { DocumentRead } from '#lib/rooms/charges/wire.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { revealDocument } from '#lib/charges/reveal.ts'
+import { DocumentRead } from '#lib/charges/wire.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { answerDispute } from '#lib/rooms/charges/disputes/answer.ts'
-import { ANSWER_STATES } from '#lib/rooms/charges/disputes/schema.ts'
-import { answerRequest } from '#lib/views/admin/disputes/schema.ts'
+import { answerDispute } from '#lib/charges/disputes/answer.ts'
+import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { answerRequest } from '#lib/operator/disputes/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

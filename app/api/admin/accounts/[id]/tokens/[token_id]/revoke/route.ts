@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/base/audit/note.ts'
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { revokeTokenAsOperator } from '#lib/rooms/tokens/revoke-as-operator.ts'
-import { reasonRequest } from '#lib/views/admin/schema.ts'
+import { requireActor } from '#lib/audit/note.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { reasonRequest } from '#lib/operator/schema.ts'
+import { revokeTokenAsOperator } from '#lib/tokens/revoke-as-operator.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
-import { adminEndpoint } from '#lib/edge/http/accountless-endpoint.ts'
-import { proposeEnd } from '#lib/rooms/withdrawals/end.ts'
-import { readEnding } from '#lib/views/admin/ending.ts'
-import { endProposal, WithdrawalEndingRead } from '#lib/views/admin/schema.ts'
+import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { readEnding } from '#lib/operator/ending.ts'
+import { endProposal, WithdrawalEndingRead } from '#lib/operator/schema.ts'
+import { proposeEnd } from '#lib/withdrawals/end.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

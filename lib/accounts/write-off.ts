@@ -1,0 +1,75 @@
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import { invalidInput, refuse } from '#lib/core/errors.ts'
+import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { Prisma, type Tx } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { bookMovement } from '#lib/ledger/book.ts'
+import type { Movement } from '#lib/ledger/movements.ts'
+import { lockDisputes } from '#lib/ledger/owed.ts'
+
+/**
+ * Gives up the claim on an account, or a part of it: the operator pays. One transaction, so that the books of
+ * both change or neither. Refuses more than is claimed. Returns the amount.
+ */
+export function writeOffClaim(
+  accountId: string,
+  mode: Mode,
+  { amount, reason }: { amount?: number; reason: string },
+  actor: Actor,
+): Promise<number> {
+  return transaction(async tx => {
+    if (!isUuid(accountId)) throw refuse('account_not_found')
+    const { claim } = await lockDisputes(tx, accountId, mode)
+    if (claim === 0) throw refuse('not_found', 'The account owes nothing')
+    const writtenOff = amount ?? claim
+    if (writtenOff > claim) throw invalidInput('amount', `must be at most ${claim}, the claim`)
+    const id = newRoutableId(accountId)
+    const made = await insertWriteOff(tx, { accountId, id, mode, amount: writtenOff })
+    for (const [account, movement] of [
+      [accountId, 'owed_written_off'],
+      [OPERATOR_ACCOUNT_ID, 'write_off_paid'],
+    ] as const)
+      await queryRows(moveSql(account, movement, made), tx)
+    const action = 'account.claim_written_off'
+    const after = { mode, amount: writtenOff }
+    await recordAudit(tx, { actor, action, accountId, target: id, reason, after })
+    return writtenOff
+  })
+}
+
+/** Names the connection of the latest lost dispute, to which the operator pays. */
+async function insertWriteOff(
+  tx: Tx,
+  terms: { accountId: string; id: string; mode: Mode; amount: number },
+) {
+  const { accountId, mode } = terms
+  const { connectionId } = await tx.dispute.findFirstOrThrow({
+    where: { accountId, mode, status: 'lost' },
+    orderBy: { closedAt: 'desc' },
+  })
+  return tx.writeOff.create({ data: { ...terms, connectionId } })
+}
+
+function moveSql(
+  accountId: string,
+  movement: Extract<Movement, 'owed_written_off' | 'write_off_paid'>,
+  { id, mode, amount, connectionId }: Awaited<ReturnType<typeof insertWriteOff>>,
+): Prisma.Sql {
+  return bookMovement({
+    ctes: {},
+    source: {
+      from: Prisma.sql`(SELECT) one`,
+      columns: {
+        account_id: Prisma.sql`${accountId}::uuid`,
+        mode: Prisma.sql`${mode}::text`,
+        id: Prisma.sql`${id}::uuid`,
+        amount: Prisma.sql`${amount}::bigint`,
+        connection_id: Prisma.sql`${connectionId}::uuid`,
+      },
+    },
+    movement,
+    returning: Prisma.sql`json_build_object('id', ${id}::uuid)`,
+  })
+}

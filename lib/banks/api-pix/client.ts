@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto'
+import { Agent } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Credentials } from '#lib/banks/api-pix/credentials.ts'
+import { exchange, type HttpsRequest, LIMITS, type Limits } from '#lib/banks/api-pix/exchange.ts'
+import { parseJson } from '#lib/banks/api-pix/json.ts'
+import type { BankProfile, Filling } from '#lib/banks/api-pix/profiles.ts'
+import { isStatusOk, PACED, type Reply } from '#lib/banks/api-pix/reply.ts'
+import { type Token, TokenCache } from '#lib/banks/api-pix/token.ts'
+import { parseRetryAfter } from '#lib/core/retry-after.ts'
+
+export interface ClientOptions {
+  profile: BankProfile
+  apiUrl: string
+  tokenUrl: string
+  credentials: Credentials
+  lookup: LookupFunction
+  /** Authorities (PEM) that alone may issue the bank's certificate; absent: those of Node.js. */
+  trusted?: string
+}
+
+export interface BankCall {
+  method: HttpsRequest['method']
+  /** Below the base path, encoded. */
+  path: string
+  /** Replaces the version at the end of the base path. */
+  version?: 'v3'
+  headers?: Record<string, string>
+  query?: Record<string, string>
+  body?: object
+  /** The response may be a long text without JSON. */
+  isText?: boolean
+}
+
+/** Banks and proxies between close connections that were idle for longer. */
+const IDLE_MS = 15_000
+/** Longest pause before a call to keep the bank's limit of the rate. */
+const PACE_MAX_MS = 2_000
+/** A report of a day with 100,000 payments and their fees has about 30 MiB. */
+const TEXT_LIMITS: Limits = { ...LIMITS, responseBytes: 64 * 1024 * 1024 }
+/** A shorter text would be replaced where it means something else. */
+const SECRET_LENGTH_MIN = 6
+
+/** nginx's page about a client certificate that it refuses: the bank behind it gets no request. */
+const REFUSAL_PAGE = /<title>400 [^<]*SSL certificate/i
+
+const NEVER_ABORTED = new AbortController().signal
+
+/** Limits the rate of calls of this process: a second's calls at once, then one by one. */
+export class Pace {
+  private readonly gapMs: number
+  private readonly burstMs: number
+  /** Time at which the calls so far are paid for. */
+  private paidAt = Number.NEGATIVE_INFINITY
+
+  constructor(perSecond: number) {
+    this.gapMs = 1_000 / perSecond
+    this.burstMs = 1_000 - this.gapMs
+  }
+
+  /** Returns the pause before the call. One above `maxMs` takes no turn: the call is not made. */
+  take(maxMs: number, now = performance.now()): number {
+    const paidAt = Math.max(this.paidAt, now - this.burstMs - this.gapMs) + this.gapMs
+    const waitMs = Math.max(0, paidAt - now)
+    if (waitMs <= maxMs) this.paidAt = paidAt
+    return waitMs
+  }
+}
+
+/** Calls a bank: one agent and one token per connection and process. Never throws. */
+export class BankClient {
+  private readonly agent: Agent
+  private readonly pace: Pace
+  private readonly tokens = new TokenCache(() => this.requestToken())
+  readonly options: ClientOptions
+  /** How far the bank's clock is ahead of this machine's, by its latest response; null: unknown. */
+  clockAheadMs: number | null = null
+
+  constructor(options: ClientOptions) {
+    const { credentials, lookup, trusted, profile } = options
+    const trust = trusted === undefined ? {} : { ca: trusted }
+    this.options = options
+    this.pace = new Pace(profile.requestsPerSecond)
+    this.agent = new Agent({
+      ...{ keepAlive: true, timeout: IDLE_MS, lookup, minVersion: 'TLSv1.2' },
+      ...credentials.identity,
+      ...trust,
+    })
+  }
+
+  /** After a 401, calls once more with a new token. */
+  async call(call: BankCall, signal: AbortSignal): Promise<Reply> {
+    const first = await this.callWithToken(call, signal)
+    const isRefused = first.reply.kind === 'response' && first.reply.status === 401
+    if (!isRefused || !first.used) return first.reply
+    return (await this.callWithToken(call, signal, first.used)).reply
+  }
+
+  private async callWithToken(
+    call: BankCall,
+    signal: AbortSignal,
+    refused?: Token,
+  ): Promise<{ reply: Reply; used?: Token }> {
+    const waitMs = this.pace.take(PACE_MAX_MS)
+    if (waitMs > PACE_MAX_MS)
+      return { reply: { kind: 'failure', isSent: false, code: PACED, retryAfterMs: waitMs } }
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
+    const answer = await endWith(signal, this.tokens.get(refused))
+    if (answer === null) return { reply: { kind: 'failure', isSent: false, code: 'ABORTED' } }
+    if (answer.token === null) return { reply: { ...answer.reply, isAboutToken: true } }
+    const { token } = answer
+    const request = this.buildRequest(call, token)
+    return { reply: await this.send(request, signal, token, call.isText), used: answer }
+  }
+
+  private buildRequest(call: BankCall, token: string): HttpsRequest {
+    const { profile, apiUrl } = this.options
+    const { method, path, version, query, body } = call
+    const base = apiUrl.replace(/\/$/, '')
+    const url = new URL((version ? base.replace(/(?<![^/])[^/]+$/, version) : base) + path)
+    const parameters = { ...this.fill(profile.query), ...query }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    const headers = {
+      ...{ accept: 'application/json', authorization: `Bearer ${token}` },
+      ...(body && { 'content-type': 'application/json' }),
+      ...{ ...this.fill(profile.headers), ...call.headers },
+    }
+    return { method, url, headers, ...(body && { body: JSON.stringify(body) }) }
+  }
+
+  /** Requests a token that no call will use. */
+  async tryToken(scopes: readonly string[], signal: AbortSignal): Promise<Reply> {
+    return { ...(await this.requestToken(scopes, signal)), isAboutToken: true }
+  }
+
+  private requestToken(
+    scopes = this.options.profile.scopes,
+    signal = NEVER_ABORTED,
+  ): Promise<Reply> {
+    const { tokenUrl, profile, credentials } = this.options
+    const { clientId, clientSecret = '' } = credentials
+    const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+    const isBasic = profile.tokenAuth === 'basic'
+    const fields = {
+      grant_type: 'client_credentials',
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      ...(!isBasic && { client_id: clientId }),
+      ...(!isBasic && clientSecret && { client_secret: clientSecret }),
+    }
+    const isJson = profile.tokenBody === 'json'
+    const type = isJson ? 'application/json' : 'application/x-www-form-urlencoded'
+    const request: HttpsRequest = {
+      ...{ method: 'POST', url: new URL(tokenUrl) },
+      headers: {
+        ...{ accept: 'application/json', 'content-type': type },
+        ...(isBasic && { authorization: `Basic ${basic}` }),
+      },
+      body: isJson ? JSON.stringify(fields) : String(new URLSearchParams(fields)),
+    }
+    return this.send(request, signal, basic)
+  }
+
+  /** `secret`: text of the request that the bank may repeat in an error. */
+  private async send(
+    request: HttpsRequest,
+    signal: AbortSignal,
+    secret: string,
+    isText = false,
+  ): Promise<Reply> {
+    const limits = isText ? TEXT_LIMITS : LIMITS
+    const result = await exchange(this.agent, request, signal, limits)
+    if (result.kind === 'failure') return result
+    const { status, headers, text } = result
+    const bankTime = Date.parse(headers.date ?? '')
+    if (!Number.isNaN(bankTime)) this.clockAheadMs = bankTime - Date.now()
+    const { clientSecret = '', appKey = '' } = this.options.credentials
+    const parsed = parseJson(text)
+    if (isStatusOk(status))
+      return { kind: 'response', status, body: isText ? (parsed ?? text) : parsed }
+    if (status === 400 && REFUSAL_PAGE.test(text))
+      return { kind: 'failure', isSent: true, code: 'CLIENT_CERTIFICATE_REFUSED' }
+    const body = parseJson(hide(text, [secret, clientSecret, appKey]))
+    const retryAfterMs = parseRetryAfter(headers['retry-after'])
+    return { kind: 'response', status, body, ...(retryAfterMs !== null && { retryAfterMs }) }
+  }
+
+  private fill(fillings: Readonly<Record<string, Filling>>): Record<string, string> {
+    const { clientId: client_id, appKey: app_key = '' } = this.options.credentials
+    const values = { client_id, app_key, random_uuid: randomUUID() }
+    return Object.fromEntries(
+      Object.entries(fillings).map(([name, filling]) => [name, values[filling]]),
+    )
+  }
+}
+
+/** Returns null if the signal is aborted first. */
+function endWith<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value | null> {
+  if (signal.aborted) return Promise.resolve(null)
+  return new Promise((resolve, reject) => {
+    const abort = () => resolve(null)
+    signal.addEventListener('abort', abort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function hide(text: string, secrets: string[]): string {
+  return secrets
+    .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+    .reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+}

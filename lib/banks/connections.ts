@@ -1,0 +1,69 @@
+import type { ConnectionLine, ConnectionState } from '#lib/banks/schema.ts'
+import { findFlaw } from '#lib/banks/served.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { db, type Tx } from '#lib/db/client.ts'
+
+/** Result of a check that passed; any other is what the bank refused. */
+export const CHECK_PASSED = 'ok'
+
+type Row = Omit<ConnectionLine, 'state'> & { isClosed: boolean }
+
+/** Lists the connections to banks by name. */
+export async function listConnections(): Promise<ConnectionLine[]> {
+  const rows = await db().$queryRaw<Row[]>`
+    SELECT n.id, n.name, n.kind, n.environment, n.check_code AS "checkCode",
+      cardinality(n.receiving_keys) > 0 AS receives, n.paying_key IS NOT NULL AS pays,
+      json_build_object('payout_max', n.payout_max, 'payout_day_max', n.payout_day_max) AS limits,
+      n.disabled_at IS NOT NULL AS "isClosed", (SELECT count(*)::int FROM accounts a
+        WHERE n.id IN (a.receiving_connection_id, a.paying_connection_id)) AS accounts
+    FROM connections n WHERE n.kind <> 'simulator' ORDER BY n.name`
+  return Promise.all(
+    rows.map(async ({ isClosed, ...row }) => ({ ...row, state: await stateOf(row, isClosed) })),
+  )
+}
+
+async function stateOf(
+  { id, checkCode }: Pick<Row, 'id' | 'checkCode'>,
+  isClosed: boolean,
+): Promise<ConnectionState> {
+  if (isClosed) return 'closed'
+  if ((await findFlaw(id)) !== null) return 'unserved'
+  if (checkCode === null) return 'unchecked'
+  return checkCode === CHECK_PASSED ? 'passed' : 'failed'
+}
+
+/** Finds a connection to a bank by its id or name. */
+export async function findConnection(idOrName: string): Promise<{ id: string; name: string }> {
+  const key = isUuid(idOrName) ? { id: idOrName } : { name: idOrName }
+  const where = { ...key, kind: { not: 'simulator' } }
+  const found = await db().connection.findFirst({ where, select: { id: true, name: true } })
+  if (found) return found
+  throw refuse('not_found', `No connection found for ${idOrName}: see \`bank list\``)
+}
+
+/** Keeps accounts from being assigned to it until the commit. Returns its name. */
+export async function lockActiveConnection(tx: Tx, id: string): Promise<string> {
+  const [row] = await tx.$queryRaw<{ name: string; isClosed: boolean }[]>`
+    SELECT name, disabled_at IS NOT NULL AS "isClosed" FROM connections
+    WHERE id = ${id}::uuid FOR UPDATE`
+  if (!row) throw refuse('connection_not_found')
+  if (row.isClosed) throw refuse('already_final', { subject: row.name, status: 'closed' })
+  return row.name
+}
+
+/** No account may be assigned to it any more. */
+export async function markClosed(tx: Tx, id: string): Promise<void> {
+  const data = { disabledAt: new Date(), isAssignable: false }
+  await tx.connection.update({ where: { id }, data })
+}
+
+export async function readConnectionNames(
+  tx: Tx,
+  ids: (string | null)[],
+): Promise<Map<string, string>> {
+  const known = ids.filter(id => id !== null)
+  const select = { id: true, name: true } as const
+  const rows = await tx.connection.findMany({ where: { id: { in: known } }, select })
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

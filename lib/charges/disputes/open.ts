@@ -1,0 +1,70 @@
+import { moveDisputed } from '#lib/charges/disputes/move.ts'
+import {
+  type DisputedCharge,
+  findDisputedCharge,
+  isAmountAgreed,
+  lockDisputed,
+  newDispute,
+  noteDispute,
+  readDisputable,
+} from '#lib/charges/disputes/queries.ts'
+import { recordDisputeEvent } from '#lib/charges/disputes/records.ts'
+import type { DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
+import type { Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
+import { openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
+
+/**
+ * Holds the disputed amount: from the available balance as far as it reaches; the account owes the rest,
+ * which is held next of what comes in. Called twice, or after the end was reported, it does nothing. A
+ * dispute of more than is left of the charge holds what is left, and goes to the differences unless the rest was
+ * refunded. A dispute of no charge, or of one of which nothing is left, only goes to the differences: returns null.
+ * A `note` that throws undoes the call.
+ */
+export async function openDispute(
+  report: DisputeReport,
+  note = noteDispute,
+): Promise<DisputeRow | null> {
+  const charge = await findDisputedCharge(report, 'open', note)
+  if (!charge) return null
+  await openDisputeLedgers(charge.accountId, charge.mode)
+  const dispute = await transaction(async tx => {
+    await lockDisputed(tx, charge)
+    const dispute = await holdDispute(tx, report, charge)
+    if (!dispute) await note(tx, 'dispute_unmatched', report, 'open')
+    else if (
+      dispute.chargeId !== charge.id ||
+      !(await isAmountAgreed(tx, charge, report.amount, dispute.amount))
+    )
+      await note(tx, 'dispute_contradicted', report, 'open', dispute)
+    return dispute
+  })
+  wake('deliveries')
+  return dispute
+}
+
+/**
+ * Returns the dispute, which is held by this call or was reported before; null if nothing is left of the
+ * charge. A refund of one cent must not keep the rest from being held. The caller has called lockDisputed.
+ */
+export async function holdDispute(
+  tx: Tx,
+  report: DisputeReport,
+  charge: DisputedCharge,
+): Promise<DisputeRow | null> {
+  const { connectionId, bankId } = report
+  const where = { connectionId_bankId: { connectionId, bankId } }
+  const known = await tx.dispute.findUnique({ where })
+  if (known) return known
+  const amount = Math.min(report.amount, await readDisputable(tx, charge))
+  if (amount <= 0) return null
+  const data = { ...newDispute(report, charge, amount), status: 'open' }
+  const dispute = await tx.dispute.create({ data })
+  const { available } = await readDisputes(tx, charge.accountId, charge.mode)
+  const held = BigInt(Math.min(available, amount))
+  await moveDisputed(tx, 'dispute_held', dispute, held)
+  await moveDisputed(tx, 'dispute_owed', dispute, dispute.amount - held)
+  await recordDisputeEvent(tx, 'transaction.dispute_opened', dispute)
+  return dispute
+}

@@ -1,0 +1,42 @@
+import { type Cipheriv, createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
+import { env } from '#lib/core/env.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { deriveKey } from '#lib/core/keys.ts'
+
+const CIPHER = 'aes-256-ecb'
+/** One AES block in base64url: the last character carries only two bits. */
+const PAGE_NAME = /^[\w-]{21}[AQgw]$/
+
+/** The last segment of the URL, the encrypted charge id, is unguessable and not stored. */
+export function paymentUrl(chargeId: string): string {
+  const block = pageCipher().update(Buffer.from(removeHyphens(chargeId), 'hex'))
+  return `${env().PUBLIC_URL}/pay/${block.toString('base64url')}`
+}
+
+/** Image of the QR code for programs: unlike the page, it requires a token. */
+export function qrCodeUrl(chargeId: string): string {
+  return `${env().PUBLIC_URL}/api/transactions/${chargeId}/qr.svg`
+}
+
+/** Returns one txid per server key. Any 22 valid characters decrypt: the charge may not exist. */
+export function txidsOfPage(name: string): string[] {
+  if (!PAGE_NAME.test(name)) return []
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  return [TROCO_SECRET, TROCO_SECRET_BEFORE].filter(Boolean).map(secret => {
+    const key = deriveKey('payment-pages', secret)
+    const decipher = createDecipheriv(CIPHER, key, null).setAutoPadding(false)
+    const id = Buffer.concat([decipher.update(Buffer.from(name, 'base64url')), decipher.final()])
+    return id.toString('hex')
+  })
+}
+
+let cached: { cipher: Cipheriv; key: KeyObject } | undefined
+
+/** Returns one cipher for all calls, because ECB blocks are independent. */
+function pageCipher(): Cipheriv {
+  const key = deriveKey('payment-pages')
+  if (cached?.key !== key) {
+    cached = { key, cipher: createCipheriv(CIPHER, key, null).setAutoPadding(false) }
+  }
+  return cached.cipher
+}

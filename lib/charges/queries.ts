@@ -1,0 +1,221 @@
+import { readBounded, scannedSql } from '#lib/charges/bounded-list.ts'
+import type { ChargeFilters, ScannedFilters } from '#lib/charges/list-query.ts'
+import { paymentUrl } from '#lib/charges/payment-url.ts'
+import type { ChargeRow, ListedCharge } from '#lib/charges/schema.ts'
+import {
+  chargesWhere,
+  joinCharges,
+  type SearchScope,
+  searchCondition,
+  searchCte,
+} from '#lib/charges/search.ts'
+import { ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { maskTaxId } from '#lib/core/pix/tax-id.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
+import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/db/page.ts'
+import { asJson, queryRows, queryRowsWithin } from '#lib/db/rows.ts'
+import { columnsOf } from '#lib/db/statement.ts'
+
+type ChargesSearch = ChargeFilters &
+  ScannedFilters &
+  SearchScope & { limit: number; cursor?: string | undefined }
+
+const payerSql = Prisma.sql`CASE WHEN c.payer_name IS NOT NULL THEN json_build_object(
+    'name', c.payer_name, 'document', c.payer_doc, 'bank', c.payer_bank) END AS payer`
+
+const wireColumns = ChargeDetail.omit({ transaction_id: true, payment_url: true, payer: true })
+const columns = Object.keys(wireColumns.shape).map(name =>
+  name.endsWith('_at') ? utc(`c.${name}`) : Prisma.raw(`c.${name}`),
+)
+
+/** Columns of a ChargeRow, from a table or CTE named `c`: those of the wire are named like it. */
+export const chargeColumns = Prisma.sql`
+  ${Prisma.join(columns, ', ')}, c.webhook_masked, ${payerSql}`
+
+export const chargeAsJson = asJson(chargeColumns)
+
+/** Event columns of a charge, from a CTE named `c` that also has `event_id`. */
+export const eventColumns = {
+  ...columnsOf('c', ['account_id', 'mode', 'event_id', 'webhook_url', 'webhook_host', 'trace']),
+  subject_id: Prisma.sql`c.id`,
+  resource: chargeAsJson,
+}
+
+const listedColumns = Prisma.sql`
+  c.id, c.status, c.amount, c.refunded_amount, c.external_id, c.client_name, ${utc('c.created_at')},
+  ${utc('c.cancelled_at')}`
+
+/**
+ * Finds a charge by id or by the merchant's reference, of several with it the newest. Text in UUID form
+ * is always an id.
+ */
+export async function findCharge(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow | null> {
+  const [row] = await findNewest(account, mode, idOrReference, 1)
+  return row ?? null
+}
+
+/** Finds the charge that a write is about: several with the same reference could mean any of them. */
+export async function findAddressed(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow> {
+  const [charge, another] = await findNewest(account, mode, idOrReference, 2)
+  if (!charge) throw refuse('transaction_not_found')
+  if (another) throw refuse('external_id_ambiguous')
+  return charge
+}
+
+function findNewest(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+  countMax: number,
+): Promise<ChargeRow[]> {
+  const listed = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}
+    AND c.status <> 'opening'`
+  // OFFSET 0, because with stale statistics PostgreSQL would search all charges for the newest.
+  const rows = isUuid(idOrReference)
+    ? Prisma.sql`charges c WHERE ${listed} AND c.id = ${idOrReference}::uuid`
+    : Prisma.sql`(SELECT * FROM charges c WHERE ${listed} AND c.external_id = ${idOrReference}
+      OFFSET 0) c ORDER BY c.id DESC LIMIT ${countMax}`
+  return queryRows<ChargeRow>(Prisma.sql`SELECT ${chargeAsJson}::text AS json FROM ${rows}`)
+}
+
+/** Finds a charge that can be paid: only the code of one is shown. */
+export async function findPayableCharge(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<ChargeRow> {
+  const charge = await findCharge(account, mode, idOrReference)
+  if (!charge) throw refuse('transaction_not_found')
+  if (charge.status !== 'pending') throw refuse('not_pending')
+  return charge
+}
+
+export function serializeCharge(charge: ChargeRow): ChargeDetail {
+  return chargeToWire(charge, paymentUrl(charge.id))
+}
+
+/** Masks the payer's document: docs/decisions/023. */
+export function maskCharge(charge: ChargeDetail): ChargeDetail {
+  return { ...charge, client_doc: maskTaxId(charge.client_doc) }
+}
+
+/** Mask of a response that is one charge, which has a document only if it is shown whole. */
+export function maskChargeRead<Data extends Partial<ChargeDetail>>(shown: {
+  status: 'success'
+  data: Data
+}) {
+  const { client_doc } = shown.data
+  if (client_doc === undefined) return shown
+  return { ...shown, data: { ...shown.data, client_doc: maskTaxId(client_doc) } }
+}
+
+export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
+  return maskCharge(serializeCharge(charge))
+}
+
+export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow) => ChargeDetail {
+  return showsDocuments ? serializeCharge : serializeMaskedCharge
+}
+
+/** Serializes the charge that an event stores, with the refund or the dispute that the event is about. */
+export function serializeChargeEvent(
+  resource: unknown,
+  showsDocuments: boolean,
+): { transaction: ChargeDetail; refund?: unknown; dispute?: unknown } {
+  const { refund, dispute, ...charge } = resource as ChargeRow &
+    Record<'refund' | 'dispute', unknown>
+  const transaction = chargeSerializerFor(showsDocuments)(charge)
+  return { transaction, ...(refund ? { refund } : {}), ...(dispute ? { dispute } : {}) }
+}
+
+export function listCharges(
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesSearch,
+): Promise<Page<ChargeRow>> {
+  return readCharges<ChargeRow>(chargeColumns, account, mode, query)
+}
+
+/** Returns the page with only the columns of a list row; the only data of the payer is the name. */
+export function listChargeRows(
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesSearch,
+): Promise<Page<ListedCharge>> {
+  return readCharges<ListedCharge>(listedColumns, account, mode, query)
+}
+
+/** Reads a page of matching charges, newest first. `columns` must include `id`. */
+export async function readCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesSearch,
+): Promise<Page<Row>> {
+  const { q, limit } = query
+  if (q) return searchCharges(columns, account, mode, { ...query, q })
+  if (query.paid_from || query.paid_to || query.metadata)
+    return readBounded(columns, account, mode, query)
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const rows = needsIdScan(query)
+    ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
+    : Prisma.sql`charges c WHERE ${where} ${end}`
+  return readPage<Row>(Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`, limit)
+}
+
+/** Without an index in list order, an index-only scan finds the ids: matches may be old. */
+function needsIdScan({ status, min_amount, max_amount }: ChargeFilters): boolean {
+  const statuses = [status ?? []].flat()
+  const isIndexed = statuses.length === 0 || (statuses.length === 1 && statuses[0] !== 'pending')
+  return !isIndexed || min_amount !== undefined || max_amount !== undefined
+}
+
+function idsOf(where: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${where}`
+}
+
+const NEWEST_MAX = 2_000
+
+/** Searches the newest rows first: the search index must read all matches before sorting. */
+async function searchCharges<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: ChargesSearch & { q: string },
+): Promise<Page<Row>> {
+  const { limit } = query
+  const where = chargesWhere(account, mode, query)
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
+  const newest = Prisma.sql`
+    WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
+    SELECT json_build_object('row', ${asJson(columns)}, 'seen', (SELECT count(*) FROM newest))::text AS json
+    FROM ${joinCharges('newest')}
+    WHERE ${searchCondition('c', query)} ${scannedSql(query)} ${end}`
+  const { rows, isCut } = await queryRowsWithin<{ row: Row; seen: number }>(newest, PAGE_BYTES_MAX)
+  const isComplete = isCut || rows.length > limit || (rows[0] && rows[0].seen < NEWEST_MAX)
+  if (isComplete)
+    return toPage(
+      rows.map(({ row }) => row),
+      limit,
+      idOf,
+      isCut,
+    )
+  const found = Prisma.sql`
+    WITH ${searchCte(account, mode, query)}
+    SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
+    WHERE ${where} ${scannedSql(query)} ${end}`
+  return readPage<Row>(found, limit)
+}

@@ -1,0 +1,101 @@
+import { findAddressed } from '#lib/charges/queries.ts'
+import { refundAsJson } from '#lib/charges/refunds/queries.ts'
+import { refuseAboveRemaining, remainingSql } from '#lib/charges/refunds/remaining.ts'
+import type { RefundRequest, RefundRow } from '#lib/charges/refunds/schema.ts'
+import { parseDatabaseRefusal, refuse, type TrocoError } from '#lib/core/errors.ts'
+import { isUuid, newRoutableId } from '#lib/core/ids.ts'
+import { Invariant } from '#lib/core/invariant.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
+import { currentCause } from '#lib/core/trace.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { type AccountRef, accountCondition, accountIdOf } from '#lib/db/columns.ts'
+import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import { writeRows } from '#lib/db/rows.ts'
+import { columnsOf } from '#lib/db/statement.ts'
+import { wake } from '#lib/db/wake.ts'
+import { refuseOverdraft } from '#lib/ledger/accounts.ts'
+import { bookMovement } from '#lib/ledger/book.ts'
+import { insertOrderSql } from '#lib/orders/order.ts'
+
+/**
+ * Inserts the refund and holds its amount in one statement before the bank is called: a crash
+ * leaves all or nothing. Locks the charge first, then reads its disputes, so that refunds never exceed
+ * what is left of the payment. A broken rule aborts the statement: prisma/functions/troco_refuse.sql.
+ */
+export async function createRefund(
+  account: AccountRef,
+  mode: Mode,
+  chargeIdOrReference: string,
+  { amount, reason, by, id: known }: RefundRequest & { by?: string | null; id?: string },
+  once?: IdempotentRequest,
+): Promise<RefundRow> {
+  const chargeId = isUuid(chargeIdOrReference)
+    ? chargeIdOrReference
+    : (await findAddressed(account, mode, chargeIdOrReference)).id
+  const id = known ?? once?.id ?? newRoutableId(accountIdOf(account))
+  const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
+  const statement = bookMovement({
+    idempotency: once,
+    ctes: {
+      locked: Prisma.sql`
+        SELECT c.account_id, c.id, c.status, c.paid_at,
+          c.amount - c.refunded_amount - c.refund_held_amount AS unspent
+        FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
+          AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
+      counted: remainingSql,
+      judged: Prisma.sql`
+        SELECT k.account_id, k.id, CASE
+            WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
+            WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
+            WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
+              THEN troco_refuse('refund_window_closed')
+            WHEN COALESCE(${requestedAmount}, 1) > k.remaining
+              THEN troco_refuse('above_remaining', json_build_object(
+                'remaining', k.remaining, 'disputed', k.disputed, 'lost', k.lost))
+            ELSE COALESCE(${requestedAmount}, k.remaining) END AS amount
+        FROM (SELECT) one LEFT JOIN counted k ON true`,
+      charged: Prisma.sql`
+        UPDATE charges c SET refund_held_amount = c.refund_held_amount + j.amount, updated_at = now()
+        FROM judged j WHERE c.account_id = j.account_id AND c.id = j.id
+        RETURNING c.account_id, c.id, c.mode, c.connection_id, c.end_to_end_id, j.amount`,
+      made: Prisma.sql`
+        INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
+          trace)
+        SELECT account_id, ${id}::uuid, id, mode, connection_id, 'pending', amount,
+          ${reason ?? null}, ${currentCause()} FROM charged
+        RETURNING *`,
+      ordered: insertOrderSql(['refund', 'refund'], Prisma.sql`made s CROSS JOIN charged c`, {
+        target: Prisma.sql`c.end_to_end_id`,
+        trace: Prisma.sql`s.trace`,
+      }),
+    },
+    source: {
+      from: Prisma.sql`made r`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount']),
+      },
+    },
+    movement: 'refund_held',
+    audit: { action: 'refund.requested', by },
+    returning: refundAsJson,
+  })
+  const [row] = await writeRows<RefundRow>(account, statement).catch(refuseBrokenRule)
+  if (!row) throw new Invariant('the statement that inserts a refund returned no row')
+  wake('orders')
+  return row
+}
+
+const RULE_ERRORS: Record<string, () => TrocoError> = {
+  transaction_not_found: () => refuse('transaction_not_found'),
+  not_paid: () => refuse('not_paid'),
+  refund_window_closed: () => refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS }),
+}
+
+function refuseBrokenRule(error: unknown): never {
+  const refusal = parseDatabaseRefusal(error)
+  if (!refusal) return refuseOverdraft(error)
+  const ruleError = RULE_ERRORS[refusal.code]
+  if (ruleError) throw ruleError()
+  throw refuseAboveRemaining(refusal.params)
+}

@@ -1,0 +1,89 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { isUuid, removeHyphens } from '#lib/core/ids.ts'
+import { currentLogContext, type Trace } from '#lib/core/log.ts'
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const ZEROS = /^0+$/
+const SAMPLED = 1
+const SPAN_DIGITS = 16
+
+/** Continues the trace of a `traceparent` of W3C Trace Context. Without a valid one, starts a trace. */
+export function continueTrace(traceparent: string | null, requestId = ''): Trace {
+  return parseTraceparent(traceparent) ?? startTrace(requestId)
+}
+
+/** The trace has the id of what started it, if that is a UUID: of a request, or of an event. */
+function startTrace(id: string): Trace {
+  const traceId = isUuid(id) ? removeHyphens(id).toLowerCase() : randomBytes(16).toString('hex')
+  // Sampled, because the trace is stored: most receivers record nothing of a trace that is not.
+  return { traceId, spanId: newSpanId(), isSampled: true }
+}
+
+function parseTraceparent(text: string | null): Trace | null {
+  const [, version, traceId, parentId, flags, rest] = TRACEPARENT.exec(text ?? '') ?? []
+  if (!version || !traceId || !parentId || !flags || version === 'ff') return null
+  if (version === '00' && rest !== undefined) return null
+  if (ZEROS.test(traceId) || ZEROS.test(parentId)) return null
+  const isSampled = (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED
+  return { traceId, spanId: newSpanId(), parentId, isSampled }
+}
+
+/** From a UUID, because Node draws the random bytes of UUIDs in batches. */
+function newSpanId(): string {
+  const uuid = randomUUID()
+  const id = uuid.slice(0, SPAN_DIGITS / 2) + uuid.slice(-SPAN_DIGITS / 2)
+  return ZEROS.test(id) ? newSpanId() : id
+}
+
+/** The API request that caused a row, as `events.trace` stores it. */
+export interface Cause {
+  traceId: string
+  spanId: string
+  isSampled: boolean
+  requestId: string
+}
+
+/** Returns the current API request for a column `trace`; null in a job. */
+export function currentCause(): string | null {
+  const { trace, requestId } = currentLogContext()
+  if (!trace || !requestId) return null
+  return `${trace.traceId}-${trace.spanId}-${formatFlags(trace)}-${requestId}`
+}
+
+/** Place of the request id in a column `trace`, from 1: the index events_trace_request_idx uses it. */
+export const REQUEST_ID_PLACE = 54
+
+export function parseCause(stored: string | null): Cause | null {
+  if (stored === null) return null
+  const [traceId = '', spanId = '', flags] = stored.split('-')
+  const requestId = stored.slice(REQUEST_ID_PLACE - 1)
+  return { traceId, spanId, isSampled: flags === '01', requestId }
+}
+
+/**
+ * Returns the span of an event, in the trace of the request that caused it or in one of its own id. All
+ * processes give the span the same id: the end of the event's.
+ */
+export function traceOfEvent(stored: string | null, eventId: string): Trace {
+  const cause = parseCause(stored)
+  const { traceId, isSampled } = cause ?? startTrace(eventId)
+  const spanId = removeHyphens(eventId).slice(-SPAN_DIGITS)
+  return { traceId, spanId, ...(cause && { parentId: cause.spanId }), isSampled }
+}
+
+/** Returns a span below another. Without one, starts a trace. */
+export function childSpan(parent: Omit<Trace, 'parentId'> | null | undefined): Trace {
+  if (!parent) return startTrace('')
+  const { traceId, spanId: parentId, isSampled } = parent
+  return { traceId, spanId: newSpanId(), parentId, isSampled }
+}
+
+/** Headers of a call about an event, which no signature covers. */
+export function traceHeaders(span: Trace, requestId: string | undefined): Record<string, string> {
+  const traceparent = `00-${span.traceId}-${span.spanId}-${formatFlags(span)}`
+  return { traceparent, ...(requestId && { 'troco-request-id': requestId }) }
+}
+
+function formatFlags({ isSampled }: Pick<Trace, 'isSampled'>): string {
+  return isSampled ? '01' : '00'
+}

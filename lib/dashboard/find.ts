@@ -1,0 +1,140 @@
+import * as z from 'zod'
+import { listCharges } from '#lib/charges/queries.ts'
+import type { ChargeRow } from '#lib/charges/schema.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
+import { must } from '#lib/core/fields.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { parseBrCode } from '#lib/core/pix/br-code.ts'
+import { normalizeTaxId, taxIdKind } from '#lib/core/pix/tax-id.ts'
+import {
+  selectById,
+  selectNewest,
+  selectRefunds,
+  selectTokens,
+  selectWithdrawals,
+} from '#lib/dashboard/find-sql.ts'
+import { HIT_KINDS, type Hit } from '#lib/dashboard/schema.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+
+const HITS_MAX = 8
+/** Maximum input: a PIX code has at most 512 characters. */
+const TEXT_MAX = 600
+const REFERENCE_MAX = 255
+
+export const FindQuery = z.object({
+  q: z
+    .string(must('be a string'))
+    .trim()
+    .min(1, must('not be empty'))
+    .max(TEXT_MAX, must(`have at most ${TEXT_MAX} characters`)),
+})
+
+export const HitList = z.object({
+  data: z.array(
+    z.object({
+      kind: z.enum(HIT_KINDS),
+      id: z.guid(),
+      label: z.string(),
+      detail: z.string().nullable(),
+      status: z.string(),
+      amount: z.int().nullable(),
+      href: z.string(),
+      isExact: z.boolean(),
+    }),
+  ),
+})
+
+/**
+ * Finds the records of one account and mode that match a text, exact matches first. Staff that
+ * views the account finds nothing by what it sees masked.
+ */
+export async function findHits(
+  accountId: string,
+  mode: Mode,
+  text: string,
+  matchesDocuments: boolean,
+  isViewing = false,
+): Promise<Hit[]> {
+  const terms = parseSearchTerms(text.trim())
+  const found = await Promise.all(
+    terms.map(async term => {
+      const scope = { matchesDocuments, isViewing }
+      const query = { q: term.slice(0, REFERENCE_MAX), limit: HITS_MAX, ...scope }
+      const [{ rows }, others] = await Promise.all([
+        listCharges(accountId, mode, query),
+        findOtherHits(accountId, mode, term, isViewing),
+      ])
+      return [...rows.map(row => chargeHit(row, term, matchesDocuments)), ...others]
+    }),
+  )
+  const hits = found.flat().sort((one, other) => Number(other.isExact) - Number(one.isExact))
+  const isFirst = ({ id }: Hit, index: number) => hits.findIndex(hit => hit.id === id) === index
+  return hits.filter(isFirst).slice(0, HITS_MAX)
+}
+
+/** A PIX code contains the charge's id without hyphens, but may also be a merchant's reference. */
+function parseSearchTerms(text: string): string[] {
+  const reading = parseBrCode(text)
+  const code = reading.ok ? reading.code : null
+  const codeId = code?.kind === 'dynamic' ? code.location.split('/').at(-1) : null
+  const term = code?.txid ?? codeId ?? text
+  const id = toUuid(term)
+  return id && id !== term.toLowerCase() ? [id, term] : [id ?? term]
+}
+
+function toUuid(text: string): string | null {
+  if (isUuid(text)) return text.toLowerCase()
+  const [, ...parts] =
+    /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i.exec(text) ?? []
+  return parts.length > 0 ? parts.join('-').toLowerCase() : null
+}
+
+function chargeHit(row: ChargeRow, text: string, matchesDocuments: boolean): Hit {
+  const { id, mode, client_name, client_email, client_doc, external_id, end_to_end_id } = row
+  const names = [id, external_id, end_to_end_id, client_email.toLowerCase()]
+  const isDocument = matchesDocuments && taxIdKind(text) !== null
+  const isPayer = isDocument && normalizeTaxId(client_doc) === normalizeTaxId(text)
+  return {
+    kind: 'charge',
+    id,
+    label: client_name,
+    detail: external_id,
+    status: shownStatusOf(row),
+    amount: row.amount,
+    href: `/${mode}/charges/${id}`,
+    isExact: isPayer || names.includes(text) || names.includes(text.toLowerCase()),
+  }
+}
+
+/** Searches each kind by its own index, and the newest withdrawals and refunds. */
+async function findOtherHits(
+  accountId: string,
+  mode: Mode,
+  text: string,
+  isViewing: boolean,
+): Promise<Hit[]> {
+  const scopeCondition = (alias: string) => {
+    const row = Prisma.raw(alias)
+    return Prisma.sql`${row}.account_id = ${accountId}::uuid AND ${row}.mode = ${mode}`
+  }
+  const basePath = `/${mode}`
+  const parts = isUuid(text)
+    ? selectById(scopeCondition, text, basePath)
+    : [
+        selectWithdrawals(scopeCondition, Prisma.sql`w.external_id = ${text}`, basePath),
+        selectWithdrawals(scopeCondition, Prisma.sql`w.end_to_end_id = ${text}`, basePath),
+        selectRefunds(scopeCondition, Prisma.sql`r.return_id = ${text}`, basePath),
+        ...(/^troco_(test|live)_/.test(text) ? [selectTokens(scopeCondition, text, basePath)] : []),
+      ]
+  const exact = parts.map(part => Prisma.sql`(SELECT e.*, true AS "isExact" FROM (${part}) e)`)
+  const similar = selectNewest(scopeCondition, text, basePath, isViewing).map(
+    part => Prisma.sql`(SELECT s.*, false AS "isExact" FROM (${part}) s LIMIT ${HITS_MAX})`,
+  )
+  const union = Prisma.join([...exact, ...similar], ' UNION ALL ')
+  const columns = Prisma.sql`f.kind, f.id, f.label, f.detail, f.status, f.amount, f.href, f."isExact"`
+  return queryRows<Hit>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json
+    FROM (${union} ORDER BY "isExact" DESC, id DESC LIMIT ${HITS_MAX}) f`)
+}

@@ -1,0 +1,145 @@
+import { listChargeRows } from '#lib/charges/queries.ts'
+import { summarizeCharges, sumPaid } from '#lib/charges/summarize.ts'
+import { Invariant } from '#lib/core/invariant.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { cents } from '#lib/core/money.ts'
+import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/dashboard/period.ts'
+import type { DayReceived, Home, Received, SearchParams } from '#lib/dashboard/schema.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import { assessDisputes } from '#lib/ledger/owed.ts'
+import { readDeliveryRate } from '#lib/webhooks/delivery-rate.ts'
+
+const CHARGES_SHOWN = 6
+/** Periods of the figures beside the chart, independent of the chart's days. */
+const MONTH_DAYS = 30
+const WEEK_DAYS = 7
+/** Newest orders searched for pending ones: older ones are long settled. */
+const ORDERS_READ_MAX = 1_000
+/** Age from which a pending withdrawal is mentioned: most end within seconds. */
+const WAITING_MIN_MINUTES = 10
+
+export interface HomeAccount {
+  id: string
+  timeZone: string
+}
+
+export async function readHome(
+  account: HomeAccount,
+  mode: Mode,
+  params: SearchParams,
+  now = new Date(),
+): Promise<Home> {
+  const { id, timeZone } = account
+  const today = dayOf(now, timeZone)
+  const month = listDays(addDays(today, 1 - MONTH_DAYS), today)
+  const shown = chartDays(params, today)
+  const since = midnight(addDays(today, 1 - MONTH_DAYS), timeZone)
+  const [[received, chart], summary, current, webhooks, latest] = await Promise.all([
+    sumBoth(account, mode, month, shown),
+    summarizeCharges(id, mode, since),
+    readCurrentFigures(id, mode),
+    readDeliveryRate(id, mode),
+    listChargeRows(id, mode, { limit: CHARGES_SHOWN }),
+  ])
+  return {
+    ...current,
+    received: {
+      today: sumReceived(received.slice(-1)),
+      week: sumReceived(received.slice(-WEEK_DAYS)),
+      month: sumReceived(received),
+    },
+    ...summary,
+    webhooks,
+    days: chart,
+    charges: latest.rows,
+  }
+}
+
+/** Sums the payments of two lists of days, with one query if one list contains the other. */
+async function sumBoth(
+  account: HomeAccount,
+  mode: Mode,
+  ...spans: [string[], string[]]
+): Promise<[DayReceived[], DayReceived[]]> {
+  const [first, second] = spans
+  const longer = first.length > second.length ? first : second
+  const isWithin = spans.flat().every(day => longer.includes(day))
+  if (!isWithin) return Promise.all([sumDays(account, mode, first), sumDays(account, mode, second)])
+  const sums = await sumDays(account, mode, longer)
+  const sumByDay = new Map(sums.map(sum => [sum.day, sum]))
+  const pick = (days: string[]) => days.flatMap(day => sumByDay.get(day) ?? [])
+  return [pick(first), pick(second)]
+}
+
+async function sumDays(account: HomeAccount, mode: Mode, days: string[]): Promise<DayReceived[]> {
+  const after = addDays(days.at(-1) ?? '', 1)
+  const moments = [...days, after].map(day => midnight(day, account.timeZone))
+  const sums = await sumPaid(account.id, mode, moments)
+  return days.map((day, index) => ({ day, ...(sums[index] ?? { amount: 0, count: 0 }) }))
+}
+
+function sumReceived(days: DayReceived[]): Received {
+  return {
+    amount: days.reduce((sum, { amount }) => sum + amount, 0),
+    count: days.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+interface OpenOrders {
+  count: number
+  amount: number
+}
+
+interface CurrentFigures {
+  available: number
+  outbound: number
+  disputed: number | null
+  owed: number | null
+  withdrawals: OpenOrders & { waiting: OpenOrders }
+  refunds: OpenOrders
+  books: { checked_at: string; wrong: string | null } | null
+}
+
+/** Reads balances, pending orders and the last ledger check from one snapshot. */
+async function readCurrentFigures(
+  accountId: string,
+  mode: Mode,
+): Promise<Pick<Home, 'balance' | 'books'>> {
+  const balance = (ledger: string) => Prisma.sql`(
+    SELECT l.balance FROM ledger_accounts l
+    WHERE l.account_id = ${accountId}::uuid AND l.mode = ${mode} AND l.ledger = ${ledger})`
+  const pending = (table: Prisma.Sql, isWaiting = Prisma.sql`false`) => Prisma.sql`(
+    SELECT json_build_object('count', count(*), 'amount', coalesce(sum(o.amount), 0),
+      'waiting', json_build_object('count', count(*) FILTER (WHERE o.is_waiting),
+        'amount', coalesce(sum(o.amount) FILTER (WHERE o.is_waiting), 0))) FROM (
+      SELECT o.status, o.amount, ${isWaiting} AS is_waiting FROM ${table} o
+      WHERE o.account_id = ${accountId}::uuid AND o.mode = ${mode}
+      ORDER BY o.id DESC LIMIT ${ORDERS_READ_MAX}) o
+    WHERE o.status = 'pending')`
+  const isWaiting = Prisma.sql`(o.approval_due_at IS NULL AND COALESCE(o.approval_at, o.created_at)
+    < now() - make_interval(mins => ${WAITING_MIN_MINUTES}::int))`
+  const [figures] = await queryRows<CurrentFigures>(Prisma.sql`
+    SELECT json_build_object('available', ${balance('available')}, 'outbound', ${balance('outbound')},
+      'disputed', ${balance('disputed')}, 'owed', ${balance('owed')},
+      'withdrawals', ${pending(Prisma.sql`withdrawals`, isWaiting)},
+      'refunds', ${pending(Prisma.sql`refunds`)},
+      'books', (SELECT row_to_json(k) FROM (
+        SELECT ${utc('k.checked_at')}, k.wrong FROM ledger_checks k
+        WHERE k.account_id = ${accountId}::uuid) k))::text AS json`)
+  if (!figures)
+    throw new Invariant(`PostgreSQL returned no row for the balance of account ${accountId}`)
+  const { withdrawals, refunds, books } = figures
+  const outbound = cents(figures.outbound ?? 0)
+  const isAll = cents(withdrawals.amount) + cents(refunds.amount) === outbound
+  const held = isAll ? { withdrawals: withdrawals.count, refunds: refunds.count } : null
+  const { disputed, held: heldOfDisputed, claim } = assessDisputes(figures)
+  const disputes = { disputed, held: heldOfDisputed, claim }
+  const { count, amount } = withdrawals.waiting
+  const waiting = { count, amount: cents(amount) }
+  return {
+    balance: { available: cents(figures.available ?? 0), outbound, held, waiting, disputes },
+    books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
+  }
+}

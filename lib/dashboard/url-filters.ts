@@ -1,0 +1,76 @@
+import type { ZodType } from 'zod'
+import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/shown-query.ts'
+import { listQuery } from '#lib/core/fields.ts'
+import { readSpan } from '#lib/dashboard/period.ts'
+import { requestsQuery } from '#lib/dashboard/requests/schema.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
+
+/** Reads the parameters of a page's URL that their schemas accept; drops the others. */
+export function readUrlFilters<const Name extends string>(
+  params: SearchParams,
+  names: readonly Name[],
+  schemas: Record<Name, ZodType>,
+): Partial<Record<Name, string>> {
+  const filters: Partial<Record<Name, string>> = {}
+  for (const name of names) {
+    const value = params[name]
+    if (typeof value !== 'string' || value === '') continue
+    // PostgreSQL stores neither NUL nor unpaired surrogates.
+    if (value.includes('\0') || !value.isWellFormed()) continue
+    if (schemas[name].safeParse(value).success) filters[name] = value
+  }
+  return filters
+}
+
+const TEXT_FILTERS = ['status', 'q', 'min_amount', 'max_amount', 'cursor'] as const
+
+export interface ParsedChargeFilters {
+  apiParams: Record<string, string>
+  query: ShownChargesQuery
+}
+
+/** Reads the filters of a page's URL, with days in the merchant's zone. Drops invalid values. */
+export function readChargeFilters(
+  params: SearchParams,
+  timeZone: string,
+  limit: number,
+): ParsedChargeFilters {
+  const { from, to } = readSpan(params, timeZone)
+  const apiParams: Record<string, string> = {
+    limit: String(limit),
+    ...readUrlFilters(params, TEXT_FILTERS, shownChargesQuery.shape),
+  }
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: shownChargesQuery.parse(apiParams) }
+}
+
+const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
+
+/** Reads the filters of a page of withdrawals like those of a page of charges. */
+export function readWithdrawalFilters(params: SearchParams, timeZone: string) {
+  const { from, to } = readSpan(params, timeZone)
+  const apiParams: Record<string, string> = readUrlFilters(
+    params,
+    ['status', 'q', 'cursor'] as const,
+    withdrawalsQuery.shape,
+  )
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: withdrawalsQuery.parse(apiParams) }
+}
+
+const REQUEST_FILTERS = ['status', 'method', 'path', 'token_id', 'code', 'cursor'] as const
+
+export function readRequestFilters(params: SearchParams, timeZone: string) {
+  const { from, to } = readSpan(params, timeZone)
+  const apiParams: Record<string, string> = readUrlFilters(
+    params,
+    REQUEST_FILTERS,
+    requestsQuery.shape,
+  )
+  if (from) apiParams.created_from = from.toISOString()
+  if (to) apiParams.created_to = to.toISOString()
+  return { apiParams, query: requestsQuery.parse(apiParams) }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { createBatcher, runBatch, runConcurrently } from '#lib/db/batch.ts'
+
+interface Item {
+  queue: string
+  name: string
+}
+
+/** Creates a batcher whose statements finish when the test calls `finishAll`. */
+function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean = () => false) {
+  const batches: string[][] = []
+  const pendingRuns: (() => void)[] = []
+  const submit = createBatcher({
+    async run(items: Item[]) {
+      batches.push(items.map(item => item.name))
+      await new Promise<void>(resolve => pendingRuns.push(resolve))
+      const refused = items.find(isRefused)
+      if (refused) throw new Error(`${refused.name} is refused`)
+      return items.map(item => `${item.name} done`)
+    },
+    queueOf: item => item.queue,
+    keyOf: item => item.name,
+    batchMax: max,
+  })
+  const finishAll = async () => {
+    for (let idleRounds = 0; idleRounds < 3; idleRounds++) {
+      await sleep(1)
+      for (const finish of pendingRuns.splice(0)) {
+        idleRounds = 0
+        finish()
+      }
+    }
+  }
+  return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, finishAll }
+}
+
+describe('batched writes', () => {
+  test('the first item runs at once; items that arrive meanwhile share the next batch, in order', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher()
+    const results = Promise.all(['1', '2', '3', '4'].map(name => submit(name)))
+    expect(batches).toEqual([['1']])
+    await finishAll()
+    expect(batches).toEqual([['1'], ['2', '3', '4']])
+    expect(await results).toEqual(['1 done', '2 done', '3 done', '4 done'])
+  })
+
+  test('no batch exceeds the maximum size', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher(2)
+    const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))
+    await finishAll()
+    await results
+    expect(batches).toEqual([['1'], ['2', '3'], ['4', '5']])
+  })
+
+  test('two items with the same key never share a batch', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher()
+    const results = Promise.all(['x', '1', '1', '2', '1'].map(name => submit(name)))
+    await finishAll()
+    await results
+    expect(batches).toEqual([['x'], ['1', '2'], ['1'], ['1']])
+  })
+
+  test('different queues run concurrently', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher()
+    const results = Promise.all([submit('1', 'a'), submit('2', 'b'), submit('3', 'a')])
+    expect(batches).toEqual([['1'], ['2']])
+    await finishAll()
+    expect(await results).toEqual(['1 done', '2 done', '3 done'])
+  })
+
+  test('a refused item gets the error; the other items get their results', async () => {
+    const { submit, finishAll } = createControlledBatcher(200, item => item.name === '3')
+    const results = Promise.allSettled(['1', '2', '3', '4'].map(name => submit(name)))
+    await finishAll()
+    expect(await results).toMatchObject([
+      { value: '1 done' },
+      { value: '2 done' },
+      { reason: { message: '3 is refused' } },
+      { value: '4 done' },
+    ])
+  })
+
+  test('an idle or failed queue runs the next item at once', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher(200, item => item.name === 'bad')
+    const bad = submit('bad').catch(error => error.message)
+    await finishAll()
+    expect(await bad).toBe('bad is refused')
+    const good = submit('good')
+    expect(batches.at(-1)).toEqual(['good'])
+    await finishAll()
+    expect(await good).toBe('good done')
+  })
+})
+
+test('if the database is unavailable, a failed batch is not retried item by item', async () => {
+  let runs = 0
+  const unavailable = Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+  const outcomes = await runBatch(['a', 'b', 'c'], async () => {
+    runs++
+    throw unavailable
+  })
+  expect(outcomes).toEqual(Array(3).fill({ ok: false, error: unavailable }))
+  expect(runs).toBe(1)
+})
+
+describe('work with limited concurrency', () => {
+  test('handles each item once and never exceeds the limit', async () => {
+    let running = 0
+    let runningMax = 0
+    const finished: number[] = []
+    await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async item => {
+      runningMax = Math.max(runningMax, ++running)
+      await sleep(item % 2)
+      running--
+      finished.push(item)
+    })
+    expect(finished.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(runningMax).toBe(3)
+  })
+
+  test('an item that hangs does not block the other items', async () => {
+    const finished: number[] = []
+    let release = () => {}
+    const blocked = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const all = runConcurrently([0, 1, 2, 3, 4, 5], 2, async item => {
+      if (item === 0) await blocked
+      finished.push(item)
+    })
+    await expect.poll(() => finished.length).toBe(5)
+    release()
+    await all
+    expect(finished.at(-1)).toBe(0)
+  })
+})

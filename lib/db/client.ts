@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { ClientConfig } from 'pg'
+import { env } from '#lib/core/env.ts'
+import { log } from '#lib/core/log.ts'
+import { processWide } from '#lib/core/process-wide.ts'
+import { FairPool } from '#lib/db/fair-pool.ts'
+import { Prisma, PrismaClient } from '#lib/db/generated/client.ts'
+import { UtcClient } from '#lib/db/utc-client.ts'
+
+export { Prisma }
+export type Database = PrismaClient
+export type Tx = Prisma.TransactionClient
+
+/** Time limit for getting a connection, counted from the last statement that finished. */
+const CONNECT_TIMEOUT_MS = 2_000
+/** Time limit of a result: with the wait for a connection, a 503 takes 5 s at most. */
+const QUERY_TIMEOUT_MS = 2_800
+/** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
+export const STATEMENT_TIMEOUT_MS = 2_600
+
+interface Opened {
+  database: Database
+  pool: FairPool
+}
+
+const shared = processWide('db', () => ({ opened: null as Opened | null }))
+
+export function db(): Database {
+  return opened().database
+}
+
+/** Returns the connection pool of `db()`, for hot paths without the ORM (lib/db/rows.ts). */
+export function pool(): FairPool {
+  return opened().pool
+}
+
+function opened(): Opened {
+  shared.opened ??= open()
+  return shared.opened
+}
+
+function open(): Opened {
+  const made = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
+  return { pool: made, database: createOrm(made) }
+}
+
+export async function disconnect(): Promise<void> {
+  const closing = shared.opened
+  shared.opened = null
+  await closing?.database.$disconnect()
+  // $disconnect ends the pool only if the ORM was used.
+  if (closing && !closing.pool.ended) await closing.pool.end()
+}
+
+interface ConnectionOptions {
+  url?: string
+  poolMax?: number
+  connectTimeoutMs?: number
+  queryTimeoutMs?: number
+}
+
+/** Opens a separate pool, for work longer than a request (reports, checks) and for tests. */
+export function connect(options: ConnectionOptions = {}): Database {
+  return createOrm(makePool(options))
+}
+
+/** Returns what each connection of a pool is opened with; poolers refuse some parameters. */
+export function connectionSettings(
+  options: ConnectionOptions = {},
+): ClientConfig & { connectionTimeoutMillis: number } {
+  const { DATABASE_URL, PG_NAMED_STATEMENTS } = env()
+  return {
+    connectionString: options.url ?? DATABASE_URL,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    query_timeout: options.queryTimeoutMs,
+    application_name: 'troco',
+    // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses options.
+    options: PG_NAMED_STATEMENTS ? sessionSettings(options) : undefined,
+  }
+}
+
+function makePool(options: ConnectionOptions): FairPool {
+  const made = new FairPool({
+    ...connectionSettings(options),
+    Client: UtcClient,
+    max: options.poolMax ?? env().DATABASE_POOL_MAX,
+  })
+  // The ORM adds its own listener when it is first used; without one, the event ends the process.
+  made.on('error', () => {})
+  return made
+}
+
+function createOrm(pool: FairPool): Database {
+  const logLostConnection = (error: Error) => {
+    // During shutdown, closed connections are expected.
+    if (shared.opened) log().warn({ err: error }, 'database connection lost')
+  }
+  const adapter = new PrismaPg(pool, {
+    onPoolError: logLostConnection,
+    onConnectionError: logLostConnection,
+    disposeExternalPool: true,
+    ...(env().PG_NAMED_STATEMENTS
+      ? { statementNameGenerator: query => deriveStatementName(query.sql) }
+      : {}),
+  })
+  return new PrismaClient({ adapter })
+}
+
+/**
+ * The limit of requests. With an owner or behind a pooler, the application's role carries it
+ * (lib/db/roles.ts), because poolers refuse such options.
+ */
+function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
+  if (env().DATABASE_OWNER_URL || env().DATABASE_DIRECT_URL) return undefined
+  return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
+}
+
+/** A hash of the SQL: a name reused for other SQL would run the old statement. */
+export function statementName(sql: string): string | undefined {
+  return env().PG_NAMED_STATEMENTS ? deriveStatementName(sql) : undefined
+}
+
+function deriveStatementName(sql: string): string {
+  let name = statementNames.get(sql)
+  if (name === undefined) {
+    name = `t_${createHash('sha1').update(sql).digest('hex').slice(0, 24)}`
+    if (statementNames.size < STATEMENT_NAMES_MAX) statementNames.set(sql, name)
+  }
+  return name
+}
+
+const statementNames = new Map<string, string>()
+const STATEMENT_NAMES_MAX = 1_000

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { env } from '#lib/core/env.ts'
+import { type LogContext, withLogContext } from '#lib/core/log.ts'
+import { FairPool } from '#lib/db/fair-pool.ts'
+
+const openPool = () =>
+  new FairPool({
+    connectionString: env().DATABASE_URL,
+    max: 1,
+    connectionTimeoutMillis: 30_000,
+  })
+const connectAs = (pool: FairPool, context: LogContext) =>
+  withLogContext(context, () => pool.connect())
+
+/** Lets callers wait for the only connection and returns the order in which they get it. */
+async function serveInTurn(
+  pool: FairPool,
+  waiting: LogContext[],
+  holdMs: (context: LogContext) => number,
+) {
+  const held = await connectAs(pool, { accountId: 'first' })
+  const served: string[] = []
+  const requests = waiting.map(async context => {
+    const client = await connectAs(pool, context)
+    served.push(context.accountId ?? context.tokenPrefix ?? context.ip ?? 'job')
+    await sleep(holdMs(context))
+    client.release()
+  })
+  held.release()
+  await Promise.all(requests)
+  await pool.end()
+  return served
+}
+
+test('an account waits for one statement of another, whatever the number and length of the others', async () => {
+  const accounts = [...Array(6).fill('heavy'), ...Array(4).fill('light'), 'busy']
+  const contexts = accounts.map(accountId => ({ accountId }))
+  const served = await serveInTurn(openPool(), contexts, ({ accountId }) =>
+    accountId === 'heavy' ? 500 : 1,
+  )
+  expect(served.slice(0, 3).sort()).toEqual(['busy', 'heavy', 'light'])
+  expect(served.slice(0, 6).filter(account => account === 'heavy')).toEqual(['heavy'])
+  expect(served).toHaveLength(11)
+})
+
+test('callers of many addresses and tokens wait in turn, and together count as one account', async () => {
+  const strangers = Array.from({ length: 40 }, (_, nth) => ({ ip: `203.0.113.${nth}` }))
+  const guesser = Array.from({ length: 9 }, () => ({ ip: '203.0.113.7', tokenPrefix: 'troco_x' }))
+  const known = [{ accountId: 'light', ip: '203.0.113.7' }, {}]
+  const served = await serveInTurn(openPool(), [...guesser, ...strangers, ...known], () => 1)
+  expect(served.slice(0, 3).sort()).toEqual(['job', 'light', 'troco_x'])
+  expect(served.slice(0, 43).filter(caller => caller === 'troco_x')).toEqual(['troco_x'])
+  expect(served).toHaveLength(51)
+})
+
+test('a token that reads like the name of the jobs is a stranger’s', async () => {
+  const forged = Array.from({ length: 3 }, () => ({ ip: '203.0.113.7', tokenPrefix: 'jobs' }))
+  const served = await serveInTurn(openPool(), [...forged, {}], () => 1)
+  expect(served.slice(0, 2)).toContain('job')
+})
+
+test('what an account used while no other waited does not count', async () => {
+  const pool = openPool()
+  for (let count = 0; count < 10; count++) {
+    const client = await connectAs(pool, { accountId: 'steady' })
+    await sleep(30)
+    client.release()
+  }
+  const waiting = ['new', 'new', 'new', 'steady'].map(accountId => ({ accountId }))
+  const served = await serveInTurn(pool, waiting, () => 100)
+  expect(served.slice(0, 2)).toContain('steady')
+})
+
+test('a request that waits while no statement finishes fails after the connection timeout', async () => {
+  const pool = new FairPool({
+    connectionString: env().DATABASE_URL,
+    max: 1,
+    connectionTimeoutMillis: 100,
+  })
+  // On a busy machine it takes longer than 100 ms to connect to the database.
+  pool.options.connectionTimeoutMillis = 30_000
+  const held = await pool.connect()
+  await expect(pool.connect()).rejects.toThrow('timeout exceeded when trying to connect')
+  held.release()
+  const next = await pool.connect()
+  next.release()
+  await pool.end()
+})

@@ -1,0 +1,178 @@
+import { Pool, type PoolClient, type PoolConfig } from 'pg'
+import { isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { currentLogContext } from '#lib/core/log.ts'
+import { Turns } from '#lib/core/turns.ts'
+
+/** Longest wait for a connection while other requests make progress. */
+const WAIT_MAX_MS = 30_000
+
+type Callback = Parameters<Pool['connect']>[0]
+
+/** Everybody whose account is not known yet: anybody can send from many addresses and with many tokens. */
+const UNKNOWN = 'unknown'
+/** Work of the process itself. */
+const JOBS = 'jobs'
+
+/** The time for which one account has used connections, and its requests that wait for one. */
+class Share {
+  readonly account: string
+  /** Keys are callers. An account has one key; unknown callers have one for each token or address. */
+  readonly waiting = new Turns()
+  #usedMs = 0
+  #running = 0
+  #startedSum = 0
+
+  constructor(account: string) {
+    this.account = account
+  }
+
+  get isIdle(): boolean {
+    return this.#running === 0 && this.waiting.isEmpty
+  }
+
+  /** Includes the time of the connections in use. */
+  usedMsAt(now: number): number {
+    return this.#usedMs + this.#running * now - this.#startedSum
+  }
+
+  /** Gives up an advantage from a time in which others used what this account did not need. */
+  raiseTo(usedMs: number, now: number): void {
+    this.#usedMs += Math.max(0, usedMs - this.usedMsAt(now))
+  }
+
+  start(now: number): void {
+    this.#running++
+    this.#startedSum += now
+  }
+
+  end(startedAt: number): void {
+    this.#running--
+    this.#startedSum -= startedAt
+    this.#usedMs += performance.now() - startedAt
+  }
+}
+
+/** Use of one connection. */
+interface Loan {
+  share: Share
+  startedAt: number
+}
+
+/**
+ * Pool whose next free connection goes to the account that has used connections for the shortest
+ * time, so that many or long statements of one account delay others by one of them each. Callers
+ * whose account is not known yet count as one account, in which they take turns. While statements
+ * finish, requests wait instead of failing; if none finishes within `connectionTimeoutMillis`, the
+ * database is taken as unavailable.
+ */
+export class FairPool extends Pool {
+  readonly #stallMs: number
+  readonly #max: number
+  readonly #shares = new Map<string, Share>()
+  readonly #lent = new WeakMap<PoolClient, Loan>()
+  #running = 0
+  #lastProgressAt = 0
+  /** Time used by the account that last got a connection. An account that did not wait begins with it. */
+  #levelMs = 0
+
+  constructor(config: PoolConfig & { max: number; connectionTimeoutMillis: number }) {
+    super(config)
+    this.#max = config.max
+    this.#stallMs = config.connectionTimeoutMillis
+    this.on('release', (error, client) => {
+      // The pool also releases connections whose request has timed out; those are not counted.
+      const loan = this.#lent.get(client)
+      if (!loan) return
+      this.#lent.delete(client)
+      this.#handleEnd(error, loan)
+    })
+  }
+
+  /** `waitingCount` of the pool is always 0, because requests wait here. */
+  get use(): { inUse: number; idle: number; waiting: number } {
+    const shares = [...this.#shares.values()]
+    const waiting = shares.reduce((sum, share) => sum + share.waiting.size, 0)
+    return { inUse: this.#running, idle: this.idleCount, waiting }
+  }
+
+  override connect(): Promise<PoolClient>
+  override connect(callback: Callback): void
+  override connect(callback?: Callback): Promise<PoolClient> | undefined {
+    if (callback) {
+      const { accountId, tokenPrefix, ip } = currentLogContext()
+      const stranger = tokenPrefix ?? ip
+      const account = accountId ?? (stranger === undefined ? JOBS : UNKNOWN)
+      const caller = accountId ?? stranger ?? JOBS
+      const share = this.#shares.get(account) ?? new Share(account)
+      this.#shares.set(account, share)
+      if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
+      if (this.#running < this.#max) this.#open(share, callback)
+      else this.#wait(share, caller, callback)
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      this.connect((error, client) => (client ? resolve(client) : reject(error)))
+    })
+  }
+
+  #open(share: Share, callback: Callback): void {
+    const loan = { share, startedAt: performance.now() }
+    this.#running++
+    this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
+    share.start(loan.startedAt)
+    super.connect((error, client, done) => {
+      if (client) this.#lent.set(client, loan)
+      else this.#handleEnd(error, loan)
+      callback(error, client, done)
+    })
+  }
+
+  #wait(share: Share, caller: string, callback: Callback): void {
+    const began = performance.now()
+    const giveUpOrWait = () => {
+      const now = performance.now()
+      const leftMs = Math.min(
+        Math.max(began, this.#lastProgressAt) + this.#stallMs - now,
+        began + WAIT_MAX_MS - now,
+      )
+      if (leftMs > 0) {
+        timer = setTimeout(giveUpOrWait, leftMs)
+        return
+      }
+      share.waiting.delete(caller, open)
+      this.#forgetIdle(share)
+      // The error of pg-pool, which `isDatabaseUnavailable` recognizes.
+      callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
+    }
+    const open = () => {
+      clearTimeout(timer)
+      this.#open(share, callback)
+    }
+    let timer = setTimeout(giveUpOrWait, this.#stallMs)
+    share.waiting.add(caller, open)
+  }
+
+  #handleEnd(error: unknown, { share, startedAt }: Loan): void {
+    this.#running--
+    share.end(startedAt)
+    this.#forgetIdle(share)
+    if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
+    // The pool takes the connection back only after this event.
+    process.nextTick(() => this.#admit())
+  }
+
+  #admit(): void {
+    if (this.#running >= this.#max) return
+    const now = performance.now()
+    let next: Share | undefined
+    for (const share of this.#shares.values()) {
+      if (share.waiting.isEmpty) continue
+      if (!next || share.usedMsAt(now) < next.usedMsAt(now)) next = share
+    }
+    next?.waiting.take()?.()
+  }
+
+  #forgetIdle(share: Share): void {
+    if (share.isIdle) this.#shares.delete(share.account)
+  }
+}

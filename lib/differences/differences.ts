@@ -1,0 +1,142 @@
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { transaction } from '#lib/db/transaction.ts'
+
+/**
+ * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
+ * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
+ * payment_unreadable: without an id, amount or time that can be read, and so not booked.
+ * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
+ * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
+ * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
+ * removal_unconfirmed: an expired charge that the bank did not remove within a week.
+ * withdrawal_contradicted: people ended a withdrawal, and the bank reports the opposite. payout_unbooked,
+ * refund_unbooked: sent before a restore, and charged to no account. day_missing_here: a bank's day has a movement that the books do not
+ * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
+ * day does not make its own balance, or cannot be read.
+ */
+export const DIFFERENCE_KINDS = [
+  ...(['payment_amount', 'payment_repeated'] as const),
+  ...(['payment_unmatched', 'payment_unreadable'] as const),
+  ...(['return_above_payout', 'return_unmatched'] as const),
+  ...(['dispute_unmatched', 'dispute_contradicted'] as const),
+  ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
+  ...(['payout_unbooked', 'refund_unbooked'] as const),
+  ...(['day_missing_here', 'day_missing_there', 'day_different', 'day_balance'] as const),
+] as const
+export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
+
+/** Whether items of the kind are about a reconciled day. */
+export function isDayKind(kind: string): boolean {
+  return kind.startsWith('day_')
+}
+
+/** Columns of `source`: what an item is about, as the bank names it, and what is known about it. */
+export type DifferenceColumn = 'item_id' | 'connection_id' | 'kind' | 'key' | 'facts'
+
+/** Builds the INSERT of one item per row of the CTE `source`; an item is reported once. */
+export function insertItemsSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO differences (id, connection_id, kind, key, facts)
+    SELECT item_id, connection_id, kind, key, facts FROM ${Prisma.raw(source)}
+    ON CONFLICT (connection_id, kind, key) DO NOTHING`
+}
+
+interface NewItem {
+  connectionId: string
+  kind: DifferenceKind
+  /** What the item is about, as the bank names it: each is reported once. */
+  key: string
+  facts: Record<string, string | number | null>
+}
+
+export async function noteItem(tx: Tx, item: NewItem): Promise<void> {
+  const data = { id: newRoutableId(OPERATOR_ACCOUNT_ID), ...item }
+  await tx.difference.createMany({ data, skipDuplicates: true })
+}
+
+/** How an item ended that a later report of the bank has explained. */
+export const MATCHED_LATER = 'matched_later'
+
+/** Resolves an open item that a later report has explained. */
+export async function resolveItem(item: Pick<NewItem, 'connectionId' | 'kind' | 'key'>) {
+  const data = { resolvedAt: new Date(), resolution: MATCHED_LATER }
+  await db().difference.updateMany({ where: { ...item, resolvedAt: null }, data })
+}
+
+export interface Difference {
+  id: string
+  kind: string
+  connection: string
+  created_at: string
+  facts: Record<string, unknown>
+}
+
+const ITEMS_MAX = 1_000
+
+/** Lists what nobody has resolved, oldest first. */
+export function listOpenItems(): Promise<Difference[]> {
+  const columns = Prisma.sql`i.id, i.kind, c.name AS connection, ${utc('i.created_at')}, i.facts`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json
+    FROM differences i JOIN connections c ON c.id = i.connection_id
+    WHERE i.resolved_at IS NULL ORDER BY i.created_at, i.id LIMIT ${ITEMS_MAX}`)
+}
+
+/** An order as a bank lists it. */
+interface Listed {
+  id: string
+  endToEndId: string | null
+  amount: number
+  orderedAt: Date
+}
+
+type HeldKind = 'payout_unbooked' | 'refund_unbooked'
+
+export interface Held {
+  /**
+   * account_unknown: of none of these accounts, or of one of several. balance: more than the account has.
+   * contradicted: the books say that it failed, or of another amount. charge_unknown: a refund of no charge.
+   * not_refundable: more than is left of the charge, or too late. unreadable: without an amount or time.
+   */
+  cause:
+    | ('account_unknown' | 'balance' | 'contradicted' | 'charge_unknown')
+    | ('not_refundable' | 'unreadable')
+  accountId: string | null
+}
+
+/** Holds what a bank has sent and no account could be charged with. Money out stays closed while it is open. */
+export async function holdOrder(
+  kind: HeldKind,
+  connectionId: string,
+  { id: key, endToEndId, amount, orderedAt }: Listed,
+  { cause, accountId }: Held,
+): Promise<'held'> {
+  const facts = {
+    ...{ cause, account_id: accountId, order_id: key, end_to_end_id: endToEndId, amount },
+    ...{ mode: 'live', ordered_at: orderedAt.toISOString() },
+  }
+  await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
+  return 'held'
+}
+
+export async function holdUnread(
+  kind: HeldKind,
+  connectionId: string,
+  { key, sent }: { key: string; sent: string },
+): Promise<void> {
+  const facts = { cause: 'unreadable', order_id: key, mode: 'live', sent }
+  await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
+}
+
+/** Resolves the item of an order that is booked, if there is one. */
+export async function releaseOrder(
+  kind: HeldKind,
+  connectionId: string,
+  { id: key }: Pick<Listed, 'id'>,
+): Promise<'booked'> {
+  await resolveItem({ connectionId, kind, key })
+  return 'booked'
+}

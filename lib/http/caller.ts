@@ -1,0 +1,194 @@
+import { connectionIn } from '#lib/banks/served.ts'
+import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { MODES, type Mode } from '#lib/core/mode.ts'
+import type { AccountRef } from '#lib/db/columns.ts'
+import type { HttpRequest } from '#lib/http/exchange.ts'
+import { requireSameOrigin } from '#lib/http/origin.ts'
+import { countFailedBearer } from '#lib/http/rate-limit.ts'
+import { memberLock } from '#lib/people/membership.ts'
+import {
+  type AnyPermission,
+  isActiveAccount,
+  isForPagesOnly,
+  isWriteAllowedInactive,
+  listPermissions,
+  needsOpenMode,
+} from '#lib/people/roles.ts'
+import { cookieNames, readCookie } from '#lib/session/cookie.ts'
+import { type ProofRule, requireProof } from '#lib/session/proof.ts'
+import { readSession } from '#lib/session/read.ts'
+import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
+import { findRememberedCaller, type ProvenCaller } from '#lib/tokens/recall.ts'
+import { verifyToken } from '#lib/tokens/verify.ts'
+
+export interface CallingAccount {
+  id: string
+  /** Account in SQL: of a token with a proof, of a member who writes with a lock. */
+  ref: AccountRef
+  name: string
+  city: string
+  expiresIn: number
+  isActive: boolean
+  /** Connection of new charges; null: the account creates none in live mode. */
+  receivingConnectionId: string | null
+  /** Connection of new withdrawals; null: the account pays nothing out in live mode. */
+  payingConnectionId: string | null
+  role: SessionAccount['role'] | null
+  /** Amount above which a charge must have been reviewed; null: none, as for each token. */
+  chargeReviewAbove: number | null
+}
+
+/** Sender of a request: a program with a token, or a member in the dashboard. */
+export interface Caller {
+  kind: 'token' | 'session'
+  mode: Mode
+  permissions: readonly string[]
+  account: CallingAccount
+  user: SessionUser | null
+  /** Member who answers for the request: the user, or the issuer of the token. */
+  responsibleId: string | null
+  /** Members who may know the token without being its issuer now. */
+  formerIssuers: readonly string[]
+  /** Whether staff views the account: it changes nothing and sees no whole document. */
+  isViewing: boolean
+  /** Rate limit key of the token; null for a session: its requests count for the address only. */
+  key: string | null
+  tokenId: string | null
+  /** Returns whether the token may be used from this address; null: a session may from any. */
+  isAllowedFrom: ((address: string) => boolean) | null
+}
+
+/** Identifies the caller in the database. A token takes precedence over a cookie. */
+export async function authenticate(incoming: HttpRequest): Promise<Caller> {
+  const authorization = incoming.header('authorization')
+  if (authorization === null) {
+    const member = await readSessionCaller(incoming)
+    if (member) return member
+    throw unauthenticated()
+  }
+  const token = bearerOf(authorization)
+  const tokenCaller = token === null ? null : await verifyToken(token, incoming.ip)
+  if (tokenCaller) return toTokenCaller(tokenCaller)
+  await countFailedBearer(incoming.ip)
+  throw unauthenticated()
+}
+
+/** Needs no query: SQL that uses `account.ref` fails if the token is no longer valid. */
+export function readRememberedCaller({ header }: HttpRequest): Caller | null {
+  const token = bearerOf(header('authorization'))
+  const rememberedCaller = token === null ? null : findRememberedCaller(token)
+  return rememberedCaller && toTokenCaller(rememberedCaller)
+}
+
+function toTokenCaller({ proof, ...caller }: ProvenCaller): Caller {
+  const ref = { id: caller.account.id, proof }
+  const account = { ...caller.account, ref, role: null, chargeReviewAbove: null }
+  const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
+  return { kind: 'token', ...caller, account, ...rest }
+}
+
+/** Characters of a token that are stored and shown, and so not secret. */
+const PREFIX_LENGTH = 20
+
+export function readTokenPrefix({ header }: HttpRequest): string | undefined {
+  return bearerOf(header('authorization'))?.slice(0, PREFIX_LENGTH)
+}
+
+function bearerOf(authorization: string | null): string | null {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null
+}
+
+/** Accepts a session cookie only with the mode and account headers that the dashboard sends. */
+async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> {
+  const { header } = incoming
+  const mode = MODES.find(known => known === header('troco-mode'))
+  const accountId = header('troco-account')?.toLowerCase() ?? ''
+  if (!mode || !isUuid(accountId)) return null
+  const user = await readSignedInUser(incoming)
+  const sessionAccount = user?.accounts.find(({ id }) => id === accountId)
+  if (!user || !sessionAccount) return null
+  const { name, city, expiresIn, chargeReviewAbove, status, role } = sessionAccount
+  const isActive = isActiveAccount(status)
+  const permissions = listPermissions(role)
+  const lockMember = memberLock({ accountId, userId: user.id }, role)
+  const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
+  const account = {
+    ...{ id: accountId, ref, name, city, expiresIn, chargeReviewAbove, isActive, role },
+    receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
+    payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
+  }
+  const isViewing = user.viewing !== null
+  const responsible = { responsibleId: user.id, formerIssuers: [], isViewing }
+  const ofToken = { key: null, tokenId: null, isAllowedFrom: null }
+  return { kind: 'session', mode, permissions, account, user, ...responsible, ...ofToken }
+}
+
+/** Reads do not extend the session, because open pages poll in the background. */
+export async function readSignedInUser({
+  method,
+  header,
+}: HttpRequest): Promise<SessionUser | null> {
+  const secret = readCookie(header('cookie') ?? '', cookieNames().session)
+  return secret === null ? null : readSession(secret, isWriteMethod(method))
+}
+
+export function isWriteMethod(method: string): boolean {
+  return !['GET', 'HEAD'].includes(method)
+}
+
+/** Refuses a token that is used from elsewhere, before a response depends on anything else. */
+export function requireAllowedAddress({ isAllowedFrom }: Caller, { ip }: HttpRequest): void {
+  if (isAllowedFrom && !isAllowedFrom(ip)) throw refuse('address_not_allowed', { address: ip })
+}
+
+/** Checks address, status, mode and permissions; for a session also a write's origin and the proof. */
+export function authorize(
+  caller: Caller,
+  incoming: HttpRequest,
+  allow: AnyPermission | AnyPermission[],
+  proof?: ProofRule,
+): void {
+  requireAllowedAddress(caller, incoming)
+  const isWrite = isWriteMethod(incoming.method)
+  const permissions = [allow].flat()
+  const isAllowedInactive = isWrite ? permissions.some(isWriteAllowedInactive) : true
+  if (!caller.account.isActive && !(caller.kind === 'session' && isAllowedInactive))
+    throw accountNotActive()
+  if (isWrite && caller.kind === 'session') requireSameOrigin(incoming)
+  if (caller.kind === 'token' && permissions.every(isForPagesOnly)) throw refuse('session_required')
+  const { receivingConnectionId, payingConnectionId } = caller.account
+  const isOpen = (receivingConnectionId ?? payingConnectionId) !== null
+  if (!isOpen && permissions.some(needsOpenMode)) throw refuse('live_mode_disabled')
+  if (!receivingConnectionId && permissions.includes('transactions:write'))
+    throw refuse('live_mode_disabled')
+  if (!payingConnectionId && permissions.includes('withdrawals:write'))
+    throw refuse('withdrawals_disabled')
+  if (!permissions.some(permission => caller.permissions.includes(permission))) {
+    const permission = permissions.join(' or ')
+    throw refuse('permission_denied', { permission })
+  }
+  if (proof === 'required' && caller.user) requireProof(caller.user, caller.mode)
+}
+
+/**
+ * Refuses staff that views an account whatever is no plain read, before any other check: each write,
+ * each export, and each read that needs a proof because it shows a secret. The role of a viewer
+ * refuses most of it, too, and `account.ref` of a write finds no membership to lock.
+ */
+export function requireMoreThanViewing(
+  { isViewing }: Caller,
+  { method }: HttpRequest,
+  { proof, isExport, isFile }: { proof?: ProofRule; isExport?: true; isFile?: true },
+): void {
+  if (isViewing && (isWriteMethod(method) || proof === 'required' || isExport || isFile))
+    throw refuse('viewing_read_only')
+}
+
+export function accountNotActive(): TrocoError {
+  return refuse('account_not_active')
+}
+
+export function unauthenticated(): TrocoError {
+  return refuse('unauthenticated')
+}

@@ -1,0 +1,231 @@
+import type * as z from 'zod'
+import { isTrocoError, parseDatabaseError, refuse } from '#lib/core/errors.ts'
+import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
+import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import { requireTestQuota } from '#lib/db/test-usage.ts'
+import { parseFields, readObjectOf } from '#lib/http/body.ts'
+import {
+  accountNotActive,
+  authenticate,
+  authorize,
+  type Caller,
+  readRememberedCaller,
+  requireAllowedAddress,
+  requireMoreThanViewing,
+} from '#lib/http/caller.ts'
+import { type Declaration, type DocumentRule, storesTestData } from '#lib/http/declaration.ts'
+import { withEtag } from '#lib/http/etag.ts'
+import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
+import { documentAccess, runOncePerKey } from '#lib/http/once-per-key.ts'
+import { listIgnoredFields, listParameters, parseQuery } from '#lib/http/query.ts'
+import { consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
+import { RecentCheck } from '#lib/http/recent-check.ts'
+import { toLoggedBody } from '#lib/http/request-log.ts'
+import { type RequestState, respondTo } from '#lib/http/respond.ts'
+import { prefersRepresentation, resultResponse } from '#lib/http/response.ts'
+import { createRouteHandler, type RouteHandler } from '#lib/http/route-handler.ts'
+import { awaitThroughput, limitBytesOfUser } from '#lib/http/throughput.ts'
+
+/** Maximum runs of `handle`: each further one needs a change of the caller between check and work. */
+const RUNS_MAX = 3
+
+export interface Endpoint extends RouteHandler {
+  accountlessDeclaration?: undefined
+  declared: Declaration<unknown, unknown>
+}
+
+/** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
+export function endpoint<
+  Body = undefined,
+  Query = undefined,
+  Response extends z.ZodType = z.ZodType,
+>(
+  declaration: Declaration<Body, Query> & { response: Response } & DocumentRule<z.output<Response>>,
+): Endpoint {
+  const declared = declaration as Declaration<unknown, unknown>
+  const serve = (incoming: HttpRequest) =>
+    respondTo(incoming, declared.errorFormat, state => serveEndpoint(state, declared))
+  return Object.assign(createRouteHandler(serve), { declared })
+}
+
+/** Names the methods of a path, to authenticated callers of an active account only: 405, or 204 to OPTIONS. */
+export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
+  return respondTo(incoming, 'field_messages', async state => {
+    const caller = await authenticateRequest(state)
+    requireAllowedAddress(caller, incoming)
+    if (!caller.account.isActive) throw accountNotActive()
+    await limitByCaller(state, caller)
+    if (incoming.method !== 'OPTIONS') throw refuse('method_not_allowed', { allow })
+    return { status: 204, headers: { allow, 'cache-control': 'private, no-store' }, text: '' }
+  })
+}
+
+async function serveEndpoint(
+  state: RequestState,
+  declared: Declaration<unknown, unknown>,
+): Promise<HttpResponse> {
+  const { incoming } = state
+  state.declared = declared
+  if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
+  if (declared.allowsRememberedCaller && incoming.header('idempotency-key') === null) {
+    const response = await tryRememberedCaller(state, declared)
+    if (response) return response
+  }
+  const check = new RecentCheck(async () => {
+    const caller = await authenticateRequest(state)
+    requireMoreThanViewing(caller, incoming, declared)
+    authorize(caller, incoming, declared.allow, declared.proof)
+    return caller
+  })
+  await limitByCaller(state, await check.read())
+  while (state.runs < RUNS_MAX) {
+    try {
+      return await runEndpoint(state, declared, check)
+    } catch (error) {
+      if (!isCallerRefused(error)) throw error
+      // The account, token or role has changed after the check: what it allows now may suffice.
+      check.expire()
+    }
+  }
+  throw refuse('service_unavailable')
+}
+
+function isCallerRefused(error: unknown): boolean {
+  return parseDatabaseError(error).code === 'TR401'
+}
+
+/** Returns null if the caller's data may be outdated, before any work: the usual checks follow. */
+async function tryRememberedCaller(
+  state: RequestState,
+  declared: Declaration<unknown, unknown>,
+): Promise<HttpResponse | null> {
+  const { incoming } = state
+  const caller = readRememberedCaller(incoming)
+  if (!caller) return null
+  await limitByAddress(state)
+  state.caller = caller
+  try {
+    state.logContext.accountId = caller.account.id
+    authorize(caller, incoming, declared.allow)
+    await limitByCaller(state, caller)
+  } catch (error) {
+    if (isTrocoError(error)) return null
+    throw error
+  }
+  try {
+    return await runEndpoint(state, declared, new RecentCheck(async () => caller))
+  } catch (error) {
+    if (isCallerRefused(error)) return null
+    // A large body would outlive many collections of young objects.
+    state.content = undefined
+    // The work may have called a bank, so it is not repeated. Whether the caller is still valid comes first.
+    if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
+    throw error
+  }
+}
+
+function requireQuota({ mode, account }: Caller, declared: Declaration<unknown, unknown>): void {
+  if (mode === 'test' && storesTestData(declared)) requireTestQuota(account.id)
+}
+
+async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): Promise<void> {
+  authorize(await authenticate(incoming), incoming, allow)
+}
+
+async function authenticateRequest(state: RequestState): Promise<Caller> {
+  await limitByAddress(state)
+  const caller = await authenticate(state.incoming)
+  state.caller = caller
+  state.logContext.accountId = caller.account.id
+  return caller
+}
+
+export function limitByAddress(state: RequestState): Promise<void> {
+  state.addressLimit ??= limitBy(state, 'ip', state.incoming.ip)
+  return state.addressLimit
+}
+
+function limitByCaller(state: RequestState, { key, user }: Caller): Promise<void> | undefined {
+  if (user) return limitBytesOfUser(state, user.id)
+  if (key !== null) state.tokenLimit ??= limitByToken(state, key)
+  return state.tokenLimit
+}
+
+async function limitByToken(state: RequestState, key: string): Promise<void> {
+  state.throughputKey = key
+  await limitBy(state, 'token', key)
+  await awaitThroughput(key)
+}
+
+async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string): Promise<void> {
+  const allowance = await consumeAllowance(policy, key).catch(error => {
+    if (isTrocoError(error))
+      state.allowances.push(exhaustedAllowance(policy, error.retryAfterS ?? 1))
+    throw error
+  })
+  state.allowances.push(allowance)
+  await state.places.take(policy, key)
+}
+
+async function runEndpoint(
+  state: RequestState,
+  declared: Declaration<unknown, unknown>,
+  check: RecentCheck<Caller>,
+): Promise<HttpResponse> {
+  state.runs += 1
+  const { incoming } = state
+  const { body: schema, query: querySchema, idempotency: rule } = declared
+  if (schema) state.content ??= readObjectOf(incoming, check)
+  const content = await (state.content ?? {})
+  if (schema) state.body = toLoggedBody(incoming, content)
+  if (schema && declared.ignoresQuery)
+    state.ignored.fields = listIgnoredFields(schema.test, content, declared.listIgnoredFields)
+  const isWhole = declared.honorsPrefer === true && prefersRepresentation(incoming)
+  const handle = async (once?: IdempotentRequest) => {
+    const caller = await check.read()
+    // Not before: a replay stores nothing.
+    requireQuota(caller, declared)
+    const { account, mode, user, tokenId, isViewing, responsibleId, formerIssuers } = caller
+    const body = schema && parseFields(schema[mode], content)
+    const { ip, header } = incoming
+    const parsed = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
+    // Staff could otherwise confirm a document that it guesses, as a reference in a path or filter.
+    const asked = { params: incoming.params, query: parsed }
+    const { params, query } = isViewing ? hideTaxIds(asked) : asked
+    const by = {
+      user,
+      tokenId,
+      isViewing,
+      userId: user?.id ?? null,
+      responsibleId,
+      formerIssuers,
+      ...documentAccess(caller),
+    }
+    const preference = { prefersRepresentation: isWhole }
+    const call = { account, mode, body, query, params, ip, header, once, ...by, ...preference }
+    return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
+  }
+  const caller = await check.read()
+  if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
+  await state.exportPlace
+  const mask = maskFor(caller, declared)
+  const { fileType } = declared
+  if (caller.isViewing || !rule) {
+    const response = resultResponse(await handle(), { fileType, mask })
+    // Browsers of members keep nothing: they may be shared.
+    return declared.hasEtag && !caller.user ? withEtag(incoming, response) : response
+  }
+  const keyed = { incoming, caller, rule, allow: declared.allow, content, mask }
+  const response = await runOncePerKey(keyed, handle)
+  // The wait for a request with the same key may have been long, and its response shows what it did.
+  if ('idempotent-replayed' in response.headers) await check.read()
+  if (isWhole) response.headers['preference-applied'] = 'return=representation'
+  return response
+}
+
+/** Returns what hides documents in a response, or in an entry of a page, from the caller; undefined: nothing. */
+function maskFor(caller: Caller, declared: Declaration<unknown, unknown>) {
+  const mask = declared.mask as ((shown: unknown) => unknown) | undefined
+  if (caller.isViewing) return (shown: unknown) => hideTaxIds(mask ? mask(shown) : shown)
+  return documentAccess(caller).showsDocuments ? undefined : mask
+}

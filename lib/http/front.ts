@@ -1,0 +1,258 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { env } from '#lib/core/env.ts'
+import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import {
+  closeAfterDelay,
+  inviteBody,
+  noteExpectation,
+  sendResponse,
+  serveApi,
+} from '#lib/http/api.ts'
+import { isBankNotice, serveBankNotice } from '#lib/http/bank-notices.ts'
+import { loadBuiltFiles } from '#lib/http/built-files.ts'
+import { compressWhenWritten } from '#lib/http/compression.ts'
+import { isDraining } from '#lib/http/drain.ts'
+import type { HttpResponse } from '#lib/http/exchange.ts'
+import {
+  admitRequest,
+  hasDotSegments,
+  isFilePath,
+  refuseBusyAddress,
+  refusePageRequest,
+} from '#lib/http/guard.ts'
+import {
+  addContentPolicy,
+  identifySender,
+  type Sender,
+  securityHeaders,
+  setTrustedHeaders,
+} from '#lib/http/headers.ts'
+import { checkReadiness } from '#lib/http/health.ts'
+import { refuseAndClose, refuseInvalidHttp } from '#lib/http/invalid-http.ts'
+import { measureResponse, nameRoute } from '#lib/http/measure.ts'
+import { RECEIPT_KEYS_ROUTE } from '#lib/http/receipt-page.ts'
+import { type FileHandler, serveReference } from '#lib/http/reference.ts'
+import { buildPageRefusal } from '#lib/http/refusal-page.ts'
+import { renderInTurn } from '#lib/http/render-turn.ts'
+import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/http/response.ts'
+import { loadPublicRoutes, loadRoutes, matchRoute, PUBLIC_FOLDERS } from '#lib/http/routes.ts'
+import { isSignIn, serveSignIn } from '#lib/http/sign-in-places.ts'
+import { cutUnreadResponses } from '#lib/http/unread.ts'
+import { RECEIPT_KEYS_PATH } from '#lib/payer/receipt.ts'
+
+type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+const REQUEST_TIMEOUT_MS = 10_000
+/** Interval of Node's check for timed-out requests; its default is 30 s. */
+const TIMEOUT_CHECK_MS = 1_000
+/** Longer than the usual 60 s of a proxy, so that the proxy always closes the connection first. */
+const KEEP_ALIVE_MS = 65_000
+const HEADER_BYTES_MAX = 32 * 1024
+
+interface FrontOptions {
+  isDevelopment?: boolean
+  unreadTimeoutMs?: number
+  /** Folder of the built pages, whose files the front serves. */
+  buildFolder?: string
+}
+
+/** Serves /api and public pages itself; Next, which gets the other paths, costs about 20 times as much. */
+export async function createFront(
+  nextHandler: NextHandler,
+  { isDevelopment = false, unreadTimeoutMs, buildFolder }: FrontOptions = {},
+): Promise<Server> {
+  const builtFiles = await loadBuiltFiles(buildFolder)
+  const isStopping = () => isDraining(server)
+  const handleRequest = await createHandler(nextHandler, builtFiles, { isDevelopment, isStopping })
+  const { TRUST_PROXY } = env()
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (isStopping()) response.shouldKeepAlive = false
+    const sender = beginResponse(request, response, TRUST_PROXY)
+    handleRequest(request, response, sender).catch(error => {
+      const refusal = errorResponse(error, 'field_messages')
+      if (response.headersSent) response.destroy()
+      else sendResponse(response, refusal)
+    })
+  }
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // A request without Host is refused in the front, with a JSON body.
+      requireHostHeader: false,
+      // Next would respond to WebSocket upgrades; only its reload in development needs them.
+      shouldUpgradeCallback: () => isDevelopment,
+    },
+    serve,
+  )
+  cutUnreadResponses(server, unreadTimeoutMs)
+  server.on('clientError', refuseInvalidHttp)
+  server.on('connect', (_request, socket) => refuseAndClose(socket, refuse('malformed_request')))
+  // Without this listener, Node asks for the body before any check.
+  server.on('checkContinue', (request, response) => {
+    noteExpectation(request, response)
+    serve(request, response)
+  })
+  server.on('checkExpectation', (request, response) => {
+    const sender = beginResponse(request, response, TRUST_PROXY)
+    sendResponse(response, refusalResponse(refuse('expectation_failed')), sender)
+  })
+  return server
+}
+
+function beginResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  trustedHops: number,
+): Sender {
+  // Node would read the rest of a body that nobody reads, for up to 10 s.
+  response.once('prefinish', () => request.complete || closeAfterDelay(request))
+  const sender = identifySender(request, trustedHops)
+  measureResponse(request, response, sender.requestId)
+  return sender
+}
+
+type Files = Map<string, FileHandler>
+
+interface HandlerOptions {
+  isDevelopment: boolean
+  isStopping: () => boolean
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse, sender: Sender) => Promise<void>
+
+async function createHandler(
+  nextHandler: NextHandler,
+  builtFiles: Files,
+  { isDevelopment, isStopping }: HandlerOptions,
+): Promise<Handler> {
+  const routes = await loadRoutes()
+  const publicRoutes = await loadPublicRoutes()
+  const { API_SERVER, PUBLIC_URL } = env()
+  const files = new Map([...builtFiles, ...(await serveReference(routes, PUBLIC_URL))])
+  const servesApi = API_SERVER === 'front' && !isDevelopment
+  const passToNext = createPassage(nextHandler, isDevelopment)
+
+  return async (request, response, sender) => {
+    const refused = admitRequest(request)
+    const sentPath = stripQuery(request.url)
+    const path = pathOf(request)
+    if (refused) return sendResponse(response, buildFirstRefusal(refused, request, path), sender)
+    const serveFile = files.get(path)
+    // Proxies limit who may send to this path, so only the spelling that they see is served.
+    if (isBankNotice(path)) return serveBankNotice(request, response, sentPath, sender)
+    if (isApiPath(path) && !serveFile) {
+      const match = matchRoute(routes, path.slice('/api'.length))
+      const hasMethod = match?.handlers.has(request.method ?? '') ?? false
+      // In development, Next finds routes that were added after startup.
+      if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
+      if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
+      const isServedHere = servesApi || hasDotSegments(path) || !hasMethod
+      return isServedHere
+        ? serveApi(request, response, match, sender)
+        : passToNext(request, response, sender, 'api', match.route)
+    }
+    if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
+    if (path === '/readyz') {
+      const { status, body } = await checkReadiness(isStopping())
+      const headers = status === 503 ? codeHeaders('service_unavailable') : {}
+      return sendResponse(response, json(status, body, headers), sender)
+    }
+    const isFree = builtFiles.has(path) || isPublicPath(path) || isFilePath(path)
+    const refusal =
+      (isFree ? null : await refuseBusyAddress(sender.address)) ??
+      (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
+    if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
+    if (isPublicPath(path)) {
+      const match = path === RECEIPT_KEYS_PATH ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
+      if (match && match !== RECEIPT_KEYS_ROUTE && !servesApi)
+        return passToNext(request, response, sender, 'public')
+      // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
+      const publicMatch = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
+      if (publicMatch) return serveCompressed(request, response, publicMatch, sender)
+    }
+    const serveNext = () => passToNext(request, response, sender, 'page')
+    if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
+    if (!serveFile) {
+      const client = isFree || isDevelopment ? null : sender.address
+      const late = await renderInTurn(request, response, client, serveNext)
+      return late ? sendResponse(response, late, sender) : undefined
+    }
+    setCommonHeaders(response, sender, 'files')
+    return serveFile(request, response)
+  }
+}
+
+/** Serves a page for anyone, which holds no secret. */
+const serveCompressed: typeof serveApi = (request, response, ...rest) => {
+  compressWhenWritten(request, response)
+  return serveApi(request, response, ...rest)
+}
+
+/** Returns a function that passes a request to Next: a page, or what API_SERVER=next serves there. */
+function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
+  const publicUrl = new URL(env().PUBLIC_URL)
+  return (
+    request: IncomingMessage,
+    response: ServerResponse,
+    sender: Sender,
+    kind: 'page' | 'api' | 'public',
+    route = '',
+  ): Promise<void> => {
+    setCommonHeaders(response, sender, route || kind)
+    setTrustedHeaders(request, sender, publicUrl, kind !== 'page', route)
+    // Next keeps a header that is already set, but public pages have a stricter policy.
+    if (kind === 'public') response.removeHeader('referrer-policy')
+    if (kind === 'page') {
+      response.setHeader('content-security-policy', addContentPolicy(request, isDevelopment))
+      // What next-auth sends holds the CSRF token.
+      const isPage = !request.url?.startsWith('/api/')
+      if (isPage && !isDevelopment) compressWhenWritten(request, response)
+    }
+    inviteBody(request)
+    return nextHandler(request, response)
+  }
+}
+
+function setCommonHeaders(response: ServerResponse, { requestId }: Sender, route: string): void {
+  nameRoute(response, route)
+  response.setHeader('x-request-id', requestId)
+  for (const [name, value] of Object.entries(securityHeaders())) response.setHeader(name, value)
+}
+
+/** Returns the path without query, repeated slashes and trailing slash. */
+function pathOf(request: IncomingMessage): string {
+  const [path = '/', ...query] = (request.url ?? '/').split('?')
+  if (path === '/' || !/\/$|.\/\//.test(path)) return path
+  const normalized = path.replace(/(?<=.)\/{2,}/g, '/').replace(/\/$/, '') || '/'
+  if (isApiPath(normalized) || isPublicPath(normalized))
+    request.url = [normalized, ...query].join('?')
+  return normalized
+}
+
+/** Path as sent, without its query and one trailing slash. */
+function stripQuery(target = ''): string {
+  return (target.split('?', 1)[0] ?? '').replace(/(?<!\/)\/$/, '')
+}
+
+function buildFirstRefusal(
+  error: TrocoError,
+  { headers }: IncomingMessage,
+  path: string,
+): HttpResponse {
+  return isApiPath(path) || error.code === 'malformed_request'
+    ? refusalResponse(error)
+    : buildPageRefusal({ error, reason: 'long' }, headers)
+}
+
+function isApiPath(path: string): boolean {
+  return (path === '/api' || path.startsWith('/api/')) && !path.startsWith('/api/auth/')
+}
+
+/** Returns whether the front serves the path to anyone and counts it itself. */
+function isPublicPath(path: string): boolean {
+  return path === RECEIPT_KEYS_PATH || PUBLIC_FOLDERS.some(folder => path.startsWith(`/${folder}/`))
+}

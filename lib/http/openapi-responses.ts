@@ -1,0 +1,210 @@
+import type * as z from 'zod'
+import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/core/errors.ts'
+import { Invariant } from '#lib/core/invariant.ts'
+import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
+import { INTERNAL_ERROR, type PublicErrorCode, REFUSALS } from '#lib/core/refusals.ts'
+import { parseFields } from '#lib/http/body.ts'
+import { storesTestData } from '#lib/http/declaration.ts'
+import type { Endpoint } from '#lib/http/endpoint.ts'
+import { KEY_LENGTH_MAX } from '#lib/http/idempotency.ts'
+import { causeOf, SESSION_CODES, STATUS_DESCRIPTIONS } from '#lib/http/openapi-refusals.ts'
+import { type Json, SCHEMAS_PATH } from '#lib/http/openapi-schemas.ts'
+import { parseQuery } from '#lib/http/query.ts'
+import { errorResponse } from '#lib/http/response.ts'
+import { needsOpenMode } from '#lib/people/roles.ts'
+import { tokenEnded } from '#lib/tokens/lock.ts'
+
+type Declared = Endpoint['declared']
+
+/** Epoch of a feed in the examples. */
+const EPOCH = 'b54f1c0e9a7d3362'
+const FEED = { epoch: EPOCH, lastSequence: 4711 }
+const RESTORED = { continueAfter: 4_294_967_296, lastSequence: 4_294_967_300, lastKept: 4710 }
+
+const COMMON_RESPONSES: Record<number, string> = {
+  400: 'MalformedJson',
+  401: 'Unauthenticated',
+  413: 'PayloadTooLarge',
+  415: 'UnsupportedMediaType',
+  429: 'TooManyRequests',
+  503: 'ServiceUnavailable',
+}
+
+/** Groups the error responses by status; adds those common to all endpoints to `shared`. */
+export function describeErrorResponses(declared: Declared, shared: Json): Json {
+  const byStatus = new Map<number, PublicErrorCode[]>()
+  for (const code of listErrorCodes(declared)) {
+    const { status } = REFUSALS[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const responses: Json = {}
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const response = describeResponse(declared, status, codes)
+    const name = COMMON_RESPONSES[status]
+    if (name) shared[name] = response
+    responses[status] = name ? responseRef(name) : response
+  }
+  shared.InternalServerError = INTERNAL_SERVER_ERROR
+  return { ...responses, [INTERNAL_ERROR.status]: responseRef('InternalServerError') }
+}
+
+function listErrorCodes(declared: Declared): PublicErrorCode[] {
+  const { allow, body, ignoresQuery, errorCodes = [], errorExamples, idempotency } = declared
+  const isForTokens = (code: string) => !SESSION_CODES.some(name => name === code)
+  const hasModeCheck = [allow].flat().some(needsOpenMode)
+  return [
+    'unauthenticated',
+    'address_not_allowed',
+    'account_not_active',
+    'permission_denied',
+    ...(hasModeCheck ? (['live_mode_disabled'] as const) : []),
+    'too_many_requests',
+    ...(storesTestData(declared) ? (['test_quota_exceeded'] as const) : []),
+    ...(body ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(body || !ignoresQuery ? (['invalid_input'] as const) : []),
+    ...(errorCodes.filter(isForTokens) as PublicErrorCode[]),
+    ...((errorExamples ?? []).map(({ code }) => code) as PublicErrorCode[]),
+    ...(idempotency
+      ? (['idempotency_key_invalid', 'idempotency_key_reused', 'in_progress'] as const)
+      : []),
+    'service_unavailable',
+  ]
+}
+
+function responseRef(name: string): Json {
+  return { $ref: `#/components/responses/${name}` }
+}
+
+function describeResponse(declared: Declared, status: number, codes: PublicErrorCode[]): Json {
+  const examples: Json = {}
+  for (const code of codes) Object.assign(examples, buildExamples(declared, code))
+  const validationSchema = declared.errorFormat === 'first_message' ? 'FirstError' : 'FieldErrors'
+  const schema = { $ref: `${SCHEMAS_PATH}${status === 422 ? validationSchema : 'Error'}` }
+  const content = { 'application/json': { schema, examples } }
+  const headers = {
+    ...describeHeaders(status, codes),
+    ...(schema.$ref.endsWith('FirstError') ? headerRefs(['X-Error-Fields']) : {}),
+  }
+  return { description: STATUS_DESCRIPTIONS[status], headers, content }
+}
+
+function buildExamples(declared: Declared, code: PublicErrorCode): Json {
+  const toBody = (error: TrocoError) =>
+    JSON.parse(errorResponse(error, declared.errorFormat ?? 'field_messages').text) as Json
+  // OpenAPI shows a summary as a title, without a full stop.
+  const summary = causeOf(code).replace(/\.$/, '')
+  return { [code]: { summary, value: toBody(buildExampleError(declared, code)) } }
+}
+
+/** Final statuses in the examples, by the code of a missing resource. */
+const FINAL = [
+  { missing: 'transaction_not_found', subject: 'Transaction', status: 'paid' },
+  { missing: 'withdrawal_not_found', subject: 'Withdrawal', status: 'approved' },
+  { missing: 'refund_not_found', subject: 'Refund', status: 'completed' },
+  { missing: 'dispute_not_found', subject: 'Dispute', status: 'won' },
+] as const
+
+function buildExampleError(
+  { allow, body, query, errorCodes, errorExamples }: Declared,
+  code: PublicErrorCode,
+): TrocoError {
+  const declared = errorExamples?.find(example => example.code === code)
+  if (declared) return declared
+  switch (code) {
+    case 'permission_denied':
+      return refuse(code, { permission: [allow].flat().join(' or ') })
+    case 'address_not_allowed':
+      return refuse(code, { address: '203.0.113.9' })
+    case 'too_many_requests':
+    case 'test_quota_exceeded':
+      return refuse(code, { retryAfterS: 1 })
+    case 'invalid_input':
+      return findValidationError(body?.test ?? query)
+    case 'already_final':
+      return refuse(code, FINAL.find(one => errorCodes?.includes(one.missing)) ?? FINAL[0])
+    case 'refund_window_closed':
+      return refuse(code, { days: REFUND_WINDOW_DAYS })
+    case 'limit_exceeded': {
+      const name = errorCodes?.includes('insufficient_balance')
+        ? 'account_withdrawal'
+        : 'account_charge'
+      return refuse(code, { limit: { name, amount: 100_000, freesAt: null } })
+    }
+    case 'idempotency_key_invalid':
+      return refuse(code, { lengthMax: KEY_LENGTH_MAX })
+    case 'refused_by_bank':
+      return refuse(code, { field: 'client_doc' })
+    case 'refund_exceeds_remainder':
+      return refuse(code, { rule: 'must be at most 1500, the amount left to refund' })
+    case 'token_ended':
+      return tokenEnded()
+    case 'endpoint_disabled':
+      return refuse(code, 'The endpoint is disabled or deleted: enable it, or create another')
+    case 'under_way':
+      return refuse(code, 'The delivery is being sent: try again when it has ended')
+    case 'limit_reached':
+    case 'permission_not_held':
+      throw new Invariant(`an operation declares no example of its ${code}`)
+    case 'method_not_allowed':
+      return refuse(code, { allow: 'GET, HEAD' })
+    case 'events_gone':
+      return refuse(code, { ...FEED, continueAfter: 4710 })
+    case 'feed_epoch_changed':
+      return refuse(code, { ...FEED, continueAfter: 0 })
+    case 'feed_restored':
+      return refuse(code, { ...FEED, ...RESTORED })
+    case 'after_beyond_feed':
+      return refuse(code, { ...FEED, continueAfter: 4711 })
+    default:
+      return refuse(code)
+  }
+}
+
+/** Returns a real validation error of this schema, as the example. */
+function findValidationError(schema: z.ZodType | undefined): TrocoError {
+  for (const input of [{}, { limit: '0' }, { amount: 0 }]) {
+    try {
+      if (schema) parseFields(schema, input)
+      else parseQuery(undefined, '?expand=true')
+    } catch (error) {
+      if (isTrocoError(error)) return error
+    }
+  }
+  return invalidInput('body', 'must be a JSON object')
+}
+
+const OWN_HEADERS =
+  'WWW-Authenticate X-Required-Permission X-Limit X-Limit-Amount X-Limit-Frees-At Retry-After Troco-Feed-Epoch Troco-Continue-After Troco-Last-Sequence Troco-Last-Kept'
+
+function describeHeaders(status: number, codes: PublicErrorCode[]): Json {
+  const sent = new Set(codes.flatMap(code => Object.keys(REFUSALS[code].headers ?? {})))
+  const names = [
+    'X-Request-Id',
+    ...OWN_HEADERS.split(' ').filter(name => sent.has(name.toLowerCase())),
+    ...(status === 429 ? ['RateLimit-Policy', 'RateLimit'] : []),
+    'Link',
+  ]
+  return { ...headerRefs(names), 'X-Error-Code': codeHeader(codes) }
+}
+
+function codeHeader(codes: string[]): Json {
+  return { description: 'Error code, for programs.', schema: { type: 'string', enum: codes } }
+}
+
+export function headerRefs(names: string[]): Json {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+const INTERNAL_SERVER_ERROR = {
+  description: STATUS_DESCRIPTIONS[INTERNAL_ERROR.status],
+  headers: {
+    ...headerRefs(['X-Request-Id', 'Link']),
+    'X-Error-Code': codeHeader([INTERNAL_ERROR.code]),
+  },
+  content: {
+    'application/json': {
+      schema: { $ref: `${SCHEMAS_PATH}Error` },
+      example: { error: INTERNAL_ERROR.message },
+    },
+  },
+}

@@ -1,0 +1,162 @@
+import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
+import { env } from '#lib/core/env.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { networkOf } from '#lib/core/network.ts'
+import { processWide } from '#lib/core/process-wide.ts'
+import { RedisLink } from '#lib/http/redis.ts'
+
+export interface Allowance {
+  policy: 'ip' | 'token'
+  quota: number
+  windowS: number
+  remaining: number
+  resetS: number
+}
+
+interface LimiterResult {
+  remainingPoints: number
+  msBeforeNext: number
+}
+
+interface Limiter {
+  consume: (key: string) => Promise<LimiterResult>
+}
+
+interface Rate {
+  quota: number
+  windowS: number
+  limiter: Limiter
+}
+
+interface Limits {
+  ip: Rate | null
+  token: Rate | null
+  bearer: Limiter | null
+  link: RedisLink | null
+}
+
+/** Share that bursts may add to the sustained rate: 5 %. */
+const BURST_SHARE = 1 / 20
+const BURST_WINDOW_MAX_S = 3_600
+const MINUTE_S = 60
+
+const shared = processWide('rate-limits', () => ({ limits: null as Limits | null }))
+
+/** Throws `too_many_requests` above the limit. Returns null if the limit is off. */
+export async function consumeAllowance(
+  policy: 'ip' | 'token',
+  key: string,
+): Promise<Allowance | null> {
+  const rate = limits()[policy]
+  if (!rate) return null
+  const result = await consumeOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
+  return {
+    policy,
+    quota: rate.quota,
+    windowS: rate.windowS,
+    remaining: result.remainingPoints,
+    resetS: wholeSeconds(result.msBeforeNext),
+  }
+}
+
+/** Returns the allowance for the headers of a refused request. */
+export function exhaustedAllowance(policy: 'ip' | 'token', resetS: number): Allowance | null {
+  const rate = limits()[policy]
+  return rate && { policy, quota: rate.quota, windowS: rate.windowS, remaining: 0, resetS }
+}
+
+/** Throws `too_many_requests` above the limit per network and minute. */
+export async function countFailedBearer(ip: string): Promise<void> {
+  const limiter = limits().bearer
+  if (limiter) await consumeOne(limiter, networkOf(ip))
+}
+
+/** Builds the headers of draft-ietf-httpapi-ratelimit-headers. `r` excludes the burst allowance. */
+export function allowanceHeaders(allowances: (Allowance | null)[]): Record<string, string> {
+  const active = allowances.filter(allowance => allowance !== null)
+  if (active.length === 0) return {}
+  return {
+    'ratelimit-policy': active.map(a => `"${a.policy}";q=${a.quota};w=${a.windowS}`).join(', '),
+    ratelimit: active.map(a => `"${a.policy}";r=${a.remaining};t=${a.resetS}`).join(', '),
+  }
+}
+
+/** Headers of a page that is refused because its address has used up the limit. */
+export function busyAddressHeaders(retryAfterS: number): Record<string, string> {
+  const allowance = exhaustedAllowance('ip', retryAfterS)
+  return { ...allowanceHeaders([allowance]), 'retry-after': String(retryAfterS) }
+}
+
+/** Closes Redis and drops all counts; the next use reads the settings again. */
+export function closeRateLimits(): void {
+  shared.limits?.link?.close()
+  shared.limits = null
+}
+
+function limits(): Limits {
+  shared.limits ??= makeLimits()
+  return shared.limits
+}
+
+function makeLimits(): Limits {
+  const settings = env()
+  const failedBearersMax = settings.RATE_FAILED_BEARERS_PER_MINUTE
+  const isNeeded =
+    settings.RATE_IP_PER_SECOND + settings.RATE_TOKEN_PER_SECOND + failedBearersMax > 0
+  const link = settings.REDIS_URL && isNeeded ? new RedisLink(settings.REDIS_URL) : null
+  return {
+    ip: makeRate('ip', settings.RATE_IP_PER_SECOND, settings.RATE_IP_BURST, link),
+    token: makeRate('token', settings.RATE_TOKEN_PER_SECOND, settings.RATE_TOKEN_BURST, link),
+    bearer: failedBearersMax > 0 ? makeWindow('bearer', failedBearersMax, MINUTE_S, link) : null,
+    link,
+  }
+}
+
+/**
+ * Allows `rate` per second plus `burst - rate` per window, which is long enough that bursts add at
+ * most 5 % to the sustained rate. T whole seconds admit at most rate × (T + 1) + extra × (T /
+ * window + 2), because windows may begin before and end after them.
+ */
+function makeRate(name: string, rate: number, burst: number, link: RedisLink | null): Rate | null {
+  if (rate === 0) return null
+  const sustained = makeWindow(name, rate, 1, link)
+  const extra = burst - rate
+  if (extra <= 0) return { quota: rate, windowS: 1, limiter: sustained }
+  const windowS = Math.min(Math.ceil(extra / (rate * BURST_SHARE)), BURST_WINDOW_MAX_S)
+  const bursts = makeWindow(`${name}-burst`, extra, windowS, link)
+  return { quota: rate, windowS: 1, limiter: new BurstyRateLimiter(sustained, bursts) }
+}
+
+function makeWindow(name: string, points: number, duration: number, link: RedisLink | null) {
+  const memory = new RateLimiterMemory({ keyPrefix: '', points, duration })
+  if (!link) return memory
+  return new RateLimiterRedis({
+    storeClient: link,
+    // The library recognizes node-redis by a class name that this version no longer has.
+    useRedisPackage: true,
+    rejectIfRedisNotReady: true,
+    insuranceLimiter: memory,
+    keyPrefix: `troco:${name}`,
+    points,
+    duration,
+  })
+}
+
+async function consumeOne(limiter: Limiter, key: string): Promise<LimiterResult> {
+  try {
+    return await limiter.consume(key)
+  } catch (refusal) {
+    if (!isLimiterResult(refusal)) throw refusal
+    const retryAfterS = wholeSeconds(refusal.msBeforeNext)
+    throw refuse('too_many_requests', { retryAfterS })
+  }
+}
+
+// Checks the properties, not the class: Next loads its own copy of the library.
+function isLimiterResult(value: unknown): value is LimiterResult {
+  return typeof value === 'object' && value !== null && 'msBeforeNext' in value
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000))
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { env } from '#lib/core/env.ts'
+import { isTrocoError, refuse } from '#lib/core/errors.ts'
+import { enterGate, leaveGate } from '#lib/core/gate.ts'
+import { networkOf } from '#lib/core/network.ts'
+import type { HttpResponse } from '#lib/http/exchange.ts'
+import { WAIT_MAX_MS } from '#lib/http/in-flight.ts'
+import { buildPageRefusal, type PageRefusal } from '#lib/http/refusal-page.ts'
+import { RenderQueue } from '#lib/http/render-queue.ts'
+
+/** Pages of an address that are rendered or wait for their turn. */
+const RENDERS_OF_ADDRESS_MAX = 10
+/** As long as renders end, a page waits for its turn, like a request for a database connection. */
+const TURN_WAIT_MAX_MS = 30_000
+/** Time after the headers in which the rest of a page is rendered; its client may read slowly. */
+const BODY_MAX_MS = 100
+/** Time after which a page whose client has left counts as rendered, even if Next does not end. */
+const ABANDONED_MS = 10_000
+const queue = new RenderQueue()
+
+const BUSY: PageRefusal = { error: refuse('too_many_requests', { retryAfterS: 1 }), reason: 'busy' }
+const OVERLOADED: PageRefusal = {
+  error: refuse('service_unavailable', { retryAfterS: 1 }),
+  reason: 'overloaded',
+}
+
+/**
+ * Renders a page when it is its turn; returns a refusal if its address has too many for 2 s, or if its
+ * turn does not come.
+ * Without an address, for files and in development, nothing is limited.
+ */
+export async function renderInTurn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string | null,
+  render: () => Promise<void>,
+): Promise<HttpResponse | null> {
+  // Sign-ins have places of their own, and a body that does not arrive must hold none of a page.
+  const isPage = ['GET', 'HEAD'].includes(request.method ?? '')
+  if (address === null || !isPage || request.url?.startsWith('/api/auth/')) {
+    await render()
+    return null
+  }
+  const network = networkOf(address)
+  const ofAddress = `render ${network}`
+  const isAddressLimited = env().RATE_IP_IN_FLIGHT > 0
+  if (isAddressLimited && !(await enterAddress(ofAddress)))
+    return buildPageRefusal(BUSY, request.headers)
+  const leaveAddress = () => isAddressLimited && leaveGate(ofAddress)
+  if (!(await queue.enter(network, performance.now() + TURN_WAIT_MAX_MS))) {
+    leaveAddress()
+    return buildPageRefusal(OVERLOADED, request.headers)
+  }
+  if (!response.closed) await renderWithPlaces(response, render, leaveAddress)
+  else {
+    leaveAddress()
+    queue.leave()
+  }
+  return null
+}
+
+async function renderWithPlaces(
+  response: ServerResponse,
+  render: () => Promise<void>,
+  leaveAddress: () => void,
+): Promise<void> {
+  const leaveProcess = once(() => queue.leave())
+  const { writeHead } = response
+  response.writeHead = ((...parameters: Parameters<typeof writeHead>) => {
+    setTimeout(leaveProcess, BODY_MAX_MS)
+    return writeHead.apply(response, parameters)
+  }) as typeof writeHead
+  const end = once(() => {
+    leaveProcess()
+    leaveAddress()
+  })
+  const rendering = render()
+  const closed = new Promise(resolve => response.once('close', resolve))
+  closed.then(() => setTimeout(end, ABANDONED_MS).unref())
+  Promise.allSettled([rendering, closed]).then(end)
+  await rendering
+}
+
+async function enterAddress(name: string): Promise<boolean> {
+  try {
+    await enterGate(name, RENDERS_OF_ADDRESS_MAX, performance.now() + WAIT_MAX_MS)
+    return true
+  } catch (error) {
+    if (isTrocoError(error)) return false
+    throw error
+  }
+}
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) work()
+    isDone = true
+  }
+}

@@ -1,0 +1,121 @@
+import { type LogContext, type Trace, withLogContext } from '#lib/core/log.ts'
+import { recordSpan } from '#lib/core/spans.ts'
+import { continueTrace } from '#lib/core/trace.ts'
+import { countTestRequest } from '#lib/db/test-usage.ts'
+import { type Caller, readTokenPrefix } from '#lib/http/caller.ts'
+import { type Declaration, storesTestData } from '#lib/http/declaration.ts'
+import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
+import { Places } from '#lib/http/in-flight.ts'
+import { type Ignored, ignoredHeaders } from '#lib/http/query.ts'
+import { type Allowance, allowanceHeaders } from '#lib/http/rate-limit.ts'
+import { countRequest } from '#lib/http/request-counts.ts'
+import { type LoggedBody, noteRequest } from '#lib/http/request-log.ts'
+import { type ErrorFormat, errorResponse } from '#lib/http/response.ts'
+import { countBytes } from '#lib/http/throughput.ts'
+
+/** The caller did nothing wrong, so the span has failed. */
+const SERVER_ERROR = 500
+
+/** Assumed size of a body without Content-Length: the largest one. */
+const BODY_BYTES_MAX = 64 * 1024
+
+/** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
+export interface RequestState {
+  incoming: HttpRequest
+  logContext: LogContext
+  allowances: (Allowance | null)[]
+  places: Places
+  /** The token or signed-in user that the response's bytes count for; null until known. */
+  throughputKey: string | null
+  ignored: Ignored
+  addressLimit?: Promise<void>
+  tokenLimit?: Promise<void>
+  exportPlace?: Promise<void>
+  caller: Caller | null
+  declared: Declaration<unknown, unknown> | null
+  content?: Promise<Record<string, unknown>>
+  body?: LoggedBody
+  /** How often the endpoint has begun its work. */
+  runs: number
+}
+
+/** Runs `respond` in the request's log context, and adds the headers that every response has. */
+export function respondTo(
+  incoming: HttpRequest,
+  errorFormat: ErrorFormat = 'field_messages',
+  respond: (state: RequestState) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  const { requestId, ip, logContext: ofFront = {} } = incoming
+  const tokenPrefix = readTokenPrefix(incoming)
+  const trace = continueTrace(incoming.header('traceparent'), requestId)
+  const context = Object.assign(ofFront, { requestId, ip, tokenPrefix, trace })
+  return withLogContext(context, async logContext => {
+    const began = performance.now()
+    const places = new Places()
+    const state: RequestState = {
+      incoming,
+      logContext,
+      allowances: [],
+      places,
+      throughputKey: null,
+      ignored: {},
+      caller: null,
+      declared: null,
+      runs: 0,
+    }
+    const response = await respond(state).catch(error => errorResponse(error, errorFormat))
+    // A large body would outlive the collections of young objects while the response is sent.
+    state.content = undefined
+    incoming.onEnd(() => {
+      state.places.release()
+      traceRequest(trace, state, response, performance.now() - began)
+    })
+    countBytes(state.throughputKey, Buffer.byteLength(response.bytes ?? response.text))
+    Object.assign(
+      response.headers,
+      allowanceHeaders(state.allowances),
+      ignoredHeaders(state.ignored),
+    )
+    countStored(state, response)
+    const tookMs = performance.now() - began
+    if (tokenPrefix !== undefined) {
+      countRequest(response.status, tookMs)
+      const { caller, declared, body } = state
+      noteRequest({ incoming, response, caller, declared, body, tookMs })
+    }
+    return response
+  })
+}
+
+/** Counts what a request of the test mode has stored; a replayed response has stored nothing. */
+function countStored({ caller, declared, incoming }: RequestState, response: HttpResponse): void {
+  if (caller?.mode !== 'test' || !declared || !storesTestData(declared)) return
+  if (response.status >= 300 || response.headers['idempotent-replayed'] !== undefined) return
+  const bodyBytes = Number(incoming.header('content-length') ?? BODY_BYTES_MAX)
+  countTestRequest(caller.account.id, bodyBytes)
+}
+
+function traceRequest(
+  trace: Trace,
+  { incoming, logContext, caller }: RequestState,
+  { status, headers }: HttpResponse,
+  tookMs: number,
+): void {
+  const { method, route } = incoming
+  const { requestId, accountId } = logContext
+  // Without a template: the notices of banks, whose path contains a secret.
+  const name = route || 'bank notices'
+  recordSpan(() => ({
+    ...{ trace, name: `${method} ${name}`, kind: 'server' },
+    ...{ endMs: Date.now(), tookMs, isFailed: status >= SERVER_ERROR },
+    attributes: {
+      'http.request.method': method,
+      'http.route': name,
+      'http.response.status_code': status,
+      'error.type': headers['x-error-code'],
+      'troco.request_id': requestId,
+      'troco.account_id': accountId,
+      'troco.mode': caller?.mode,
+    },
+  }))
+}

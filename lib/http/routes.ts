@@ -1,0 +1,122 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Invariant } from '#lib/core/invariant.ts'
+import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
+import type { Endpoint } from '#lib/http/endpoint.ts'
+import type { RouteHandler } from '#lib/http/route-handler.ts'
+
+type Params = Record<string, string>
+interface Route<Handler> {
+  segments: string[]
+  handlers: Map<string, Handler>
+}
+
+export interface Match<
+  Handler = RouteHandler & {
+    declared?: Endpoint['declared']
+    accountlessDeclaration?: AccountlessEndpoint['accountlessDeclaration']
+  },
+> {
+  handlers: Map<string, Handler>
+  /** Template of the path, such as `/transactions/{id}`. */
+  route: string
+  params: Params
+}
+
+/** Order of the methods in an `Allow` header. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
+  const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
+  for (const { segments, handlers } of routes) {
+    for (const [exported, { accountlessDeclaration: access, declared }] of handlers) {
+      requireDeclaredMethod(`/${segments.join('/')}`, exported, (access ?? declared).method)
+    }
+  }
+  return routes
+}
+
+/** Throws if a write is declared as a read, which may omit its rule about the proof of identity. */
+export function requireDeclaredMethod(path: string, exported: string, declared = exported): void {
+  if (declared === exported || (declared === 'GET' && exported === 'HEAD')) return
+  throw new Invariant(`${path} exports ${exported}, but declares ${declared}`)
+}
+
+/** Folders of app with pages for anyone with their URL, which the front serves. */
+export const PUBLIC_FOLDERS = ['pay', 'receipt']
+
+/** Loads the routes of public pages. Their first segment is the folder. */
+export async function loadPublicRoutes(): Promise<Route<RouteHandler>[]> {
+  const loaded = PUBLIC_FOLDERS.map(async folder => {
+    const routes = await loadFrom<RouteHandler>(`app/${folder}`)
+    return routes.map(route => ({ ...route, segments: [folder, ...route.segments] }))
+  })
+  return (await Promise.all(loaded)).flat()
+}
+
+async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('route.ts'))
+    .sort()
+  return Promise.all(
+    files.map(async file => {
+      const module = await import(pathToFileURL(join(folder, file)).href)
+      const handlers = new Map<string, Handler>()
+      for (const method of METHODS) {
+        const handler = module[method === 'HEAD' ? 'GET' : method]
+        if (handler) handlers.set(method, handler)
+      }
+      return { segments: file.split(/[/\\]/).slice(0, -1), handlers }
+    }),
+  )
+}
+
+/** Finds the route of a path. A fixed segment takes precedence over a parameter. */
+export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
+  const parts = path.split('/').filter(part => part !== '')
+  const best = findBest(routes, parts)
+  if (!best) return null
+  const params: Params = {}
+  for (const [index, segment] of best.segments.entries()) {
+    if (!isParameter(segment)) continue
+    const value = decodePath(parts[index] ?? '')
+    if (value === null) return null
+    params[segment.slice(1, -1)] = value
+  }
+  const route = `/${best.segments.join('/').replaceAll('[', '{').replaceAll(']', '}')}`
+  return { handlers: best.handlers, route, params }
+}
+
+/** Every request passes here, so nothing is built for a route that does not match. */
+function findBest<Handler>(routes: Route<Handler>[], parts: string[]): Route<Handler> | null {
+  let best: Route<Handler> | null = null
+  for (const route of routes) {
+    const { segments } = route
+    if (segments.length !== parts.length || !matches(segments, parts)) continue
+    if (best === null || countParameters(route) < countParameters(best)) best = route
+  }
+  return best
+}
+
+function matches(segments: string[], parts: string[]): boolean {
+  return segments.every((segment, index) => segment === parts[index] || isParameter(segment))
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('[')
+}
+
+function countParameters(route: { segments: string[] }): number {
+  return route.segments.filter(isParameter).length
+}
+
+/** Decodes a path or a part of one; null if malformed, also if it contains NUL. */
+export function decodePath(part: string): string | null {
+  try {
+    const text = decodeURIComponent(part)
+    return text.includes('\0') || !text.isWellFormed() ? null : text
+  } catch {
+    return null
+  }
+}

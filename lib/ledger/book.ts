@@ -1,0 +1,121 @@
+import { type MemberAction, recordAction } from '#lib/audit/record.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
+import { type Ctes, joinCtes, type Source, selectSource } from '#lib/db/statement.ts'
+import { MOVEMENTS, type Movement } from '#lib/ledger/movements.ts'
+import { type EventType, goesToResource } from '#lib/webhooks/states.ts'
+
+/**
+ * Columns of `source`: `id` is the subject. A null `booked_at`, or none, means now. A movement on `external` names
+ * the connection to the bank through which the money moves.
+ */
+type TransferColumn<Booked extends Movement> =
+  | ('account_id' | 'mode' | 'id' | 'amount')
+  | ('external' extends (typeof MOVEMENTS)[Booked]['debit' | 'credit'] ? 'connection_id' : never)
+
+/** Columns of `source`; `resource` is the subject's current row as JSON, `trace` a `currentCause()`. */
+type EventColumn =
+  | ('account_id' | 'mode' | 'event_id' | 'subject_id' | 'resource' | 'trace')
+  | ('webhook_url' | 'webhook_host')
+
+interface Booking<Booked extends Movement, Column extends string> {
+  /** Idempotency key, stored in the same statement. */
+  idempotency?: IdempotentRequest
+  /** CTEs that write the rows that `source` selects from. */
+  ctes: Ctes
+  /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
+  source: Source<TransferColumn<Booked> | Column> & { columns: { booked_at?: Prisma.Sql } }
+  movement: Booked
+  /** Audited action. Its `by` is null if an API token requested it. */
+  audit?: MemberAction
+}
+
+type BookingWithEvent<Booked extends Movement> = Booking<Booked, EventColumn> & {
+  event: EventType
+  /** Defaults to the resource of the event. */
+  returning?: Prisma.Sql
+}
+type BookingWithoutEvent<Booked extends Movement> = Booking<Booked, never> & {
+  event?: undefined
+  returning: Prisma.Sql
+}
+
+/**
+ * Builds the statement of every movement of money: rows, idempotency key, audit record and one call of
+ * prisma/functions/troco_book.sql, which books transfers and events. A crash leaves all or nothing. The rows
+ * are locked before the books and those before the event sequences, so that two statements cannot deadlock.
+ */
+export function bookMovement<Booked extends Movement>(
+  booking: BookingWithEvent<Booked> | BookingWithoutEvent<Booked>,
+): Prisma.Sql {
+  const { idempotency, ctes, source, movement, event, audit, returning } = booking
+  const columns: Record<string, Prisma.Sql> = {
+    booked_at: Prisma.sql`NULL::timestamptz`,
+    ...source.columns,
+  }
+  return bookingStatement(
+    {
+      kept: storeKeySql(idempotency),
+      ...ctes,
+      source: selectSource({ ...source, columns }),
+      audited: audit ? recordAction(audit, 'source') : null,
+      booked: bookSql(movement, event),
+    },
+    source.from,
+    returning,
+  )
+}
+
+/** Builds the statement of an event without a movement. */
+export function recordEvent({
+  ctes,
+  source,
+  event,
+  returning,
+}: {
+  ctes: Ctes
+  source: Source<EventColumn>
+  event: EventType
+  returning: Prisma.Sql
+}): Prisma.Sql {
+  const booked = bookSql(null, event)
+  return bookingStatement({ ...ctes, source: selectSource(source), booked }, source.from, returning)
+}
+
+/** PostgreSQL evaluates a CTE that only calls a function because the statement reads its result. */
+function bookingStatement(
+  ctes: Ctes & { booked: Prisma.Sql },
+  from: Prisma.Sql,
+  returning?: Prisma.Sql,
+): Prisma.Sql {
+  const result = returning
+    ? Prisma.sql`${returning}::text AS json FROM ${from}`
+    : Prisma.sql`s.resource::text AS json FROM source s`
+  return Prisma.sql`WITH ${joinCtes(ctes)} SELECT ${result} CROSS JOIN booked`
+}
+
+/** Calls prisma/functions/troco_book.sql with the rows of the CTE `source`. */
+export function bookSql(movement: Movement | null, event?: EventType): Prisma.Sql {
+  const sides: { debit?: string; credit?: string } = movement ? MOVEMENTS[movement] : {}
+  const names = [movement, sides.debit, sides.credit, event]
+  const literals = names.map(name => (name ? `'${name}'` : 'NULL')).join(', ')
+  const fields = [transferFields(movement), eventFields(event)].join(', ')
+  return Prisma.sql`
+    SELECT troco_book(${Prisma.raw(literals)},
+      array_agg(ROW(s.account_id, s.mode, ${Prisma.raw(fields)})::troco_booking)) FROM source s`
+}
+
+/** The fields of `troco_booking` about the transfer. Only one on `external` has a connection. */
+function transferFields(movement: Movement | null): string {
+  if (!movement) return 'NULL, NULL, NULL, NULL'
+  const { debit, credit }: { debit: string; credit: string } = MOVEMENTS[movement]
+  const isExternal = debit === 'external' || credit === 'external'
+  return `s.id, s.amount, ${isExternal ? 's.connection_id' : 'NULL'}, s.booked_at`
+}
+
+/** The fields of `troco_booking` about the event. An event may go to endpoints only. */
+function eventFields(event: EventType | undefined): string {
+  if (!event) return 'NULL, NULL, NULL, NULL, NULL, NULL'
+  const target = goesToResource(event) ? 's.webhook_url, s.webhook_host' : 'NULL, NULL'
+  return `s.event_id, s.subject_id, s.resource, s.trace, ${target}`
+}

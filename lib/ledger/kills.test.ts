@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import type { Account } from '#lib/accounts/schema.ts'
+import { type Payment, settleCharges } from '#lib/charges/settle.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
+import { db } from '#lib/db/client.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+import { REFUSAL } from '#lib/testing/bank.ts'
+import { superuserUrlOf } from '#lib/testing/database.ts'
+import { addEndpoint } from '#lib/testing/deliveries.ts'
+import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
+import { inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import { makePayment } from '#lib/testing/payments.ts'
+import { Random } from '#lib/testing/random.ts'
+import { chooseSeed } from '#lib/testing/seed.ts'
+import { pickSize } from '#lib/testing/size.ts'
+import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
+
+inOwnDatabase()
+
+const CLIENTS = 12
+const ACCOUNTS = 12
+/** Charges of each account. */
+const CHARGES = pickSize(25, 1_000)
+const KILL_EVERY_MS = 120
+const AMOUNT = 1_000
+const ORDER = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
+const random = new Random(chooseSeed(), 0)
+
+test('12 clients book batches of many accounts in opposite orders while sessions are killed', async () => {
+  const merchants = await Promise.all(Array.from({ length: ACCOUNTS }, () => makeMerchant()))
+  for (const merchant of merchants) await addEndpoint(merchant, 'https://receiver.test/')
+  const payments = (await Promise.all(merchants.map(makePayments))).flat()
+  const tasks = [...makeTasks(payments, merchants)].values()
+  const counts = { settled: 0, held: 0, refused: 0, failed: 0 }
+  const stop = new AbortController()
+  const kills = killSessions(stop.signal)
+  const client = async () => {
+    for (const task of tasks) await untilDone(() => run(task, counts), counts)
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client)).finally(() => stop.abort())
+  const killed = await kills
+  process.stdout.write(`${JSON.stringify({ killed, ...counts })}\n`)
+  expect(killed).toBeGreaterThan(0)
+  expect(counts.held).toBeGreaterThan(0)
+
+  const paid = await db().charge.count({ where: { status: 'paid' } })
+  expect(paid).toBe(payments.length)
+  expect(await db().ledgerTransfer.count({ where: { kind: 'charge_paid' } })).toBe(paid)
+  expect(await db().event.count({ where: { type: 'transaction.paid' } })).toBe(paid)
+  expect(
+    await db().ledgerAccount.count({ where: { ledger: 'available', balance: { lt: 0 } } }),
+  ).toBe(0)
+  expect(await readGaps()).toEqual([])
+  const { findings } = await verifyLedger(db())
+  expect(findings.filter(({ violation }) => violation)).toEqual([])
+  expect(await countDeadlocks()).toBe(0)
+}, 600_000)
+
+interface Counts {
+  settled: number
+  held: number
+  refused: number
+  failed: number
+}
+
+type Task = { settle: Payment[] } | { withdraw: Account; amount: number; isSent: boolean }
+
+async function makePayments(merchant: Account): Promise<Payment[]> {
+  const payments: Payment[] = []
+  while (payments.length < CHARGES) {
+    const { id } = await openCharge(merchant, AMOUNT)
+    payments.push({ ...makePayment(AMOUNT), accountId: merchant.id, chargeId: id })
+  }
+  return payments
+}
+
+/** Each batch comes twice, in opposite orders, with a withdrawal in between. */
+function* makeTasks(payments: Payment[], merchants: Account[]): Generator<Task> {
+  const rest = payments.toSorted(() => random.fraction() - 0.5)
+  while (rest.length > 0) {
+    const batch = rest.splice(0, random.between(1, 12))
+    yield { settle: batch }
+    yield {
+      withdraw: random.pick(merchants),
+      amount: random.between(AMOUNT, 4 * AMOUNT),
+      isSent: random.chance(0.5),
+    }
+    yield { settle: batch.toReversed() }
+  }
+}
+
+async function run(task: Task, counts: Counts): Promise<void> {
+  if ('settle' in task) {
+    const rows = await settleCharges(task.settle)
+    counts.settled += rows.length
+    return
+  }
+  const accountId = task.withdraw.id
+  const made = await insertWithdrawal(accountId, 'test', { ...ORDER, amount: task.amount }).catch(
+    error => {
+      if (!isTrocoError(error) || error.code !== 'insufficient_balance') throw error
+      counts.refused++
+    },
+  )
+  if (!made) return
+  counts.held++
+  const settlement = { accountId, withdrawalId: made.id }
+  await (task.isSent
+    ? approveWithdrawal({ ...settlement, endToEndId: null })
+    : rejectWithdrawal({ ...settlement, reason: REFUSAL }))
+}
+
+/** A killed session leaves unknown whether its statement was stored: the task is repeated. */
+async function untilDone(work: () => Promise<void>, counts: Counts): Promise<void> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!/terminat|closed|ECONNRESET|57P01/i.test(`${error} ${JSON.stringify(error)}`))
+        throw error
+      counts.failed++
+    }
+  }
+}
+
+/** Kills a random session of the application until the signal; returns how many. */
+async function killSessions(signal: AbortSignal): Promise<number> {
+  const client = new Client({ connectionString: superuserUrlOf() })
+  await client.connect()
+  let killed = 0
+  while (!signal.aborted) {
+    const { rowCount } = await client.query(
+      `SELECT pg_terminate_backend(pid) FROM (
+         SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'troco'
+           AND state <> 'idle' ORDER BY random() LIMIT 1) p`,
+    )
+    killed += rowCount ?? 0
+    await sleep(KILL_EVERY_MS)
+  }
+  await client.end()
+  return killed
+}
+
+/** Returns the feeds whose numbers are not those from 1 to the last one. */
+function readGaps(): Promise<unknown[]> {
+  return db().$queryRaw`
+    SELECT s.account_id FROM event_sequences s LEFT JOIN events e USING (account_id, mode)
+    GROUP BY s.account_id, s.mode, s.last
+    HAVING count(e.id) <> s.last OR count(DISTINCT e.sequence) <> s.last OR max(e.sequence) <> s.last`
+}

@@ -1,0 +1,183 @@
+import { readPeople } from '#lib/audit/people.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { isPastRefund } from '#lib/core/pix/refund-window.ts'
+import { maskTaxId } from '#lib/core/pix/tax-id.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { isDayKind } from '#lib/differences/differences.ts'
+import { allowedEntries, type Entry } from '#lib/differences/states.ts'
+import { type CandidateRow, listCandidates } from '#lib/operator/differences/candidates.ts'
+import { itemsSql, lineColumns } from '#lib/operator/differences/list.ts'
+import type {
+  DifferenceDetail,
+  DifferenceEvidence,
+  DifferenceLine,
+} from '#lib/operator/differences/schema.ts'
+import { suggestEntry } from '#lib/operator/differences/suggest.ts'
+
+/** Facts of an item that are Troco's own, and not the bank's. */
+const OWN_FACTS = [
+  ...['account_id', 'transaction_id', 'withdrawal_id', 'payment_id', 'mode', 'expected_amount'],
+  ...['stored_status', 'stored_amount', 'sent_amount', 'returned_amount', 'ended_as', 'ours'],
+]
+
+interface ItemRow extends DifferenceLine {
+  key: string
+  reason: string | null
+  by: string | null
+  facts: Record<string, unknown>
+  paid_at: string | null
+}
+
+/** Returns an item with the evidence of the bank and of the books; null if there is none. */
+export async function readItem(id: string): Promise<DifferenceDetail | null> {
+  if (!isUuid(id)) return null
+  const columns = Prisma.sql`${lineColumns}, i.key, i.reason, i.resolved_by AS by, i.facts,
+    ${utc('r.paid_at')}`
+  const [row] = await queryRows<ItemRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM ${itemsSql} WHERE i.id = ${id}::uuid`)
+  if (!row) return null
+  const { by, facts, paid_at: paidAt, ...line } = row
+  const entries = listEntries(line.kind, paidAt)
+  const [findPerson, evidence] = await Promise.all([
+    readPeople([[null, by]]),
+    readEvidence({ ...line, facts, paidAt }),
+  ])
+  return {
+    ...line,
+    resolved_by: findPerson(null, by)?.name ?? null,
+    evidence,
+    // Nothing can be done about a resolved item, nor while the bank gives the money back.
+    entries: line.resolved_at || line.is_giving_back ? [] : entries,
+    suggestion: suggestEntry(line.kind, entries, evidence),
+  }
+}
+
+/** No bank returns a payment after the Pix window. */
+function listEntries(kind: string, paidAt: string | null): Entry[] {
+  const isLate = paidAt !== null && isPastRefund(new Date(paidAt))
+  return allowedEntries(kind).filter(entry => entry !== 'give_back' || !isLate)
+}
+
+async function readEvidence(
+  item: DifferenceLine & Pick<ItemRow, 'facts'> & { paidAt: string | null },
+): Promise<DifferenceEvidence> {
+  const { id, mode, paidAt, amount, connection } = item
+  const { bank, noted } = splitFacts(item)
+  const facts = { ...bank, ...noted }
+  const named = await findNamedCharge(facts, connection.id)
+  const accountId = named?.account.id ?? textOf(facts.account_id)
+  const [accounts, withdrawals, deliveries, returns, candidates] = await Promise.all([
+    named || !isUuid(accountId) ? [] : readAccount(accountId),
+    readWithdrawal(accountId, textOf(facts.withdrawal_id)),
+    named ? readDeliveries(named.account.id, named.id) : [],
+    readReturns(id),
+    item.is_held && paidAt && amount
+      ? listCandidates({ mode, amount, paidAt, connectionId: connection.id, doc: named?.doc })
+      : [],
+  ])
+  return {
+    ...{ bank, noted },
+    account: named?.account ?? accounts[0] ?? null,
+    charge: named && maskPayer(named),
+    withdrawal: withdrawals[0] ?? null,
+    deliveries,
+    returns,
+    candidates: candidates.map(row => maskPayer(row)),
+  }
+}
+
+type SideFacts = DifferenceEvidence['bank']
+
+/** An item of a reconciled day has what each side has of a movement; others have facts of both. */
+function splitFacts({ kind, facts }: Pick<ItemRow, 'kind' | 'facts'>) {
+  const { bank, ours, ...shared } = facts
+  if (isDayKind(kind))
+    return { bank: toFacts({ ...shared, ...toObject(bank) }), noted: toFacts(toObject(ours)) }
+  const isOwn = ([name]: [string, unknown]) => OWN_FACTS.includes(name)
+  const entries = Object.entries(facts)
+  return {
+    bank: toFacts(Object.fromEntries(entries.filter(entry => !isOwn(entry)))),
+    noted: toFacts(Object.fromEntries(entries.filter(isOwn))),
+  }
+}
+
+function toObject(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {}
+}
+
+/** Facts are flat; what a later version nests is shown as JSON. */
+function toFacts(facts: object): SideFacts {
+  const toFact = (value: unknown) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, toFact(value) as SideFacts[string]]),
+  )
+}
+
+function maskPayer<Row extends { doc: string }>({ doc, ...row }: Row) {
+  return { ...row, payer: maskTaxId(doc) }
+}
+
+type ChargeRow = Omit<NonNullable<DifferenceEvidence['charge']>, 'payer'> &
+  Pick<CandidateRow, 'doc'>
+
+/** Finds the charge that the item names, or the one that the payment has paid. */
+async function findNamedCharge(
+  facts: ItemRow['facts'],
+  connectionId: string,
+): Promise<ChargeRow | null> {
+  const [accountId, chargeId] = [textOf(facts.account_id), textOf(facts.transaction_id)]
+  const condition = [accountId, chargeId].every(isUuid)
+    ? Prisma.sql`c.account_id = ${accountId}::uuid AND c.id = ${chargeId}::uuid`
+    : Prisma.sql`c.end_to_end_id = ${textOf(facts.end_to_end_id)}
+        AND c.connection_id = ${connectionId}::uuid`
+  const columns = Prisma.sql`c.id, json_build_object('id', a.id, 'name', a.name) AS account, c.status,
+    c.amount, c.refunded_amount, ${utc('c.created_at')}, ${utc('c.paid_at')},
+    ${utc('c.cancelled_at')}, c.client_doc AS doc, c.end_to_end_id`
+  const [row] = await queryRows<ChargeRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM charges c JOIN accounts a ON a.id = c.account_id
+    WHERE ${condition} AND c.status <> 'opening' LIMIT 1`)
+  return row ?? null
+}
+
+function readAccount(id: string): Promise<{ id: string; name: string }[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('id', a.id, 'name', a.name)::text AS json FROM accounts a
+    WHERE a.id = ${id}::uuid`)
+}
+
+async function readWithdrawal(
+  accountId: string,
+  id: string,
+): Promise<NonNullable<DifferenceEvidence['withdrawal']>[]> {
+  if (!isUuid(id)) return []
+  const columns = Prisma.sql`w.id, w.status, w.amount, w.returned_amount, ${utc('w.created_at')}`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM withdrawals w
+    WHERE w.account_id = ${isUuid(accountId) ? accountId : null}::uuid AND w.id = ${id}::uuid`)
+}
+
+const DELIVERIES_MAX = 5
+
+function readDeliveries(accountId: string, id: string): Promise<DifferenceEvidence['deliveries']> {
+  const columns = Prisma.sql`e.type, d.host, d.status, ${utc('d.created_at')}`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM deliveries d
+    JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+    WHERE d.account_id = ${accountId}::uuid AND d.subject_id = ${id}::uuid
+    ORDER BY d.sequence DESC LIMIT ${DELIVERIES_MAX}`)
+}
+
+function readReturns(itemId: string): Promise<DifferenceEvidence['returns']> {
+  const columns = Prisma.sql`b.id, b.status, o.attempts, ${utc('b.created_at')}, b.return_id,
+    b.rejection_reason, b.bank_text`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM unmatched_returns b JOIN bank_orders o USING (account_id, id)
+    WHERE b.item_id = ${itemId}::uuid ORDER BY b.created_at, b.id`)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

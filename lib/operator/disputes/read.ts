@@ -1,0 +1,58 @@
+import { readPeople } from '#lib/audit/people.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { maskTaxId } from '#lib/core/pix/tax-id.ts'
+import { disputeColumns, readDisputes } from '#lib/dashboard/disputes/list.ts'
+import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { utc, utcText } from '#lib/db/columns.ts'
+import type { Page } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { accountSearchCondition } from '#lib/operator/accounts.ts'
+import type { DisputeDetail, DisputeLine } from '#lib/operator/disputes/schema.ts'
+
+const EVIDENCE_MAX = 50
+
+const lineColumns = Prisma.sql`${disputeColumns},
+  json_build_object('id', a.id, 'name', a.name) AS account`
+
+/** Lists disputes of all accounts. */
+export async function listDisputeLines({
+  q,
+  ...query
+}: DisputesQuery & { q?: string }): Promise<Page<DisputeLine>> {
+  const from = Prisma.sql`disputes d JOIN accounts a ON a.id = d.account_id
+    WHERE ${await accountSearchCondition(q)}`
+  return readDisputes(lineColumns, from, query)
+}
+
+export async function readDispute(accountId: string, id: string): Promise<DisputeDetail | null> {
+  if (![accountId, id].every(isUuid)) return null
+  const columns = Prisma.sql`${lineColumns}, d.bank_id, n.name AS connection, d.lost_amount,
+    ${utc('d.closed_at')}, d.answer, ${utc('d.answered_at')}, d.answered_by,
+    (SELECT COALESCE(g.response ->> 'bankText', g.response ->> 'reason') FROM gateway_calls g
+      WHERE g.account_id = d.account_id AND g.subject_id = d.id ORDER BY g.id DESC LIMIT 1) AS bank_text,
+    ${evidenceSql} AS evidence`
+  const [row] = await queryRows<DisputeDetail>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
+      JOIN charges c ON c.account_id = d.account_id AND c.id = d.charge_id
+      JOIN connections n ON n.id = d.connection_id
+    WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`)
+  if (!row) return null
+  const findPerson = await readPeople([[null, row.answered_by]])
+  const evidence = { ...row.evidence, payer: maskTaxId(row.evidence.payer) }
+  return { ...row, evidence, answered_by: findPerson(null, row.answered_by)?.name ?? null }
+}
+
+const evidenceSql = Prisma.sql`json_build_object(
+  'charge_id', c.id, 'end_to_end_id', c.end_to_end_id, 'reference', c.external_id, 'charged', c.amount,
+  'created_at', ${utcText('c.created_at')}, 'paid_at', ${utcText('c.paid_at')},
+  'viewed_at', ${utcText('c.viewed_at')}, 'payer', c.client_doc,
+  'attempts', (SELECT COALESCE(json_agg(x), '[]') FROM (
+    SELECT ${utc('t.created_at', 'at')}, e.type, v.host, t.response_status FROM deliveries v
+    JOIN events e ON e.account_id = v.account_id AND e.id = v.event_id
+    JOIN delivery_attempts t ON t.account_id = v.account_id AND t.delivery_id = v.id
+    WHERE v.account_id = d.account_id AND v.subject_id = c.id
+    ORDER BY t.created_at LIMIT ${EVIDENCE_MAX}) x),
+  'refunds', (SELECT COALESCE(json_agg(x), '[]') FROM (
+    SELECT ${utc('r.created_at', 'at')}, r.amount, r.status FROM refunds r
+    WHERE r.account_id = d.account_id AND r.charge_id = c.id ORDER BY r.id LIMIT ${EVIDENCE_MAX}) x))`

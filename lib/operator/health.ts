@@ -1,0 +1,216 @@
+import { env } from '#lib/core/env.ts'
+import { isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { logFailure } from '#lib/core/log.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { utcText } from '#lib/db/columns.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import { accountSubjects } from '#lib/operator/accounts.ts'
+import { examineAuditLog } from '#lib/operator/audit-log.ts'
+import { examineBackups } from '#lib/operator/backups.ts'
+import {
+  examineClocks,
+  examineDatabase,
+  examineDurability,
+  examineMigrations,
+  examineRole,
+  examineSessions,
+} from '#lib/operator/database.ts'
+import { examineCertificates, examineGateways } from '#lib/operator/gateways.ts'
+import { examineQueue } from '#lib/operator/queues.ts'
+import { examineEndpoints } from '#lib/operator/refused-endpoints.ts'
+import {
+  type Check,
+  type Finding,
+  type Health,
+  type JobKind,
+  QUEUES,
+  type WorkerLine,
+} from '#lib/operator/schema.ts'
+import type { CheckName, Subject } from '#lib/operator/states.ts'
+import { countStuckJobs, listStuckJobs } from '#lib/operator/stuck.ts'
+import { examineTokens } from '#lib/operator/tokens.ts'
+import { examineMailServer, examineReceivers } from '#lib/operator/traffic.ts'
+import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
+
+/** Three heartbeats missed; workers send one every 10 s. */
+const ALIVE_WITHIN_S = 30
+const DEAD_AFTER_S = 60
+/** Twice the interval of ledger checks (one hour): accounts checked longer ago are a warning. */
+const UNCHECKED_AFTER_S = 2 * 3_600
+
+const STUCK_MAX = 25
+/** Time limit for all checks: if the database is too slow, the remaining checks are skipped. */
+const CHECKS_TIMEOUT_MS = 6_000
+
+/** Contradicted withdrawals that are named. */
+const CONTRADICTED_NAMED_MAX = 25
+/** Afterwards somebody has looked, or nobody will; the audit log keeps the record. */
+const CONTRADICTED_SHOWN_DAYS = 30
+
+/** Runs the checks one after the other to use few connections; a failed check is a finding. */
+export async function readHealth(): Promise<Health> {
+  const checks: Check[] = []
+  const began = performance.now()
+  const runCheck = async (name: CheckName, examine: () => Promise<Finding | Finding[]>) => {
+    const isTooLate = performance.now() - began > CHECKS_TIMEOUT_MS
+    const findings = isTooLate
+      ? UNREADABLE
+      : await examine().catch(error => logUnreadable(error, name))
+    checks.push(...[findings].flat().map(finding => ({ name, ...finding })))
+  }
+  const workers = await listWorkers().catch(error => {
+    if (isDatabaseUnavailable(error)) throw error
+    return []
+  })
+  await runCheck('workers', async () => assessWorkers(workers))
+  for (const name of QUEUES) await runCheck(name, () => examineQueue(name))
+  const counted = await countStuck(checks).catch(() => checks)
+  checks.splice(0, checks.length, ...counted)
+  await runCheck('receivers', examineReceivers)
+  await runCheck('endpoints', () => examineEndpoints())
+  await runCheck('gateway', examineGateways)
+  await runCheck('certificates', () => examineCertificates())
+  await runCheck('mail_server', examineMailServer)
+  await runCheck('ended', examineEnded)
+  await runCheck('database', examineDatabase)
+  // Called inside a check, so that an unreachable database fails only that check.
+  let sessionsRead: ReturnType<typeof examineSessions> | undefined
+  const sessions = () => (sessionsRead ??= examineSessions())
+  await runCheck('connections', async () => (await sessions()).connections)
+  await runCheck('transactions', async () => (await sessions()).transactions)
+  await runCheck('durability', examineDurability)
+  await runCheck('clocks', examineClocks)
+  await runCheck('migrations', examineMigrations)
+  await runCheck('roles', examineRole)
+  let backupsRead: ReturnType<typeof examineBackups> | undefined
+  const backups = () => (backupsRead ??= examineBackups())
+  await runCheck('backups', async () => (await backups()).backups)
+  await runCheck('drill', async () => (await backups()).drill)
+  await runCheck('ledger', examineLedgers)
+  await runCheck('audit_log', examineAuditLog)
+  await runCheck('address', async () => examineAddress())
+  await runCheck('staff', examineStaff)
+  await runCheck('tokens', examineTokens)
+  const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
+  return { at: new Date().toISOString(), checks, workers, jobs }
+}
+
+const STUCK_KINDS: Partial<Record<CheckName, JobKind>> = {
+  charges: 'charge',
+  withdrawals: 'withdrawal',
+  refunds: 'refund',
+  deliveries: 'delivery',
+  mails: 'mail',
+}
+
+/** Adds to each queue how much of its work is stuck: it need not be overdue. */
+function countStuck(checks: Check[]): Promise<Check[]> {
+  return Promise.all(
+    checks.map(async check => {
+      const kind = STUCK_KINDS[check.name]
+      const stuck = kind ? await countStuckJobs(kind) : 0
+      return stuck > 0 ? { ...check, stuck } : check
+    }),
+  )
+}
+
+const UNREADABLE: Finding = { level: 'problem', state: 'unreadable', figures: {} }
+
+function logUnreadable(error: unknown, name: CheckName): Finding {
+  logFailure(error, 'health check failed', { check: name })
+  return UNREADABLE
+}
+
+/** Lists workers, also dead ones: the row of a killed worker remains for a day. */
+export function listWorkers(): Promise<WorkerLine[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('id', id, 'host', host, 'pid', pid, 'started_at', ${utcText('started_at')},
+      'silent_s', greatest(0, extract(epoch FROM now() - beat_at)::int))::text AS json
+    FROM worker_heartbeats ORDER BY beat_at DESC LIMIT 50`)
+}
+
+export function countAlive(workers: WorkerLine[]): number {
+  return workers.filter(({ silent_s }) => silent_s <= ALIVE_WITHIN_S).length
+}
+
+function assessWorkers(workers: WorkerLine[]): Finding {
+  const alive = countAlive(workers)
+  if (alive > 0) return { level: 'ok', state: 'workers_alive', figures: { alive } }
+  const [last] = workers
+  if (!last) return { level: 'problem', state: 'no_worker', figures: {} }
+  const level = last.silent_s <= DEAD_AFTER_S ? 'warning' : 'problem'
+  return { level, state: 'worker_silent', figures: { silent_s: last.silent_s } }
+}
+
+interface LedgerFigures {
+  accounts: number
+  wrong: number
+  /** The first accounts that are wrong. */
+  found: { id: string; name: string }[]
+  latest_s: number | null
+  /** Seconds since the last check of the account that has waited longest. */
+  waits_s: number | null
+  is_operator_wrong: boolean
+}
+
+/** The second finding, if there is one, is about the books of the operator. */
+export async function examineLedgers(): Promise<Finding[]> {
+  const [ledgerRow] = await queryRows<LedgerFigures>(Prisma.sql`
+    SELECT json_build_object('accounts', count(*), 'wrong', count(k.wrong),
+      'found', (SELECT COALESCE(json_agg(w), '[]') FROM (
+        SELECT b.name, b.id FROM ledger_checks c JOIN accounts b ON b.id = c.account_id
+        WHERE c.wrong IS NOT NULL ORDER BY b.id LIMIT 5) w),
+      'latest_s', extract(epoch FROM now() - max(k.checked_at))::int,
+      'waits_s', max(extract(epoch FROM now() - COALESCE(k.checked_at, a.created_at)))::int,
+      'is_operator_wrong', EXISTS (SELECT FROM ledger_checks h
+        WHERE h.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND h.wrong IS NOT NULL))::text AS json
+    FROM accounts a LEFT JOIN ledger_checks k ON k.account_id = a.id`)
+  const ledgerFigures = ledgerRow as LedgerFigures
+  const merchants = assessLedgers(ledgerFigures)
+  if (!ledgerFigures.is_operator_wrong) return [merchants]
+  return [merchants, { level: 'problem', state: 'operator_books_wrong', figures: {} }]
+}
+
+function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigures): Finding {
+  const figures = {
+    ...{ accounts, wrong, names: found.map(({ id, name }) => `${name} (${id})`).join(', ') },
+    ...{ latest_s: latest_s ?? waits_s ?? 0, waits_s: waits_s ?? 0 },
+  }
+  const subjects = accountSubjects(found)
+  if (wrong > 0) return { level: 'problem', state: 'books_wrong', figures, subjects }
+  if (accounts === 0) return { level: 'ok', state: 'books_none', figures }
+  return (waits_s ?? 0) > UNCHECKED_AFTER_S
+    ? { level: 'warning', state: 'books_unchecked', figures }
+    : { level: 'ok', state: 'books_right', figures }
+}
+
+/** Looks for withdrawals that people ended one way and the bank, later, another. */
+export async function examineEnded(): Promise<Finding> {
+  const contradicted = await db().$queryRaw<{ id: string }[]>`
+    SELECT id FROM bank_orders
+    WHERE contradicted_at > now() - ${CONTRADICTED_SHOWN_DAYS} * interval '1 day'
+    ORDER BY contradicted_at DESC`
+  if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }
+  const named = contradicted.slice(0, CONTRADICTED_NAMED_MAX)
+  const subjects = named.map(({ id }): Subject => ({ kind: 'withdrawal', id, name: id }))
+  const figures = { count: contradicted.length }
+  return { level: 'problem', state: 'ends_contradicted', figures, subjects }
+}
+
+function examineAddress(): Finding {
+  const { PUBLIC_URL: address, TROCO_ENV } = env()
+  const figures = { address }
+  if (address.startsWith('https:')) return { level: 'ok', state: 'address_sure', figures }
+  return TROCO_ENV === 'production'
+    ? { level: 'warning', state: 'address_plain', figures }
+    : { level: 'ok', state: 'address_local', figures }
+}
+
+async function examineStaff(): Promise<Finding> {
+  const figures = await countStaff()
+  if (figures.unguarded === 0) return { level: 'ok', state: 'staff_guarded', figures }
+  return isStaffFactorRequired()
+    ? { level: 'warning', state: 'staff_unguarded', figures }
+    : { level: 'ok', state: 'staff_local', figures }
+}

@@ -1,0 +1,138 @@
+import { idLowerBoundAt } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { processWide } from '#lib/core/process-wide.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import { LATENCY_BOUNDS_MS, percentileOf } from '#lib/operator/overview/latency.ts'
+import {
+  type Overview,
+  type OverviewInterval,
+  SPANS,
+  type SpanName,
+} from '#lib/operator/overview/schema.ts'
+
+const HOUR_MS = 3_600_000
+/** Midnight in Sao Paulo, from which intervals are counted. No clock change since 2019. */
+const ORIGIN_MS = Date.UTC(2000, 0, 1, 3)
+/** Each open page asks again by itself at most this often; sums of 30 days read many rows. */
+const CACHED_MS = 60_000
+
+const cache = processWide('overviews', () => ({
+  entries: new Map<string, { readAt: number; overview: Promise<Overview> }>(),
+}))
+
+/** Returns the figures of all accounts in a mode, at most a minute old. */
+export function readOverview(name: SpanName, mode: Mode): Promise<Overview> {
+  const key = `${name} ${mode}`
+  const known = cache.entries.get(key)
+  if (known && Date.now() - known.readAt < CACHED_MS) return known.overview
+  const overview = sumUp(name, mode)
+  cache.entries.set(key, { readAt: Date.now(), overview })
+  overview.catch(() => cache.entries.delete(key))
+  return overview
+}
+
+interface Span {
+  mode: Mode
+  from: Date
+  widthMs: number
+}
+
+type Payments = Pick<OverviewInterval, 'paid_amount' | 'paid_count'>
+type Created = Pick<OverviewInterval, 'created' | 'converted'>
+interface Requests extends Pick<OverviewInterval, 'refused' | 'limited' | 'failed'> {
+  succeeded: number
+  latencies: number[]
+}
+type OfInterval<Row> = Row & { at_ms: number }
+
+/** Computes the figures of the intervals up to and including the present one. */
+export async function sumUp(name: SpanName, mode: Mode, now = Date.now()): Promise<Overview> {
+  const { hours, intervalHours } = SPANS[name]
+  const widthMs = intervalHours * HOUR_MS
+  const last = ORIGIN_MS + Math.floor((now - ORIGIN_MS) / widthMs) * widthMs
+  const starts = Array.from({ length: hours / intervalHours }, (_, index) => last - index * widthMs)
+  starts.reverse()
+  const span = { mode, from: new Date(starts[0] ?? last), widthMs }
+  const [payments, created, requests] = await Promise.all([
+    byInterval(readPayments(span)),
+    byInterval(readCreated(span)),
+    readRequests(span),
+  ])
+  const requestsOf = (start: number) =>
+    addUp(requests.filter(({ at_ms }) => at_ms >= start && at_ms < start + widthMs))
+  const intervals = starts.map(start => ({
+    at: new Date(start).toISOString(),
+    ...{ paid_amount: 0, paid_count: 0, ...payments.get(start) },
+    ...{ created: 0, converted: 0, ...created.get(start) },
+    ...serializeRequests(requestsOf(start)),
+  }))
+  return { intervals, total: totalOf(intervals, addUp(requests)) }
+}
+
+async function byInterval<Row>(rows: Promise<OfInterval<Row>[]>): Promise<Map<number, Row>> {
+  return new Map((await rows).map(({ at_ms, ...row }) => [at_ms, row as Row]))
+}
+
+function intervalSql(column: string, widthMs: number): Prisma.Sql {
+  return Prisma.sql`(extract(epoch FROM date_bin(make_interval(secs => ${widthMs / 1_000}::int),
+    ${Prisma.raw(column)}, ${new Date(ORIGIN_MS)})) * 1000)::bigint`
+}
+
+/** Reads one range of an index per account, and no table. */
+function readPayments({ mode, from, widthMs }: Span): Promise<OfInterval<Payments>[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('at_ms', p.at_ms,
+      'paid_amount', sum(p.amount), 'paid_count', count(*))::text AS json
+    FROM accounts a CROSS JOIN LATERAL (
+      SELECT ${intervalSql('c.paid_at', widthMs)} AS at_ms, c.amount FROM charges c
+      WHERE c.account_id = a.id AND c.mode = ${mode} AND c.paid_at >= ${from}) p
+    GROUP BY p.at_ms`)
+}
+
+function readCreated({ mode, from, widthMs }: Span): Promise<OfInterval<Created>[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('at_ms', p.at_ms,
+      'created', count(*), 'converted', count(*) FILTER (WHERE p.status = 'paid'))::text AS json
+    FROM accounts a CROSS JOIN LATERAL (
+      SELECT ${intervalSql('c.created_at', widthMs)} AS at_ms, c.status FROM charges c
+      WHERE c.account_id = a.id AND c.mode = ${mode} AND c.status <> 'opening'
+        AND c.id >= ${idLowerBoundAt(from.getTime())}::uuid AND c.created_at >= ${from}) p
+    GROUP BY p.at_ms`)
+}
+
+/** Reads the hours, in both modes together: a refused caller may have none. */
+function readRequests({ from }: Span): Promise<OfInterval<Requests>[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('at_ms', (extract(epoch FROM r.hour) * 1000)::bigint,
+      'succeeded', r.succeeded, 'refused', r.refused, 'limited', r.limited, 'failed', r.failed,
+      'latencies', r.latencies)::text AS json
+    FROM request_counts r WHERE r.hour >= ${from}`)
+}
+
+function addUp(rows: Requests[]): Requests {
+  const sum = { succeeded: 0, refused: 0, limited: 0, failed: 0 }
+  const latencies = Array<number>(LATENCY_BOUNDS_MS.length + 1).fill(0)
+  for (const row of rows) {
+    for (const key of ['succeeded', 'refused', 'limited', 'failed'] as const) sum[key] += row[key]
+    for (const [nth, count] of row.latencies.entries())
+      latencies[nth] = (latencies[nth] ?? 0) + count
+  }
+  return { ...sum, latencies }
+}
+
+function serializeRequests({ succeeded, refused, limited, failed, latencies }: Requests) {
+  const requests = succeeded + refused + limited + failed
+  const [p50, p99] = [0.5, 0.99].map(part => percentileOf(latencies, part))
+  return { requests, refused, limited, failed, p50: p50 ?? null, p99: p99 ?? null }
+}
+
+function totalOf(intervals: OverviewInterval[], requests: Requests): Overview['total'] {
+  const sum = (key: 'paid_amount' | 'paid_count' | 'created' | 'converted') =>
+    intervals.reduce((total, interval) => total + interval[key], 0)
+  return {
+    ...{ paid_amount: sum('paid_amount'), paid_count: sum('paid_count') },
+    ...{ created: sum('created'), converted: sum('converted') },
+    ...serializeRequests(requests),
+  }
+}

@@ -1,0 +1,85 @@
+import { readAssignedConnections, readTimeZone } from '#lib/accounts/queries.ts'
+import { listCharges } from '#lib/charges/queries.ts'
+import { rowFiltersOf } from '#lib/charges/shown-query.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { MODES, type Mode } from '#lib/core/mode.ts'
+import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
+import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
+import { maskTaxId } from '#lib/core/pix/tax-id.ts'
+import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readChargeFilters, readWithdrawalFilters } from '#lib/dashboard/url-filters.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import type { PaymentLine } from '#lib/operator/payments/schema.ts'
+import { listWithdrawals } from '#lib/withdrawals/queries.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+
+const PAGE_SIZE = 25
+
+interface PaymentPage {
+  mode: Mode
+  rows: PaymentLine[]
+  nextCursor: string | null
+}
+
+/**
+ * Lists an account's charges for staff by the filters of a page's URL. The masked document is the only
+ * data of the payer, and a search matches none of it.
+ */
+export async function listMaskedCharges(id: string, search: SearchParams): Promise<PaymentPage> {
+  const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
+  const { q, ...query } = readChargeFilters(hideTaxIds(search), timeZone, PAGE_SIZE).query
+  const external_id = q === undefined ? undefined : await findReference(id, mode, q)
+  if (external_id === null) return { mode, rows: [], nextCursor: null }
+  const { rows, nextCursor } = await listCharges(id, mode, { ...rowFiltersOf(query), external_id })
+  const lines = rows.map(charge => ({
+    ...pickLine(charge),
+    subject: maskTaxId(charge.client_doc),
+    status: shownStatusOf(charge),
+  }))
+  return { mode, rows: hideTaxIds(lines), nextCursor }
+}
+
+/** Lists an account's withdrawals for staff, with masked Pix keys. */
+export async function listMaskedWithdrawals(
+  id: string,
+  search: SearchParams,
+): Promise<PaymentPage> {
+  const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
+  const { query } = readWithdrawalFilters(hideTaxIds(search), timeZone)
+  const { rows, nextCursor } = await listWithdrawals(id, mode, query, { isViewing: true })
+  const lines = rows.map(withdrawal => ({
+    ...pickLine(withdrawal),
+    subject: maskedKeyOf(withdrawal),
+    status: withdrawal.status,
+  }))
+  return { mode, rows: hideTaxIds(lines), nextCursor }
+}
+
+/** The mode of the URL; without one, live mode if the account has a bank. */
+async function readMode(id: string, { mode }: SearchParams): Promise<Mode> {
+  const chosen = MODES.find(known => known === mode)
+  if (chosen) return chosen
+  const { receiving_id, paying_id } = await readAssignedConnections(id)
+  return (receiving_id ?? paying_id) ? 'live' : 'test'
+}
+
+/** Returns the reference of the charge with this id, reference or end-to-end id; null: none has it. */
+async function findReference(accountId: string, mode: Mode, q: string): Promise<string | null> {
+  const [found] = await queryRows<string>(Prisma.sql`
+    SELECT to_json(c.external_id)::text AS json FROM charges c
+    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode}
+      AND (c.external_id = ${q} OR c.end_to_end_id = ${q} OR c.id = ${isUuid(q) ? q : null}::uuid)`)
+  return found ?? null
+}
+
+function pickLine(row: Pick<PaymentLine, 'id' | 'amount' | 'created_at' | 'external_id'>) {
+  const { id, amount, created_at, external_id } = row
+  return { id, amount, created_at, external_id }
+}
+
+function maskedKeyOf({ pix_key_type: type, pix_key: key }: WithdrawalRow): string {
+  const normalized = normalizePixKey(type, key, 'form')
+  return maskPixKey(type, normalized.ok ? normalized.key : key)
+}

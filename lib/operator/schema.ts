@@ -1,0 +1,214 @@
+import * as z from 'zod'
+import type { AccountLimits, AccountStatus, Role } from '#lib/accounts/schema.ts'
+import type { AuditFlaw } from '#lib/audit/flaws.ts'
+import type { RejectionCode } from '#lib/banks/rejection.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import { instant, must, text, wholeCents } from '#lib/core/fields.ts'
+import { MODES, type Mode } from '#lib/core/mode.ts'
+import { AMOUNT_MAX } from '#lib/core/money.ts'
+import { type ReasonParams, reasonParams } from '#lib/core/reason.ts'
+import type { CheckName, Subject } from '#lib/operator/states.ts'
+import type { TokenRow } from '#lib/tokens/schema.ts'
+import { PROBLEM_CODES } from '#lib/webhooks/problem.ts'
+import { END_OUTCOMES } from '#lib/withdrawals/states.ts'
+
+export const reasonRequest = z.object({
+  reason: text(3, 200),
+})
+export const optionalReasonRequest = reasonRequest.partial()
+/** Without `amount`: all that the account owes. */
+export const writeOffRequest = z.strictObject({
+  ...reasonRequest.shape,
+  mode: z.enum(MODES),
+  amount: wholeCents(1, AMOUNT_MAX).optional(),
+})
+
+export type PerMode = Record<Mode, number>
+
+export interface AccountLine {
+  id: string
+  name: string
+  status: AccountStatus
+  owner_email: string | null
+  created_at: string
+  /** In cents: available for withdrawal. */
+  balance: PerMode
+  /** In cents: paid in the last 30 days. */
+  volume: PerMode
+}
+
+export type FoundAccount = Pick<AccountLine, 'id' | 'name' | 'status' | 'owner_email'>
+
+export interface AccountMember {
+  id: string
+  name: string
+  email: string
+  role: Role
+  has_second_factor: boolean
+  is_disabled: boolean
+}
+
+export interface AccountDetail extends AccountLine {
+  city: string
+  /** Held for withdrawals and refunds. */
+  outbound: PerMode
+  /** Disputed by payers, and owed for lost disputes. */
+  disputed: PerMode
+  claim: PerMode
+  limits: AccountLimits
+  members: AccountMember[]
+  standing: { since: string; reason: string | null; by: string | null }
+}
+
+export interface TokenLine extends TokenRow {
+  mode: Mode
+  account_id: string
+  account_name: string
+}
+
+export const TOKEN_FILTERS = ['in_force', 'revoked', 'expired'] as const
+
+/** The masked document is the only data of the payer. */
+export interface MaskedCharge extends Omit<ListedCharge, 'external_id' | 'client_name'> {
+  mode: Mode
+  payer: string
+}
+
+/** A withdrawal or refund, for staff. */
+export interface BankOrder {
+  kind: 'withdrawal' | 'refund'
+  id: string
+  mode: Mode
+  status: 'pending' | 'approved' | 'completed' | 'rejected'
+  amount: number
+  created_at: string
+  rejection_code: RejectionCode | null
+  rejection_params: ReasonParams | null
+  /** Why the bank refused, in its own words. */
+  bank_text: string | null
+  end_to_end_id: string | null
+  /** A different end-to-end id that the bank reported later for the same payout. */
+  other_end_to_end_id: string | null
+}
+
+/** How a live withdrawal that the bank never answers can be ended, or was. */
+export const WithdrawalEnding = z.object({
+  can_propose: z.boolean(),
+  /** As proposed or carried out; null without a proposal that stands. */
+  outcome: z.enum(END_OUTCOMES).nullable(),
+  reason: z.string().nullable(),
+  /** Null without a proposal, and for the command line. */
+  proposed_by: z.string().nullable(),
+  confirmed_by: z.string().nullable(),
+  proposal: z.object({ id: z.uuid(), expires_at: instant, can_confirm: z.boolean() }).nullable(),
+  ended_at: instant.nullable(),
+  /** What the bank reported later, against the end. */
+  contradiction: z.enum(['done', 'refused']).nullable(),
+})
+export type WithdrawalEnding = z.infer<typeof WithdrawalEnding>
+export const WithdrawalEndingRead = z.object({ data: WithdrawalEnding.nullable() })
+
+export const endProposal = z.strictObject({
+  outcome: z.enum(END_OUTCOMES, must('be sent or not_sent')),
+  reason: reasonRequest.shape.reason,
+})
+export const endConfirmation = z.strictObject({
+  id: z.uuid(must('be the id of the proposal')),
+})
+
+/** Severity: a warning will soon harm users, a problem harms them now. */
+export type Level = 'ok' | 'warning' | 'problem'
+
+export const QUEUES = [
+  'charges',
+  'withdrawals',
+  'refunds',
+  'deliveries',
+  'mails',
+  'search',
+] as const
+export type QueueName = (typeof QUEUES)[number]
+
+/** States that a check can report. Each bad state has instructions in the interface. */
+export const FINDING_STATES = {
+  ok: [
+    ...['workers_alive', 'queue_empty', 'queue_moves', 'receivers_quiet', 'receivers_answer'],
+    ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
+    ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
+    ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
+    ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
+    ...['ends_agree', 'certificates_valid', 'clocks_agree'],
+    ...['backups_none', 'backup_fresh', 'drill_none', 'drill_passed'],
+  ],
+  bad: [
+    ...['worker_silent', 'no_worker', 'queue_waits', 'deliveries_wait', 'mails_wait'],
+    ...['search_waits', 'receivers_fail', 'gateway_slow', 'gateway_fails', 'gateway_down'],
+    ...['gateway_rests', 'gateway_blocks', 'gateway_abandons', 'payouts_late'],
+    ...['money_out_closed', 'money_out_unlisted'],
+    ...['gateway_missing', 'no_mail_server', 'mails_given_up', 'connections_scarce'],
+    'transaction_long',
+    ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
+    ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
+    ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
+    ...['audit_unlinked', 'operator_books_wrong', 'ends_contradicted'],
+    ...['certificate_ends', 'certificate_ended', 'unreadable'],
+    ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
+    ...['backup_missing', 'backup_old', 'backup_failed', 'archive_failing'],
+    ...['drill_missing', 'drill_failed'],
+  ],
+} as const
+
+export type GoodState = (typeof FINDING_STATES.ok)[number]
+export type BadState = (typeof FINDING_STATES.bad)[number]
+
+/** Figures ending in `_s` are seconds, in `_bytes` sizes. */
+export type Finding = {
+  figures: Record<string, number | string>
+  subjects?: Subject[]
+  /** Of the audit log. */
+  flaws?: AuditFlaw[]
+} & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
+/** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
+export type Check = Finding & { name: CheckName; stuck?: number }
+
+const count = z.int().min(0)
+
+export const WorkerLine = z.object({
+  id: z.uuid(),
+  host: z.string(),
+  pid: count,
+  started_at: instant,
+  silent_s: count,
+})
+export type WorkerLine = z.infer<typeof WorkerLine>
+
+export const JOB_KINDS = ['withdrawal', 'refund', 'charge', 'delivery', 'mail'] as const
+export type JobKind = (typeof JOB_KINDS)[number]
+
+/** Outcome of the last call to the bank; `call_reason` quotes the bank. */
+export const CALL_CODES = ['call_open', 'call_ok', 'call_timeout', 'call_reason'] as const
+
+export const StuckJob = z.object({
+  kind: z.enum(JOB_KINDS),
+  // The database generates ids of deliveries, which have no UUID version.
+  id: z.guid(),
+  account: z.object({ id: z.uuid(), name: z.string() }).nullable(),
+  attempts: count,
+  created_at: instant,
+  /** Null: no attempt is scheduled. */
+  due_at: instant.nullable(),
+  is_held: z.boolean(),
+  can_run: z.boolean(),
+  /** Outcome of the last attempt, in the words of the bank or receiver. */
+  problem: z.string().nullable(),
+  problem_code: z.enum([...PROBLEM_CODES, ...CALL_CODES]).nullable(),
+  problem_params: reasonParams.nullable(),
+})
+export type StuckJob = z.infer<typeof StuckJob>
+
+export interface Health {
+  at: string
+  checks: Check[]
+  workers: WorkerLine[]
+  jobs: StuckJob[]
+}

@@ -1,0 +1,128 @@
+import { db, Prisma } from '#lib/db/client.ts'
+import { reasonColumns, utcText } from '#lib/db/columns.ts'
+import { queryRows } from '#lib/db/rows.ts'
+import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/operator/schema.ts'
+
+/** Attempts from which a job counts as stuck: after so many it rarely recovers by itself. */
+const STUCK_ATTEMPTS_MIN = 5
+/** Age from which an unsettled order counts as stuck: people wait for the money. */
+const UNSETTLED_AFTER = Prisma.sql`interval '15 minutes'`
+const EXHAUSTED_WITHIN = Prisma.sql`interval '7 days'`
+/** Maximum due rows read; further rows are found after these have ended. */
+const ROWS_READ_MAX = 2_000
+
+export async function listStuckJobs(limit: number): Promise<StuckJob[]> {
+  const jobs: StuckJob[] = []
+  for (const kind of JOB_KINDS) {
+    if (jobs.length < limit) jobs.push(...(await listStuckJobsOfKind(kind, limit - jobs.length)))
+  }
+  return jobs
+}
+
+const COUNTED_MAX = 1_000
+
+export async function countStuckJobs(kind: JobKind): Promise<number> {
+  const [found] = await db().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (${stuckSql[kind]} LIMIT ${COUNTED_MAX}) j`
+  return found?.count ?? 0
+}
+
+/** A mail belongs to no account, and its table to another side than accounts. */
+export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<StuckJob[]> {
+  const account =
+    kind === 'mail'
+      ? Prisma.sql`NULL::json`
+      : Prisma.sql`(SELECT json_build_object('id', a.id, 'name', a.name)
+          FROM accounts a WHERE a.id = j.account_id)`
+  return queryRows<StuckJob>(Prisma.sql`
+    SELECT json_build_object('kind', ${kind}::text, 'id', j.id, 'account', ${account},
+      'attempts', j.attempts, 'created_at', ${utcText('j.created_at')},
+      'due_at', ${utcText('j.due_at')}, 'is_held', j.is_held, 'can_run', j.can_run,
+      'problem', l.problem, 'problem_code', l.problem_code,
+      'problem_params', l.problem_params)::text AS json
+    FROM (${stuckSql[kind]} LIMIT ${limit}) j
+    LEFT JOIN LATERAL (${lastProblem[kind]}) l ON true
+    ORDER BY j.created_at, j.id`)
+}
+
+const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
+
+/** Reads orders by due time: only those that have not ended have one, so the index is small. */
+function unsettledSql(kind: 'withdrawal' | 'refund'): Prisma.Sql {
+  return Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
+      true AS can_run
+    FROM (SELECT * FROM bank_orders WHERE kind = ${kind} AND due_at IS NOT NULL
+      ORDER BY due_at LIMIT ${ROWS_READ_MAX}) j
+    WHERE j.created_at < now() - ${UNSETTLED_AFTER} OR j.attempts >= ${STUCK_ATTEMPTS_MIN}
+      AND (j.lease IS NOT NULL OR j.due_at <= now())
+    ORDER BY j.created_at`
+}
+
+const stuckSql: Record<JobKind, Prisma.Sql> = {
+  withdrawal: unsettledSql('withdrawal'),
+  refund: unsettledSql('refund'),
+  charge: Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
+      true AS can_run
+    FROM (
+      (SELECT c.* FROM connections n CROSS JOIN LATERAL (
+        SELECT * FROM charges WHERE connection_id = n.id AND due_at <= now()
+        ORDER BY due_at LIMIT ${ROWS_READ_MAX}) c)
+      UNION ALL
+      (SELECT * FROM charges WHERE lease IS NOT NULL AND due_at > now()
+        LIMIT ${ROWS_READ_MAX})) j
+    WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} ORDER BY j.created_at`,
+  // Loose index scan over accounts with undelivered rows; reads the latest 5 of each.
+  delivery: Prisma.sql`
+    SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, false AS is_held,
+      j.can_run
+    FROM (
+      WITH RECURSIVE owners AS (
+        (SELECT d.account_id, d.mode FROM deliveries d WHERE d.status <> 'delivered'
+          ORDER BY d.account_id, d.mode LIMIT 1)
+        UNION ALL
+        SELECT n.account_id, n.mode FROM owners o CROSS JOIN LATERAL (
+          SELECT d.account_id, d.mode FROM deliveries d
+          WHERE d.status <> 'delivered' AND (d.account_id, d.mode) > (o.account_id, o.mode)
+          ORDER BY d.account_id, d.mode LIMIT 1) n
+      )
+      SELECT l.* FROM (SELECT * FROM owners LIMIT ${ROWS_READ_MAX}) o CROSS JOIN LATERAL (
+        SELECT d.account_id, d.id, d.attempts, d.created_at, d.due_at, d.updated_at,
+          p.disabled_at IS NULL AS can_run
+        FROM deliveries d LEFT JOIN webhook_endpoints p
+          ON p.account_id = d.account_id AND p.id = d.endpoint_id
+        WHERE d.account_id = o.account_id AND d.mode = o.mode AND d.status <> 'delivered'
+          AND (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)
+            = 'exhausted'
+        ORDER BY d.sequence DESC LIMIT 5) l) j
+    WHERE j.updated_at > now() - ${EXHAUSTED_WITHIN} ORDER BY j.updated_at DESC`,
+  mail: Prisma.sql`
+    SELECT NULL::uuid AS account_id, j.id, j.attempts, j.created_at, j.due_at,
+      COALESCE(${heldCondition}, false) AS is_held,
+      j.failed_at IS NULL AS can_run
+    FROM mails j WHERE j.attempts >= ${STUCK_ATTEMPTS_MIN} OR j.failed_at IS NOT NULL
+    ORDER BY j.created_at`,
+}
+
+const bankText = Prisma.sql`COALESCE(g.response ->> 'bankText', g.response ->> 'reason')`
+const lastCall = Prisma.sql`
+  SELECT COALESCE(${bankText}, g.outcome, 'no answer yet') AS problem,
+    CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'
+      WHEN ${bankText} IS NOT NULL THEN 'call_reason'
+      WHEN g.outcome IS NULL THEN 'call_open' ELSE 'call_ok' END AS problem_code,
+    json_build_object('text', COALESCE(${bankText}, '')) AS problem_params
+  FROM gateway_calls g
+  WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1`
+
+const lastProblem: Record<JobKind, Prisma.Sql> = {
+  withdrawal: lastCall,
+  refund: lastCall,
+  charge: lastCall,
+  delivery: Prisma.sql`
+    SELECT COALESCE(a.problem, a.response_status::text) AS problem, ${reasonColumns('a', 'problem')}
+    FROM delivery_attempts a
+    WHERE a.account_id = j.account_id AND a.delivery_id = j.id ORDER BY a.number DESC LIMIT 1`,
+  mail: Prisma.sql`
+    SELECT NULL::text AS problem, NULL::text AS problem_code, NULL::json AS problem_params`,
+}

@@ -1,0 +1,132 @@
+import { isFromBeforeRestore } from '#lib/banks/closures.ts'
+import type { Gateway, GatewayResult, OrderState } from '#lib/banks/gateway.ts'
+import { type GatewayCalls, mayArrive, wasTaken, withJournal } from '#lib/banks/journal.ts'
+import { requestedPauseMs } from '#lib/banks/pauses.ts'
+import { redactText } from '#lib/banks/record-call.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { log } from '#lib/core/log.ts'
+import { cents } from '#lib/core/money.ts'
+import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
+import type { Order, OrderRules } from '#lib/orders/order.ts'
+import { type ClaimedOrder, renewSlot } from '#lib/orders/queue.ts'
+
+/** While people decide how an order ends, the bank is asked about it, but it is not sent again. */
+const PROPOSED_PAUSE_MS = 10 * 60_000
+
+/**
+ * The order's state at the bank, or the time for which the bank must not be called. `unsent`: the call that should
+ * have sent the order had no effect, or was not made. `kept`: the order must not be sent now.
+ */
+export type Placement =
+  | OrderState
+  | { state: 'unknown' | 'kept'; pauseMs: number }
+  | { state: 'unsent'; pauseMs: number; isRateLimit: boolean }
+
+/**
+ * Returns the order's state at the bank. After a call that may have arrived, and after a restore, which may have lost
+ * such a call, queries first and sends, under the same id, only if the bank does not have the order and has never
+ * taken it: not every bank would recognize the id of an order that it has lost. An order whose earlier call may
+ * still arrive is not sent.
+ */
+export async function placeOrder(
+  order: ClaimedOrder,
+  gateway: Gateway,
+  rules: OrderRules,
+): Promise<Placement> {
+  const hidden = gateway.local ? {} : await rules.hide(order)
+  const placement = await queryOrSend(order, { gateway, rules, hidden })
+  if (placement.state !== 'refused' || placement.bankText === null) return placement
+  return { ...placement, bankText: redactText(placement.bankText, hidden) }
+}
+
+const NOT_SENT: Placement = { state: 'unsent', pauseMs: 0, isRateLimit: false }
+
+async function queryOrSend(
+  order: ClaimedOrder,
+  {
+    gateway,
+    rules,
+    hidden,
+  }: { gateway: Gateway; rules: OrderRules; hidden: Record<string, string> },
+): Promise<Placement> {
+  const isQueried = order.wasSent || (!gateway.local && (await isFromBeforeRestore(order)))
+  if (isQueried) {
+    // A rejected query is no answer about the order: its money may have moved.
+    const queried = await queryOrder(order, gateway, hidden)
+    if (queried.outcome !== 'ok') return toUnknown(queried)
+    if (queried.value) return queried.value
+    if (order.bankId !== null || (await wasTaken(order))) {
+      log().error(logged(order), `bank does not know a ${order.kind} that it has taken`)
+      return toUnknown(null)
+    }
+    if (!order.isFresh) {
+      const isOver = order.isSlotOver || gateway.local !== undefined
+      return isOver ? NOT_SENT : toUnknown(null)
+    }
+  } else if (!order.isFresh) return NOT_SENT
+  const pauseMs = order.isEndProposed ? PROPOSED_PAUSE_MS : await rules.pauseMs?.(order)
+  if (pauseMs) return { state: 'kept', pauseMs }
+  const result = await sendOrder(order, gateway, rules, hidden)
+  if (result.outcome === 'ok') return result.value
+  if (result.outcome === 'retryable' || result.outcome === 'blocked') return toUnsent(result)
+  if (result.outcome !== 'rejected') return toUnknown(result)
+  const { outcome: _, field: _field, ...refusal } = result
+  const refused = { state: 'refused', ...refusal } as const
+  if (!isQueried) return refused
+  // The bank may reject this attempt because an earlier one has arrived meanwhile, or will.
+  const queried = await queryOrder(order, gateway, hidden)
+  if (queried.outcome !== 'ok') return toUnknown(queried)
+  if (queried.value) return queried.value
+  return (await mayHaveArrived(order)) ? toUnknown(null) : refused
+}
+
+/** Whether a call that should send the order had no response and may still reach the bank. */
+export function mayHaveArrived(order: Order): Promise<boolean> {
+  return mayArrive(order, order.operation === 'payout' ? 'sendPayout' : 'refundCharge')
+}
+
+/** Asks the bank about an order. */
+export function queryOrder(
+  order: Order,
+  gateway: Gateway,
+  hidden: Record<string, string>,
+): Promise<GatewayResult<OrderState | null>> {
+  const bank = withJournal(gateway, [order], { hidden })
+  return order.operation === 'payout'
+    ? bank.getPayout({ ...payoutOf(order), endToEndId: order.bankId })
+    : bank.getRefund(refundOf(order))
+}
+
+async function sendOrder(
+  order: ClaimedOrder,
+  gateway: Gateway,
+  { findPayerEmail }: OrderRules,
+  hidden: Record<string, string>,
+): ReturnType<GatewayCalls['sendPayout']> {
+  const bank = withJournal(gateway, [order], { mayCall: () => renewSlot(order), hidden })
+  if (order.operation === 'payout') {
+    const ownerDoc = order.ownerDoc === null ? null : normalizeTaxId(order.ownerDoc)
+    return bank.sendPayout({ ...payoutOf(order), ownerDoc })
+  }
+  const payerEmail = gateway.local && (await findPayerEmail?.(order))
+  return bank.refundCharge({ ...refundOf(order), ...(payerEmail && { payerEmail }) })
+}
+
+const payoutOf = ({ id, amount, target }: Order) => ({
+  ...{ id: removeHyphens(id), amount: cents(amount), dictKey: target },
+})
+const refundOf = ({ id, amount, target }: Order) => ({
+  ...{ id: removeHyphens(id), amount: cents(amount), endToEndId: target },
+})
+
+/** Names the order by its kind, as in `withdrawalId`. */
+export const logged = ({ kind, id }: Order) => ({ [`${kind}Id`]: id })
+
+function toUnknown(result: GatewayResult<unknown> | null): Placement {
+  return { state: 'unknown', pauseMs: result ? requestedPauseMs(result) : 0 }
+}
+
+function toUnsent(result: GatewayResult<unknown>): Placement {
+  const isRateLimit = result.outcome === 'retryable' && (result.isRateLimit ?? false)
+  return { state: 'unsent', pauseMs: requestedPauseMs(result), isRateLimit }
+}

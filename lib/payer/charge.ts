@@ -1,0 +1,145 @@
+import { type Html, html } from '#lib/core/html.ts'
+import { renderAmount } from '#lib/payer/amount.ts'
+import type { PageContent } from '#lib/payer/document.ts'
+import { type Icon, icon } from '#lib/payer/icons.ts'
+import { renderQrCode } from '#lib/payer/qr.ts'
+import type { PayableCharge } from '#lib/payer/read.ts'
+import type { PayerTexts } from '#lib/payer/texts.ts'
+
+type State = 'pending' | 'paid' | 'partly' | 'refunded' | 'expired' | 'cancelled' | 'failed'
+
+const POLL_S = 3
+const REFRESH_S = 15
+/** After the expiry the page still polls, slowly: a bank may report a late payment. */
+const LATE_S = 600
+const LATE_POLL_S = 15
+const LATE_REFRESH_S = 30
+
+/** Expired as soon as the time is up, even before the worker changes the status. */
+function stateOf(charge: PayableCharge): State {
+  const { status, seconds_left, refunded_amount, amount } = charge
+  if (status === 'paid' && refunded_amount > 0) {
+    return refunded_amount < amount ? 'partly' : 'refunded'
+  }
+  if (status === 'expired' && charge.cancelled_at) return 'cancelled'
+  return status === 'pending' && seconds_left <= 0 ? 'expired' : status
+}
+
+export function stateKey(charge: PayableCharge): string {
+  return `${stateOf(charge)}.${charge.refunded_amount}`
+}
+
+export function renderCharge(charge: PayableCharge, texts: PayerTexts): PageContent {
+  const { t, moneyText } = texts
+  const state = stateOf(charge)
+  const values = { merchant: charge.merchant, amount: moneyText(charge.amount) }
+  const isLate = charge.seconds_left > -LATE_S && ['expired', 'cancelled', 'failed'].includes(state)
+  const isOpen = state === 'pending'
+  const title = isOpen ? t('title', values) : `${t(state)} · ${values.merchant}`
+  const main = html`<main id="page" tabindex="-1" data-title="${title}" data-state="${stateKey(charge)}"
+ data-poll="${isOpen ? POLL_S : isLate ? LATE_POLL_S : 0}" data-left="${charge.seconds_left}"
+ data-days="${t('days', { days: '{days}', time: '{time}' })}" data-copy="${t('copy')}"
+ data-copied="${t('copied')}" data-failed="${t('copyFailed')}"
+ data-said="${isOpen ? '' : `${t(state)}. ${explainState(charge, state, texts)}`}">
+${renderHead(charge, state, texts)}
+${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
+</main>`
+  const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
+  const ribbon: PageContent['ribbon'] = charge.mode === 'test' ? [t('test'), t('testText')] : null
+  const preview = { title, text: isOpen ? t('previewText') : explainState(charge, state, texts) }
+  return { title, main, ribbon, refreshS, hasScript: true, preview }
+}
+
+function renderHead(
+  { merchant, amount, description, reference }: PayableCharge,
+  state: State,
+  texts: PayerTexts,
+): Html {
+  const { t, moneyText } = texts
+  const amountText = moneyText(amount)
+  return html`<div class="head"><p class="name">${merchant}</p>
+${renderAmount(amount, texts)}
+${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
+${description !== null && html`<p class="what">${description}</p>`}
+${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
+}
+
+function renderPayable(charge: PayableCharge, { t, timeText }: PayerTexts): Html {
+  const { br_code, merchant, expires_at, time_zone, seconds_left } = charge
+  return html`<div class="sheet">
+${br_code !== null && renderQrCode(br_code)}
+<button id="copy" class="js" type="button">${icon('copy')}<span id="label">${t('copy')}</span></button>
+<p class="sr" id="code-name">${t('code')}</p>
+<code id="code" class="code" data-testid="br-code" tabindex="0" role="textbox" aria-readonly="true" aria-labelledby="code-name">${br_code}</code>
+<p class="how js" id="how">${t('how')}</p><noscript><p class="how">${t('howPlain')}</p></noscript>
+</div>
+<p class="line js">${icon('timer')}<span>${t('left')} <b id="left" role="timer">${formatTimeLeft(seconds_left, t)}</b></span></p>
+<noscript><p class="line">${icon('timer')}<span>${t('expires', { time: timeText(expires_at, time_zone) })}</span></p></noscript>
+<p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
+}
+
+/** Formats the time as the page's script does, so that the text does not change when it starts. */
+function formatTimeLeft(seconds: number, t: PayerTexts['t']): string {
+  const parts = [(seconds / 3_600) % 24, (seconds / 60) % 60, seconds % 60]
+  const time = parts.map(part => String(Math.floor(part)).padStart(2, '0')).join(':')
+  const days = Math.floor(seconds / 86_400)
+  return days > 0 ? t('days', { days: String(days), time }) : time
+}
+
+const STATE_STYLES: Record<Exclude<State, 'pending'>, { tone: string; icon: Icon }> = {
+  paid: { tone: 'ok', icon: 'done' },
+  partly: { tone: 'ok', icon: 'done' },
+  refunded: { tone: 'off', icon: 'back' },
+  expired: { tone: 'off', icon: 'over' },
+  cancelled: { tone: 'off', icon: 'wrong' },
+  failed: { tone: 'bad', icon: 'wrong' },
+}
+
+function renderOutcome(
+  charge: PayableCharge,
+  state: Exclude<State, 'pending'>,
+  texts: PayerTexts,
+): Html {
+  const { tone, icon: iconName } = STATE_STYLES[state]
+  return html`<div class="sheet"><div class="state"><span class="badge ${tone}">${icon(iconName)}</span>
+<h1 data-testid="charge-status">${texts.t(state)}</h1><p>${explainState(charge, state, texts)}</p></div>
+<dl>${listFacts(charge, state, texts).map(([name, value, className]) =>
+    className
+      ? html`<div class="w"><dt>${name}</dt><dd class="${className}">${value}</dd></div>`
+      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl></div>`
+}
+
+function explainState(charge: PayableCharge, state: State, { t, moneyText }: PayerTexts): string {
+  const { merchant, amount, refunded_amount } = charge
+  const values = { merchant, amount: moneyText(amount), back: moneyText(refunded_amount) }
+  if (state === 'pending') return ''
+  return t(state === 'partly' ? 'refundedText' : `${state}Text`, values)
+}
+
+type Fact = [name: string, value: string, look?: string]
+
+function listFacts(
+  charge: PayableCharge,
+  state: State,
+  { t, moneyText, timeText }: PayerTexts,
+): Fact[] {
+  const { amount, merchant, reference, refunded_amount, time_zone } = charge
+  const facts: (Fact | null)[] = [
+    [t('to'), merchant],
+    [t('amount'), moneyText(amount)],
+    refunded_amount > 0 ? [t('back'), moneyText(refunded_amount)] : null,
+    charge.paid_at ? [t('when'), timeText(charge.paid_at, time_zone)] : null,
+    // In test mode, a charge may have ended before its time.
+    state === 'expired' && charge.seconds_left <= 0
+      ? [t('expiredAt'), timeText(charge.expires_at, time_zone)]
+      : null,
+    state === 'cancelled' && charge.cancelled_at
+      ? [t('cancelledAt'), timeText(charge.cancelled_at, time_zone)]
+      : null,
+    charge.description !== null ? [t('description'), charge.description] : null,
+    reference !== null ? [t('reference'), reference] : null,
+    charge.end_to_end_id ? [t('endToEnd'), charge.end_to_end_id, 'id'] : null,
+  ]
+  return facts.filter(fact => fact !== null)
+}

@@ -1,0 +1,72 @@
+import { stat } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { hashPassword, verifyPassword } from '#lib/people/password.ts'
+import { OUTDATED_HASH } from '#lib/testing/outdated-hash.ts'
+import { measureCpuMs } from '#lib/testing/timing.ts'
+
+test('the correct password is accepted, and any other is not', async () => {
+  const encoded = await hashPassword('correct horse battery')
+  expect(await verifyPassword('correct horse battery', encoded)).toBe(true)
+  for (const wrong of ['', 'correct horse batterz', 'Correct horse battery', encoded]) {
+    expect(await verifyPassword(wrong, encoded)).toBe(false)
+  }
+})
+
+test('Unicode forms of the same characters are the same password', async () => {
+  const composed = 'coração ﬁrme'
+  const decomposed = 'corac\u0327a\u0303o firme'
+  expect(composed).not.toBe(decomposed)
+  expect(await verifyPassword(decomposed, await hashPassword(composed))).toBe(true)
+  expect(await verifyPassword(composed, await hashPassword(decomposed))).toBe(true)
+})
+
+test('without a readable hash no password is accepted', async () => {
+  for (const encoded of [
+    null,
+    '',
+    'plain text',
+    '$argon2id$v=19$m=47104,t=1,p=1$AAAA',
+    '$argon2i$v=19$m=47104,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA',
+  ]) {
+    expect(await verifyPassword('anything', encoded)).toBe(false)
+    expect(await verifyPassword('', encoded)).toBe(false)
+  }
+})
+
+test('each hash has its own salt and the cost that OWASP recommends', async () => {
+  const [first, second] = await Promise.all([
+    hashPassword('a password'),
+    hashPassword('a password'),
+  ])
+  expect(first).not.toBe(second)
+  expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
+  expect(first).not.toContain('password')
+})
+
+test('a hash with other cost parameters is accepted', async () => {
+  expect(await verifyPassword('password', OUTDATED_HASH)).toBe(true)
+  expect(await verifyPassword('Password', OUTDATED_HASH)).toBe(false)
+})
+
+test('an unknown e-mail takes as long as a wrong password', async () => {
+  const encoded = await hashPassword('a password')
+  const time = (hash: string | null) =>
+    measureCpuMs(async () => {
+      for (let index = 0; index < 3; index++) await verifyPassword('wrong', hash)
+    })
+  await time(encoded)
+  const [known, unknown] = [await time(encoded), await time(null)]
+  expect(unknown).toBeGreaterThan(known / 5)
+})
+
+test('many concurrent guesses do not block other work', async () => {
+  let doneCount = 0
+  const guesses = Array.from({ length: 24 }, async () => {
+    await verifyPassword('x', null)
+    doneCount += 1
+  })
+  // File operations share the few threads that compute hashes.
+  await stat('.')
+  expect(doneCount).toBeLessThan(6)
+  await Promise.all(guesses)
+})

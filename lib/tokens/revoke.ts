@@ -1,0 +1,90 @@
+import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { db, type Prisma, type Tx } from '#lib/db/client.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { hashToken } from '#lib/tokens/insert.ts'
+import { withChildren } from '#lib/tokens/status.ts'
+import { isTokenText } from '#lib/tokens/token-text.ts'
+import { lockAccount } from '#lib/webhooks/owner.ts'
+
+/** Effective from the next request in every process. Returns null if already revoked. */
+export async function revokeToken(
+  identifier: string,
+  reason: string,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  return revokeOne(await findToken(identifier), reason, actor)
+}
+
+export async function revokeOwnToken(
+  { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const where = { accountId, mode, id, ...(actor.type === 'token' && { parentId: actor.id }) }
+  if (!isUuid(id) || (await db().token.count({ where })) === 0) throw refuse('token_not_found')
+  return revokeOne({ accountId, id }, reason, actor)
+}
+
+type RevokedToken = Record<'id' | 'name' | 'prefix' | 'lastFour' | 'mode', string> & {
+  parentId: string | null
+}
+
+async function revokeOne(
+  { accountId, id: wanted }: { accountId: string; id: string },
+  reason: string | undefined,
+  actor: Actor,
+): Promise<{ id: string } | null> {
+  const which = withChildren(wanted)
+  const revoked = await transaction(tx => revokeTokens(tx, accountId, which, reason, actor))
+  return revoked.some(({ id }) => id === wanted) ? { id: wanted } : null
+}
+
+/**
+ * Revokes the tokens `t` of an account that meet a condition. Returns those revoked. A child that is
+ * being created waits, and then finds its parent revoked.
+ */
+export async function revokeTokens(
+  tx: Tx,
+  accountId: string,
+  condition: Prisma.Sql,
+  reason: string | undefined,
+  actor: Actor,
+) {
+  await lockAccount(tx, accountId)
+  const revoked = await tx.$queryRaw<RevokedToken[]>`
+    UPDATE tokens t SET revoked_at = now(), revoked_reason = ${reason ?? null}::text,
+      revoked_by = ${actor.type === 'token' ? actor.id : personOf(actor)}::uuid
+    WHERE t.account_id = ${accountId}::uuid AND t.revoked_at IS NULL AND ${condition}
+    RETURNING t.id, t.name, t.prefix, t.last_four AS "lastFour", t.mode, t.parent_id AS "parentId"`
+  for (const { id: target, parentId } of revoked) {
+    const after = parentId ? { parent_id: parentId } : undefined
+    await recordAudit(tx, { actor, action: 'token.revoked', accountId, target, reason, after })
+  }
+  return revoked
+}
+
+async function findToken(identifier: string) {
+  const where = tokenFilter(identifier)
+  const select = { id: true, accountId: true }
+  const found = where ? await db().token.findMany({ where, take: 2, select }) : []
+  const [token] = found
+  if (token && found.length === 1) return token
+  // The input may be a whole token, so the message does not repeat it.
+  const message =
+    found.length === 0
+      ? 'Token not found: pass its id, the token, or its first characters (troco_test_…)'
+      : 'Several tokens begin with these characters: pass more of them, or the id'
+  throw refuse('not_found', message)
+}
+
+/** Returns the filter for an id, for the full text of a leaked token or for its start. */
+function tokenFilter(identifier: string) {
+  if (isUuid(identifier)) return { id: identifier }
+  if (isTokenText(identifier)) return { hash: hashToken(identifier) }
+  return /^troco_(test|live)_[0-9A-Za-z]+$/.test(identifier)
+    ? { prefix: { startsWith: identifier } }
+    : null
+}

@@ -1,0 +1,183 @@
+import { refuse } from '#lib/core/errors.ts'
+import { CLOCK_SKEW_MS, isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { reasonColumns, utc } from '#lib/db/columns.ts'
+import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import type { Attempt, Delivery, DeliveryDetail } from '#lib/webhooks/delivery-wire.ts'
+import { hideDocument, mayHaveSentDocument } from '#lib/webhooks/documents.ts'
+import type { Owner } from '#lib/webhooks/owner.ts'
+import { pausesAfterS } from '#lib/webhooks/schedule.ts'
+import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/webhooks/states.ts'
+
+const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
+const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
+
+/** Computes the state of a delivery `d`. An index uses this exact expression. */
+const statusSql = Prisma.sql`
+  (CASE WHEN d.status = 'pending' AND d.due_at IS NULL THEN 'paused' ELSE d.status END)`
+
+/** Matches deliveries `d`. Excludes delivered rows explicitly, as the index on the state does. */
+export function statusCondition(...states: Exclude<DeliveryStatus, 'delivered'>[]): Prisma.Sql {
+  return Prisma.sql`d.status <> 'delivered' AND ${statusSql} IN (${Prisma.join(states)})`
+}
+
+/** Columns of a delivery `d` joined with its event; `l` is its last attempt. */
+const columns = Prisma.sql`
+  d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
+  d.endpoint_id, d.url, ${statusSql} AS status, n.is_under_way, d.attempts AS attempt_count,
+  l.response_status AS last_response_status, l.problem AS last_problem,
+  ${reasonColumns('l', 'problem', 'problem', 'last_problem')}, l.duration_ms AS last_duration_ms, ${utc('n.next_attempt_at')}, ${utc('d.delivered_at')},
+  ${utc('d.created_at')}, ${utc('d.updated_at')}`
+const deliveryAsJson = asJson(columns)
+const deliveryWithAttemptCountAsJson = asJson(
+  Prisma.sql`${columns}, d.attempts - d.attempts_before AS tried, d.resource->>'client_doc' AS document`,
+)
+
+const lateralJoins = Prisma.sql`
+  CROSS JOIN LATERAL (
+    SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
+      CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
+  LEFT JOIN LATERAL (
+    SELECT a.response_status, a.problem, a.problem_code, a.problem_params, a.duration_ms
+    FROM delivery_attempts a
+    WHERE a.account_id = d.account_id AND a.delivery_id = d.id
+    ORDER BY a.number DESC LIMIT 1) l ON true`
+
+/** List query, with the subject ids that its reference resolves to. */
+export type DeliveriesFilter = DeliveriesQuery & { subject_ids?: string[] }
+
+export function listDeliveries(
+  accountId: string,
+  mode: Mode,
+  query: DeliveriesFilter,
+): Promise<Page<Delivery>> {
+  const rows = Prisma.sql`
+    SELECT ${deliveryAsJson}::text AS json FROM (
+      SELECT d.*, e.type, e.resource FROM (${pageRowsSql(accountId, mode, query)}) d
+      JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id) d ${lateralJoins}
+    ORDER BY d.sequence DESC, d.id DESC`
+  return readPage(rows, query.limit, (last: Delivery) => `${last.sequence}.${last.id}`)
+}
+
+function pageRowsSql(accountId: string, mode: Mode, query: DeliveriesFilter): Prisma.Sql {
+  const { type, cursor, limit } = query
+  const conditions = Prisma.sql`d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+    ${filtersSql(query)} ${periodSql(accountId, mode, query)}`
+  const newest = Prisma.sql`ORDER BY d.sequence DESC, d.id DESC LIMIT ${limit + 1}`
+  if (!type) return Prisma.sql`SELECT d.* FROM deliveries d WHERE ${conditions} ${newest}`
+  const sequence = cursor?.split('.')[0]
+  // Reads each type separately from the cursor on, because a type may be rare among many events.
+  const perType = matchEventTypes(type).map(
+    eventType => Prisma.sql`(
+      SELECT d.* FROM deliveries d JOIN events f
+        ON f.account_id = d.account_id AND f.mode = d.mode AND f.sequence = d.sequence
+        AND f.type = ${eventType} ${sqlIfDefined(sequence, Prisma.sql`AND f.sequence <= ${sequence}::bigint`)}
+      WHERE ${conditions} ${newest})`,
+  )
+  return Prisma.sql`SELECT d.* FROM (${Prisma.join(perType, ' UNION ALL ')}) d ${newest}`
+}
+
+function filtersSql(query: DeliveriesFilter): Prisma.Sql {
+  const { status } = query
+  const [sequence, id] = query.cursor?.split('.') ?? []
+  const state =
+    status && (status === 'delivered' ? Prisma.sql`d.status = ${status}` : statusCondition(status))
+  return Prisma.sql`
+    ${sqlIfDefined(state, Prisma.sql`AND ${state}`)} ${endpointAndSubjectSql(query)}
+    ${sqlIfDefined(sequence, Prisma.sql`AND (d.sequence, d.id) < (${sequence}::bigint, ${id}::uuid)`)}`
+}
+
+export function endpointAndSubjectSql(
+  query: Pick<DeliveriesFilter, 'endpoint_id' | 'subject_id' | 'subject_ids'>,
+): Prisma.Sql {
+  const { endpoint_id, subject_id, subject_ids } = query
+  const endpoint =
+    endpoint_id === NO_ENDPOINT
+      ? Prisma.sql`AND d.endpoint_id IS NULL`
+      : Prisma.sql`AND d.endpoint_id = ${endpoint_id}::uuid`
+  return Prisma.sql`
+    ${sqlIfDefined(endpoint_id, endpoint)}
+    ${sqlIfDefined(subject_id, Prisma.sql`AND d.subject_id = ${subject_id}::uuid`)}
+    ${sqlIfDefined(subject_ids, Prisma.sql`AND d.subject_id = ANY (${subject_ids}::uuid[])`)}`
+}
+
+/**
+ * Translates a period into a sequence range. Events get their time under the sequence's lock, so
+ * both have the same order unless the clock was changed.
+ */
+function periodSql(accountId: string, mode: Mode, query: DeliveriesQuery): Prisma.Sql {
+  const { created_from: from, created_to: to } = query
+  const events = Prisma.sql`
+    SELECT e.sequence FROM events e
+    WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode} AND e.created_at`
+  const first = Prisma.sql`${events} < ${from}::timestamptz - ${CLOCK_SKEW}
+    ORDER BY e.created_at DESC LIMIT 1`
+  const last = Prisma.sql`${events} > ${to}::timestamptz + ${CLOCK_SKEW}
+    ORDER BY e.created_at LIMIT 1`
+  return Prisma.sql`
+    ${sqlIfDefined(from, Prisma.sql`AND d.sequence >= COALESCE((${first}), 0)`)}
+    ${sqlIfDefined(to, Prisma.sql`AND d.sequence <= COALESCE((${last}), ${SEQUENCE_MAX}::bigint)`)}
+    ${sqlIfDefined(from, Prisma.sql`AND d.created_at >= ${from}::timestamptz`)}
+    ${sqlIfDefined(to, Prisma.sql`AND d.created_at < ${to}::timestamptz`)}`
+}
+
+/**
+ * Reads a delivery with all attempts. An attempt without a stored body sent the one before it.
+ * Documents are hidden unless `showsDocuments`: for a token that may read them, or for a member after
+ * the access was recorded.
+ */
+export async function readDelivery(
+  accountId: string,
+  mode: Mode,
+  id: string,
+  showsDocuments = false,
+): Promise<DeliveryDetail> {
+  const [row] = isUuid(id)
+    ? await queryRows<Delivery & { tried: number; document: string | null }>(Prisma.sql`
+        SELECT ${deliveryWithAttemptCountAsJson}::text AS json FROM (
+          SELECT d.*, e.type, e.resource FROM deliveries d
+          JOIN events e ON e.account_id = d.account_id AND e.id = d.event_id
+          WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid) d
+          ${lateralJoins}`)
+    : []
+  if (!row) throw refuse('delivery_not_found')
+  const { tried, document, ...delivery } = row
+  const rows = await queryRows<Attempt & { created_at: string }>(Prisma.sql`
+    SELECT ${attemptAsJson}::text AS json FROM delivery_attempts a
+    WHERE a.account_id = ${accountId}::uuid AND a.delivery_id = ${id}::uuid ORDER BY a.number`)
+  const is_masked = !showsDocuments && mayHaveSentDocument(rows, document)
+  let request_body = rows.find(attempt => attempt.request_body !== null)?.request_body ?? null
+  const attempts = rows.map(({ created_at: at, ...attempt }) => {
+    request_body = attempt.request_body ?? request_body
+    const shown = { ...attempt, at, request_body }
+    return is_masked && document !== null ? hideDocument(shown, document) : shown
+  })
+  const target = delivery.endpoint_id === null ? 'resource' : 'endpoint'
+  const later_pauses_s = delivery.status === 'pending' ? pausesAfterS(target, tried + 1) : []
+  return { ...delivery, is_masked, attempts, later_pauses_s }
+}
+
+/**
+ * Returns a delivery with the document, signatures and responses that are otherwise hidden, after
+ * the access is committed to the audit log. A delivery that hides nothing needs no record.
+ */
+export async function revealDelivery(
+  { accountId, mode, note }: Owner,
+  id: string,
+): Promise<DeliveryDetail> {
+  const delivery = await readDelivery(accountId, mode, id)
+  if (!delivery.is_masked) return delivery
+  await transaction(tx =>
+    note(tx, 'charge.document_revealed', delivery.subject_id, { after: { mode, delivery: id } }),
+  )
+  return readDelivery(accountId, mode, id, true)
+}
+
+const attemptAsJson = asJson(Prisma.sql`
+  a.number, ${utc('a.created_at')}, a.response_status, a.problem, ${reasonColumns('a', 'problem')},
+  a.address, a.duration_ms,
+  a.request_headers, a.request_body, a.response_headers, a.response_body`)

@@ -1,0 +1,122 @@
+import { refuse } from '#lib/core/errors.ts'
+import { enterGate, leaveGate } from '#lib/core/gate.ts'
+import { isUuid, newRoutableId } from '#lib/core/ids.ts'
+import { currentLogContext } from '#lib/core/log.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { childSpan, traceHeaders, traceOfEvent } from '#lib/core/trace.ts'
+import { db } from '#lib/db/client.ts'
+import { readDatabaseTime } from '#lib/db/clock.ts'
+import { PER_HOST_MAX, PER_URL_MAX } from '#lib/webhooks/claim-deliveries.ts'
+import type { TestResult } from '#lib/webhooks/delivery-wire.ts'
+import { eventToIntegration } from '#lib/webhooks/event-wire.ts'
+import { postWebhook } from '#lib/webhooks/post.ts'
+import { problemText } from '#lib/webhooks/problem.ts'
+import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
+import { signatureHeaders } from '#lib/webhooks/sign.ts'
+import { type EventType, PING, type TestEventType } from '#lib/webhooks/states.ts'
+import { hostOf } from '#lib/webhooks/target.ts'
+
+/** Time that a test event waits for a place before it is refused with `too_many_requests`. */
+const PLACE_WAIT_MS = 2_000
+
+/** Returns an example resource. Passed in, because services do not import rooms. */
+type SampleOf = (type: EventType) => Record<string, unknown>
+
+/**
+ * Sends at once, without retries; stores nothing. Also calls a disabled endpoint, to test it. In live
+ * mode the request's schema lets only a ping through: a receiver believes what the live secret signs.
+ */
+export async function sendTestEvent(
+  accountId: string,
+  mode: Mode,
+  endpointId: string,
+  requestedType: TestEventType | undefined,
+  sampleOf: SampleOf,
+): Promise<TestResult> {
+  const where = { accountId, mode, id: endpointId, deletedAt: null }
+  const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
+  if (!endpoint) throw refuse('endpoint_not_found')
+  const defaultType = mode === 'live' ? PING : (endpoint.eventTypes[0] as EventType)
+  const type = requestedType ?? defaultType
+  const id = newRoutableId(accountId)
+  const at = await readDatabaseTime()
+  const head = { id, mode, created_at: `${at.toISOString().slice(0, -1)}000Z` }
+  const event = type === PING ? buildPing(head) : buildTestEvent(head, type, sampleOf(type))
+  const body = JSON.stringify(event)
+  const secrets = await readSigningSecrets({ accountId, mode, endpointId })
+  const { trace, requestId } = currentLogContext()
+  const span = childSpan(trace ?? traceOfEvent(null, event.id))
+  const headers = {
+    'content-type': 'application/json',
+    ...signatureHeaders(event.id, body, secrets, at),
+    ...traceHeaders(span, requestId),
+  }
+  const outcome = await withPlaces(accountId, endpoint.url, () =>
+    postWebhook({ url: endpoint.url, mode, headers, body }),
+  )
+  return {
+    delivered: outcome.problem === null,
+    status: outcome.status,
+    problem: problemText(outcome.problem),
+    problem_code: outcome.problem?.code ?? null,
+    problem_params: outcome.problem?.params ?? null,
+    address: outcome.address,
+    duration_ms: Math.round(outcome.durationMs),
+    request_headers: headers,
+    request_body: body,
+    response_headers: outcome.headers,
+    response_body: outcome.body,
+  }
+}
+
+/**
+ * Runs a call within the limits of deliveries per URL and host, less the deliveries in progress. This
+ * process counts its own test events only; at a busy receiver one may run nevertheless.
+ */
+async function withPlaces<T>(accountId: string, url: string, run: () => Promise<T>): Promise<T> {
+  const host = hostOf(url)
+  const ofHost = { accountId, host, lease: { not: null }, dueAt: { gt: new Date() } }
+  const calls = await db().delivery.findMany({ where: ofHost, select: { url: true } })
+  const toUrl = calls.filter(call => call.url === url)
+  const places = [
+    { name: `test event ${accountId} ${url}`, max: PER_URL_MAX - toUrl.length },
+    { name: `test event ${accountId} ${host}`, max: PER_HOST_MAX - calls.length },
+  ]
+  const deadline = performance.now() + PLACE_WAIT_MS
+  const entered: string[] = []
+  try {
+    for (const { name, max } of places) {
+      await enterGate(name, max, deadline)
+      entered.push(name)
+    }
+    return await run()
+  } finally {
+    for (const name of entered) leaveGate(name)
+  }
+}
+
+interface Head {
+  id: string
+  mode: Mode
+  created_at: string
+}
+
+function buildPing({ id, mode, created_at }: Head) {
+  return { id, type: PING, event: 'ping', mode, sequence: 0, created_at }
+}
+
+/** Builds the event. Its sequence number is 0, which no real event has. */
+function buildTestEvent(head: Head, type: EventType, sample: Record<string, unknown>) {
+  const { transaction, withdrawal, refund, dispute } = sample as Record<string, object | undefined>
+  const withMode = (resource: object | undefined) => ({ ...resource, mode: head.mode })
+  const serializers = {
+    transaction: () => ({
+      transaction: withMode(transaction),
+      ...(refund ? { refund } : {}),
+      ...(dispute ? { dispute } : {}),
+    }),
+    withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
+  }
+  const row = { ...head, type, sequence: 0, resource: null }
+  return { ...eventToIntegration(row, serializers, true), id: head.id }
+}

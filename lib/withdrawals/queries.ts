@@ -1,0 +1,96 @@
+import type { ListQuery } from '#lib/core/fields.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import { Invariant } from '#lib/core/invariant.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { parseSearchedReais } from '#lib/core/money.ts'
+import { reverseTail } from '#lib/core/pix/end-to-end-id.ts'
+import { Prisma } from '#lib/db/client.ts'
+import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
+import { type Page, pageSql, readPage } from '#lib/db/page.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { columnsOf } from '#lib/db/statement.ts'
+import { withoutTaxIds } from '#lib/db/tax-ids.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+
+/** Columns of a WithdrawalRow, from a table or CTE named `w`. A statement that makes one does not see its order. */
+export const withdrawalColumns = Prisma.sql`
+  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc,
+  w.webhook_url, w.rejection_reason, w.rejection_code,
+  CASE WHEN w.status <> 'pending' THEN NULL WHEN w.approval_due_at IS NOT NULL THEN 'approval'
+    ELSE COALESCE((SELECT CASE WHEN o.state = 'waiting' AND o.attempts = 0 THEN 'balance_window' ELSE 'bank' END
+      FROM bank_orders o WHERE o.account_id = w.account_id AND o.id = w.id), 'balance_window') END AS awaiting,
+  w.end_to_end_id, ${utc('w.approved_at')}, ${utc('w.rejected_at')},
+  w.returned_amount,
+  ${utc('w.created_at')}, ${utc('w.updated_at')}`
+
+export const withdrawalAsJson = asJson(withdrawalColumns)
+
+/** Columns of an event about a withdrawal, from a CTE named `w`, without the id of the event. */
+export const withdrawalEventColumns = {
+  ...columnsOf('w', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'trace']),
+  subject_id: Prisma.sql`w.id`,
+  resource: withdrawalAsJson,
+}
+
+/** Finds a withdrawal by id or by the merchant's reference. Text in UUID form is always an id. */
+export async function findWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  idOrReference: string,
+): Promise<WithdrawalRow | null> {
+  const condition = isUuid(idOrReference)
+    ? Prisma.sql`w.id = ${idOrReference}::uuid`
+    : Prisma.sql`w.external_id = ${idOrReference}`
+  const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${condition}`)
+  return row ?? null
+}
+
+/** Receivers of events never get the full document that a withdrawal was created with. */
+export function serializeWithdrawalEvent(resource: unknown): { withdrawal: WithdrawalDetail } {
+  return { withdrawal: withdrawalToWire(resource as WithdrawalRow) }
+}
+
+/** Returns the withdrawal as in the response to its creation, regardless of its current status. */
+export async function readCreatedWithdrawal(
+  account: AccountRef,
+  mode: Mode,
+  id: string,
+): Promise<WithdrawalRow> {
+  const row = await findWithdrawal(account, mode, id)
+  if (!row) throw new Invariant(`withdrawal ${id} was acknowledged but is missing`)
+  return { ...row, status: 'pending' }
+}
+
+export function listWithdrawals(
+  account: AccountRef,
+  mode: Mode,
+  { q, ...query }: ListQuery,
+  { isViewing = false } = {},
+): Promise<Page<WithdrawalRow>> {
+  const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
+  const rows = Prisma.sql`
+    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+  return readPage<WithdrawalRow>(rows, query.limit)
+}
+
+/**
+ * Matches an id, part of the reference, an amount or the end of an end-to-end id, and a
+ * whole Pix key. Staff that views the account sees documents masked and could guess them: for it,
+ * neither a key nor a document in a reference matches.
+ */
+export function withdrawalMatches(q: string, isViewing = false): Prisma.Sql {
+  const text = q.trim()
+  const key = isViewing ? null : text
+  const reference = Prisma.sql`w.external_id`
+  const shown = isViewing ? withoutTaxIds(reference) : reference
+  return Prisma.sql`(w.pix_key = ${key} OR w.dict_key = ${key}
+    OR w.id = ${isUuid(text) ? text : null}::uuid OR w.end_to_end_id = ${text}
+    OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
+    OR w.amount = ${parseSearchedReais(text)}::bigint OR w.external_id = ${text}
+    OR (w.external_id <> replace(w.id::text, '-', '')
+      AND strpos(lower(${shown}), lower(${text})) > 0))`
+}

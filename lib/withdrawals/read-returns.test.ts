@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import type { Account } from '#lib/accounts/schema.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { removeHyphens } from '#lib/core/ids.ts'
+import { db } from '#lib/db/client.ts'
+import { StubBank } from '#lib/testing/bank.ts'
+import { readReturns } from '#lib/testing/bank-lists.ts'
+import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
+import { endAlone } from '#lib/withdrawals/end.ts'
+import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+
+inOwnDatabase()
+
+const AMOUNT = 4_000
+const find = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
+const newReturn = (amount = 1_000) => ({
+  ...{ id: newEndToEndId().replace('E', 'D'), amount, returnedAt: new Date() },
+})
+const payoutOf = ({ id }: Pick<WithdrawalRow, 'id'>, changes: object = {}) => ({
+  ...{ id: removeHyphens(id), endToEndId: newEndToEndId(), amount: AMOUNT },
+  ...{ sentAt: new Date(), returns: [newReturn()], ...changes },
+})
+
+/** Makes a withdrawal that people ended as sent, without an end-to-end id. */
+async function endAsSent(merchant: Account): Promise<WithdrawalRow> {
+  const row = await withdrawInSilence(merchant, AMOUNT)
+  const decision = { outcome: 'sent', reason: 'the bank, by phone' } as const
+  await endAlone({ accountId: merchant.id, id: row.id, ...decision })
+  return row
+}
+
+test('what comes back of a withdrawal that people ended as sent is credited once', async () => {
+  const bank = new StubBank()
+  const merchant = await makeSilentMerchant(bank)
+  const [row, untouched] = [await endAsSent(merchant), await endAsSent(merchant)]
+  bank.sentPayouts.push(payoutOf(row))
+  for (let times = 0; times < 2; times++) await readReturns()
+  expect(await find(row.id)).toMatchObject({ status: 'approved', returnedAmount: 1_000n })
+  expect(await find(untouched.id)).toMatchObject({ returnedAmount: 0n })
+  await expectBalancedLedger(merchant.id)
+})
+
+test('a payout of another amount, or that is not ours, returns nothing to such a withdrawal', async () => {
+  const bank = new StubBank()
+  const row = await endAsSent(await makeSilentMerchant(bank))
+  bank.sentPayouts.push(payoutOf(row, { amount: AMOUNT - 1 }), payoutOf(row, { id: null }))
+  await readReturns()
+  expect(await find(row.id)).toMatchObject({ returnedAmount: 0n })
+})
+
+test('one payout that cannot be stored keeps no other return from being credited', async () => {
+  const bank = new StubBank()
+  const row = await endAsSent(await makeSilentMerchant(bank))
+  bank.sentPayouts.push(payoutOf(row, { id: null, endToEndId: 'E\0' }), payoutOf(row))
+  await readReturns()
+  expect(await find(row.id)).toMatchObject({ returnedAmount: 1_000n })
+})
+
+test('returns of the last day are read every ten minutes, all others every six hours', async () => {
+  const bank = new StubBank()
+  const merchant = await makeSilentMerchant(bank)
+  const [young, old] = [await endAsSent(merchant), await endAsSent(merchant)]
+  const clock = { at: Date.now() }
+  const reader = createReturnsReader(() => clock.at)
+  const runAfter = async (minutes: number) => {
+    clock.at += minutes * 60_000
+    await reader.run()
+    await reader.idle()
+    const amounts = [await find(young.id), await find(old.id)].map(row => row.returnedAmount)
+    return amounts.map(Number)
+  }
+  expect(await runAfter(0)).toEqual([0, 0])
+  const sentAt = new Date(Date.now() - 2 * 86_400_000)
+  bank.sentPayouts.push(payoutOf(young), payoutOf(old, { sentAt }))
+  expect(await runAfter(9)).toEqual([0, 0])
+  expect(await runAfter(1)).toEqual([1_000, 0])
+  expect(await runAfter(350)).toEqual([1_000, 1_000])
+})
