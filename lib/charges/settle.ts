@@ -43,7 +43,7 @@ export function settleByUnmatched(tx: Tx, payment: Payment): Promise<ChargeRow[]
   return queryRows<ChargeRow>(settleSql([payment], claimed), tx)
 }
 
-/** Locks the charges, claims the payments, marks the charges and books them by `troco_book`: settle.sql shows it. */
+/** Locks the charges, claims the payments, marks the charges and books them by `troco_book`. */
 function settleSql(payments: Payment[], claimed = claimPaymentsSql('locked')): Prisma.Sql {
   const list = (type: string, pick: (payment: Payment) => unknown) =>
     arrayOf(type, payments.map(pick))
