@@ -14,8 +14,8 @@ afterAll(() => account.close())
 beforeEach(async () => {
   order = newPayout()
   paidBefore = await account.readPaidOut()
-  // The token and the balance are known: a fault meets the payout itself.
-  await account.gateway.getBalance(AbortSignal.timeout(10_000))
+  // The token is known: a fault meets the payout itself.
+  await account.gateway.getBalance?.(AbortSignal.timeout(10_000))
 })
 afterEach(() => account.bank.run('clearFaults'))
 

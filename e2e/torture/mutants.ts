@@ -130,6 +130,22 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: 'of a payout that the bank does not have is kept for 30 s',
   },
   {
+    bug: 'a payout is sent although the balance at the bank does not cover it',
+    file: 'lib/orders/queue.ts',
+    text: "if (!row?.isCovered) return 'short'",
+    replacement: '',
+    testFile: 'lib/withdrawals/send.test.ts',
+    testTitle: 'that does not cover a withdrawal keeps it from being sent',
+  },
+  {
+    bug: 'a balance that lags is spent twice',
+    file: 'lib/orders/queue.ts',
+    text: "AND o.state IN ('placed', 'done') AND o.sent_at IS NOT NULL",
+    replacement: "AND o.state = 'placed' AND o.sent_at IS NOT NULL",
+    testFile: 'lib/withdrawals/send.test.ts',
+    testTitle: 'that lags does not pay out the same money twice',
+  },
+  {
     bug: 'an order is sent in a slot that is over',
     file: 'lib/orders/queue.ts',
     text: 'AND o.slot_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)',

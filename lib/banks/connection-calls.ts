@@ -17,30 +17,22 @@ type CallParts<Value> = Pick<Call<Value>, 'part' | 'hidden' | 'isCheck' | 'isLis
  * Journals calls about no account in the same way as those about one. Lists and the registration are
  * undefined if the gateway has none.
  */
-export function withConnectionJournal(
-  { id: connectionId, gateway }: Pick<ServedConnection, 'id' | 'gateway'>,
-  options: CallOptions = {},
-) {
-  const subject = { accountId: null, id: null, mode: null, connectionId }
-  const call = <Value>(
-    operation: Call<Value>['operation'],
-    make: Call<Value>['make'],
-    { request = {}, ...parts }: { request?: object } & CallParts<Value> = {},
-  ) => {
-    if (gateway.local) return callLocally(options, make)
-    const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
-    return journalCall(gateway, [subject], journaled, options)
-  }
+export function withConnectionJournal(connection: Connected, options: CallOptions = {}) {
+  const { gateway } = connection
+  const call = callerOf(connection, options)
   const listCall = <Item>(operation: Call<unknown>['operation'], list: List<Item> | undefined) =>
     list &&
     ((since: Date, cursor: string | null) =>
       call(operation, signal => list.call(gateway, since, cursor, signal), {
         ...{ request: { since }, part: summarizePage, isList: true },
       }))
-  const { registerWebhook, listWebhooks, checkSettings, readStatement, getPayment } = gateway
+  const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
+  const { getBalance, getPayment } = gateway
   return {
     /** Pages ask for it: a look at one must not let the connection rest. */
-    getBalance: () => call('getBalance', signal => gateway.getBalance(signal), { isList: true }),
+    getBalance:
+      getBalance &&
+      (() => call('getBalance', signal => getBalance.call(gateway, signal), { isList: true })),
     /** `make` replaces the check by a longer one. */
     checkHealth: (make = (signal: AbortSignal) => gateway.checkHealth(signal)) =>
       call('checkHealth', make, { isCheck: true }),
@@ -64,10 +56,10 @@ export function withConnectionJournal(
         })),
     readStatement:
       readStatement &&
-      ((day: string, cursor: string | null) => {
-        const make = (signal: AbortSignal) => readStatement.call(gateway, day, cursor, signal)
-        return call('readStatement', make, { request: { day }, part: summarizeStatement })
-      }),
+      ((day: string, cursor: string | null) =>
+        call('readStatement', signal => readStatement.call(gateway, day, cursor, signal), {
+          ...{ request: { day }, part: summarizeStatement },
+        })),
     getPayment:
       getPayment &&
       ((endToEndId: string) =>
@@ -79,6 +71,21 @@ export function withConnectionJournal(
     listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
     listTakenRefunds: listCall('listTakenRefunds', gateway.listTakenRefunds),
     listDisputes: listCall('listDisputes', gateway.listDisputes),
+  }
+}
+
+type Connected = Pick<ServedConnection, 'id' | 'gateway'>
+
+function callerOf({ id: connectionId, gateway }: Connected, options: CallOptions) {
+  const subject = { accountId: null, id: null, mode: null, connectionId }
+  return <Value>(
+    operation: Call<Value>['operation'],
+    make: Call<Value>['make'],
+    { request = {}, ...parts }: { request?: object } & CallParts<Value> = {},
+  ) => {
+    if (gateway.local) return callLocally(options, make)
+    const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
+    return journalCall(gateway, [subject], journaled, options)
   }
 }
 

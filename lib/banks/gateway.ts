@@ -83,8 +83,8 @@ export interface Gateway {
     cursor: string | null,
     signal: AbortSignal,
   ): Promise<GatewayResult<StatementRead>>
-  /** Returns null if this gateway does not report a balance. */
-  getBalance(signal: AbortSignal): Promise<GatewayResult<{ available: number } | null>>
+  /** Reads the balance. What it does not cover is not paid out; unset: the bank reports none, and all is sent. */
+  getBalance?(signal: AbortSignal): Promise<GatewayResult<{ available: number }>>
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
   /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
   checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>

@@ -43,7 +43,8 @@ export interface Call<Value> {
   isList?: boolean
 }
 
-const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
+/** The bank was not called, for a reason of Troco. */
+export const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
 export const RESTS_REASON = 'the connection rests after failed calls'
 
 /** Journaled fields. None has payer data; the PIX key is masked before. */
@@ -60,8 +61,11 @@ export interface CallOptions {
   isCandidate?: boolean
   /** Time after which a call is aborted. */
   timeoutMs?: number
-  /** Asked between the journal and the call, so that a call that it allows is always in the journal. */
-  mayCall?: () => Promise<boolean>
+  /**
+   * Returns why the call must not be made; null: it may. Asked between the journal and the call, so that a call that
+   * is made is always in the journal.
+   */
+  findObstacle?: () => Promise<GatewayResult<never> | null>
   /** Repeats a call that failed a moment ago: together they are one failure of the connection. */
   isRepeated?: boolean
   /** Replacements for private texts that the bank may repeat in any response about the subjects. */
@@ -85,7 +89,7 @@ export async function journalCall<Value>(
     const { retryAfterMs } = admission
     return { outcome: 'retryable', reason: RESTS_REASON, retryAfterMs }
   }
-  const { timeoutMs = CALL_TIMEOUT_MS, mayCall, isRepeated = false, isCandidate = false } = options
+  const { timeoutMs = CALL_TIMEOUT_MS, isRepeated = false, isCandidate = false } = options
   const { probe } = admission
   const admitted = { connectionId, operation, probe, isRepeated, failuresMax: gateway.failuresMax }
   const isSilent = (result: GatewayResult<Value>) => isCandidate && result.outcome !== 'ok'
@@ -95,12 +99,12 @@ export async function journalCall<Value>(
       : breaker.record(admitted, result)
   try {
     const ids = await insertCalls(gateway.name, subjects, call)
-    const isCalled = !mayCall || (await mayCall())
-    const result = isCalled ? await callMeasured(subjects, call, timeoutMs) : NOT_CALLED
+    const obstacle = await options.findObstacle?.()
+    const result = obstacle ?? (await callMeasured(subjects, call, timeoutMs))
     // Money may have moved: the outcome is returned even if it cannot be stored.
     await Promise.all([
       storeOutcome(ids, subjects, call, result),
-      record(isCalled ? redactBlock(result, hidden) : null),
+      record(obstacle === NOT_CALLED ? null : redactBlock(result, hidden)),
     ]).catch(error =>
       log().warn({ err: error, connectionId, operation }, 'storing a gateway outcome failed'),
     )
@@ -170,10 +174,10 @@ async function storeOutcome<Value>(
 const NEVER_ABORTED = new AbortController().signal
 
 export async function callLocally<Value>(
-  { mayCall }: CallOptions,
+  { findObstacle }: CallOptions,
   make: Call<Value>['make'],
 ): Promise<GatewayResult<Value>> {
-  return !mayCall || (await mayCall()) ? make(NEVER_ABORTED) : NOT_CALLED
+  return (await findObstacle?.()) ?? make(NEVER_ABORTED)
 }
 
 /** Journaled fields in which a bank may repeat private texts. */

@@ -59,7 +59,6 @@ export const simulator = {
   getPayout: ({ id }) => getOrder(id, 'payout'),
   refundCharge,
   getRefund: ({ id }) => getOrder(id, 'refund'),
-  getBalance: async () => ok(null),
   checkHealth: async () => ok(null),
 } satisfies Gateway
 

@@ -479,14 +479,14 @@ test('a bank that blocks calls or is not called is reported, until a call succee
   const bank = new StubBank()
   bank.failuresMax = 2
   const id = await addConnection(bank, { name: 'Banco Verde' })
-  const calls = withConnectionJournal({ id, gateway: bank })
+  const askBalance = () => withConnectionJournal({ id, gateway: bank }).getBalance?.()
   const readBank = async () => {
     const { checks } = await readHealth()
     return checks.filter(({ figures }) => figures.name === 'Banco Verde')
   }
   const blocked = { outcome: 'blocked', code: 'scope', reason: 'insufficient_scope' } as const
   bank.getBalance = async () => blocked
-  await calls.getBalance()
+  await askBalance()
   expect(await readBank()).toMatchObject([
     { state: 'gateway_answers' },
     {
@@ -495,7 +495,7 @@ test('a bank that blocks calls or is not called is reported, until a call succee
     },
   ])
   bank.getBalance = async () => ({ outcome: 'ok', value: { available: 1 } })
-  await calls.getBalance()
+  await askBalance()
   expect(await readBank()).toMatchObject([{ state: 'gateway_answers' }])
   const checkSettings = async () => ({ outcome: 'unknown', reason: 'lost' }) as const
   const failing = withConnectionJournal({ id, gateway: Object.assign(bank, { checkSettings }) })

@@ -1,8 +1,9 @@
+import { callMeasured } from '#lib/banks/call.ts'
 import { isFromBeforeRestore } from '#lib/banks/closures.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/banks/gateway.ts'
 import { type GatewayCalls, mayArrive, wasTaken, withJournal } from '#lib/banks/journal.ts'
 import { requestedPauseMs } from '#lib/banks/pauses.ts'
-import { redactText } from '#lib/banks/record-call.ts'
+import { NOT_CALLED, redactText } from '#lib/banks/record-call.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { cents } from '#lib/core/money.ts'
@@ -97,13 +98,59 @@ export function queryOrder(
     : bank.getRefund(refundOf(order))
 }
 
+/** Age from which the balance at a bank is read again. */
+const BALANCE_AGE_MS = 1_000
+const BALANCE_MAX_MS = 3_000
+type Balance = GatewayResult<{ available: number }>
+const balances = new WeakMap<Gateway, { readAt: number; balance: Promise<Balance> }>()
+
+/** Reads the balance at the bank, at most once a second for all payouts of this process. Null: the bank reports none. */
+function readBalance(connectionId: string, gateway: Gateway): Promise<Balance> | null {
+  const { getBalance } = gateway
+  if (!getBalance) return null
+  const known = balances.get(gateway)
+  const readAt = performance.now()
+  if (known && readAt - known.readAt < BALANCE_AGE_MS) return known.balance
+  const make = (signal: AbortSignal) => getBalance.call(gateway, signal)
+  const call = { operation: 'getBalance', make }
+  const balance = callMeasured([{ connectionId }], call, BALANCE_MAX_MS)
+  balances.set(gateway, { readAt, balance })
+  return balance
+}
+
+/** Returns why the order must not be sent now, just before it would be; null: it may, and counts as sent. */
+async function findObstacle(
+  order: ClaimedOrder,
+  gateway: Gateway,
+): Promise<GatewayResult<never> | null> {
+  const balance =
+    order.operation === 'payout' ? await readBalance(order.connectionId, gateway) : null
+  if (balance && balance.outcome !== 'ok') return withoutEffect(balance)
+  const available = balance?.value.available ?? null
+  const obstacle = await renewSlot(order, available)
+  if (obstacle !== 'short') return obstacle && NOT_CALLED
+  return available !== null && available >= order.amount
+    ? { outcome: 'retryable', reason: 'other payouts may leave too little', isAnswered: true }
+    : { outcome: 'blocked', code: 'balance', reason: 'the balance does not cover a payout' }
+}
+
+/** Whatever came of the question about the balance, the payout was not sent. */
+function withoutEffect(result: Exclude<Balance, { outcome: 'ok' }>): GatewayResult<never> {
+  if (result.outcome === 'unknown') return { outcome: 'retryable', reason: result.reason }
+  if (result.outcome !== 'rejected') return result
+  return { outcome: 'blocked', code: 'other', reason: result.bankText ?? 'no balance' }
+}
+
 async function sendOrder(
   order: ClaimedOrder,
   gateway: Gateway,
   { findPayerEmail }: OrderRules,
   hidden: Record<string, string>,
 ): ReturnType<GatewayCalls['sendPayout']> {
-  const bank = withJournal(gateway, [order], { mayCall: () => renewSlot(order), hidden })
+  const bank = withJournal(gateway, [order], {
+    findObstacle: () => findObstacle(order, gateway),
+    hidden,
+  })
   if (order.operation === 'payout') {
     const ownerDoc = order.ownerDoc === null ? null : normalizeTaxId(order.ownerDoc)
     return bank.sendPayout({ ...payoutOf(order), ownerDoc })

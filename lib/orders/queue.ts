@@ -126,7 +126,10 @@ export async function claimSlots(
 }
 
 /** Returns the account that was served last. */
-async function lockQueue(tx: Tx, { connectionId, operation }: Queue): Promise<string> {
+async function lockQueue(
+  tx: Tx,
+  { connectionId, operation }: Pick<Order, 'connectionId' | 'operation'>,
+): Promise<string> {
   const [row] = await tx.$queryRaw<{ lastServed: string }[]>`
     INSERT INTO order_queues AS q (connection_id, operation) VALUES (${connectionId}::uuid, ${operation})
     ON CONFLICT (connection_id, operation) DO UPDATE SET last_served = q.last_served
@@ -177,13 +180,34 @@ const slotEnd = Prisma.sql`clock_timestamp() + ${SLOT_MS} * interval '1 millisec
 const isHeldBy = ({ accountId, id, lease }: ClaimedOrder) => Prisma.sql`
   o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid AND o.lease = ${lease}::uuid`
 
+/** Time for which a balance may not contain what was sent: banks report it late, and a reading takes time. */
+const BALANCE_BEHIND_MS = 60_000
+
 /**
- * Renews the lease and the slot of an order that is about to be sent. Returns false if the slot or the lease was lost. Waits for
- * a claim in progress, which may be giving the slot to another order.
+ * Renews the lease and the slot of an order that is about to be sent, if the balance at the bank covers it beside what
+ * was sent just before. Returns what keeps it from being sent; null: nothing. `lost`: its slot or lease. Waits for a
+ * claim or renewal in progress, which may be giving the slot or the balance to another order.
  */
-export async function renewSlot(order: ClaimedOrder): Promise<boolean> {
+export async function renewSlot(
+  order: ClaimedOrder,
+  balance: number | null = null,
+): Promise<'lost' | 'short' | null> {
+  if (balance === null) return (await renew(order, db())) ? null : 'lost'
+  return transaction(async tx => {
+    await lockQueue(tx, order)
+    const [row] = await tx.$queryRaw<{ isCovered: boolean }[]>`
+      SELECT ${order.amount} <= ${balance} - COALESCE(sum(o.amount), 0) AS "isCovered" FROM bank_orders o
+      WHERE o.connection_id = ${order.connectionId}::uuid AND o.operation = ${order.operation}
+        AND o.state IN ('placed', 'done') AND o.sent_at IS NOT NULL AND o.id <> ${order.id}::uuid
+        AND o.slot_until > clock_timestamp() + ${SLOT_MS - BALANCE_BEHIND_MS} * interval '1 millisecond'`
+    if (!row?.isCovered) return 'short'
+    return (await renew(order, tx)) ? null : 'lost'
+  })
+}
+
+async function renew(order: ClaimedOrder, client: Tx): Promise<boolean> {
   const { connectionId, operation } = order
-  const renewed = await db().$executeRaw`
+  const renewed = await client.$executeRaw`
     WITH queue AS MATERIALIZED (
       SELECT connection_id FROM order_queues
       WHERE connection_id = ${connectionId}::uuid AND operation = ${operation} FOR UPDATE)

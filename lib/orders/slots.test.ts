@@ -254,8 +254,8 @@ describe('a slot', () => {
     await endSlots(connectionId)
     const second = await claimOne()
     expect(second.id).not.toBe(first.id)
-    expect(await renewSlot(first)).toBe(false)
-    expect(await renewSlot(second)).toBe(true)
+    expect(await renewSlot(first)).toBe('lost')
+    expect(await renewSlot(second)).toBeNull()
   })
 
   test('is not renewed while a claim may be giving it to another withdrawal', async () => {
@@ -275,7 +275,7 @@ describe('a slot', () => {
         ]),
       )
       await client.query('COMMIT')
-      expect(await held).toBe(false)
+      expect(await held).toBe('lost')
     })
   })
 

@@ -310,7 +310,7 @@ describe('only a withdrawal without an answer can be ended', () => {
     await propose(id)
     // The worker that has lost it must not send it now.
     const claim = { ...(await orderOf(id)), lease: held.lease } as unknown as ClaimedOrder
-    expect(await renewSlot(claim)).toBe(false)
+    expect(await renewSlot(claim)).toBe('lost')
   })
 
   test('one that has ended cannot, nor an unknown one', async () => {

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import type { GatewayResult } from '#lib/banks/gateway.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -455,6 +457,91 @@ test('a withdrawal whose worker died before the call waits for no question', asy
   await makeDueAndSend(id, bank)
   expect([bank.sentOrders.length, bank.queriedIds]).toEqual([1, []])
   await expectApprovedOnce(id, bank)
+})
+
+describe('the balance at the bank', () => {
+  /** A bank that reports this balance, whatever it has paid out. */
+  const openBank = (available: number) => {
+    const bank = Object.assign(new StubBank(), { available, readings: 0 })
+    bank.getBalance = async () => {
+      bank.readings += 1
+      return { outcome: 'ok', value: { available: bank.available } }
+    }
+    return bank
+  }
+  const blockOf = async () => {
+    const { blocks } = await db().connectionState.findFirstOrThrow({ where: { connectionId } })
+    return blocks
+  }
+  /** No payout of another test was sent a moment ago. */
+  beforeEach(async () => {
+    await db().bankOrder.updateMany({ where: { connectionId }, data: { sentAt: null } })
+    await db().connectionState.updateMany({ where: { connectionId }, data: { blocks: {} } })
+  })
+  /** The balance was read more than a second ago. */
+  const passSecond = () => sleep(1_010)
+
+  test('that does not cover a withdrawal keeps it from being sent, until it does', async () => {
+    const id = await withdrawLive()
+    const bank = openBank(3_999)
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(await blockOf()).toMatchObject({ sendPayout: { code: 'balance' } })
+    expect(await readPauseS(id)).toBeGreaterThan(60)
+    bank.available = 4_000
+    await passSecond()
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(await blockOf()).toEqual({})
+    expect([bank.sentOrders.length, bank.queriedIds]).toEqual([1, []])
+    await expectApprovedOnce(id, bank)
+  })
+
+  test('is read once for payouts that are sent together, and they spend no more than it', async () => {
+    merchant = await openMerchant(20_000)
+    for (let count = 0; count < 5; count++) await withdrawLive()
+    const bank = openBank(8_100)
+    await sendDue(bank)
+    expect([bank.sentOrders.length, bank.readings]).toEqual([2, 1])
+  })
+
+  test('that lags does not pay out the same money twice within a minute', async () => {
+    merchant = await openMerchant(20_000)
+    const bank = openBank(4_500)
+    bank.isQuick = true
+    const first = await withdrawLive()
+    await makeDueAndSend(first, bank)
+    expect(await makeDueAndSend(first, bank)).toBe('approved')
+    const second = await withdrawLive()
+    await passSecond()
+    await makeDueAndSend(second, bank)
+    expect(bank.sentOrders).toHaveLength(1)
+    expect(await readPauseS(second)).toBeLessThan(5)
+    expect(await blockOf()).toEqual({})
+    await changeOrder(first, { slotUntil: new Date(Date.now() - 31_000) })
+    await makeDueAndSend(second, bank)
+    expect(bank.sentOrders).toHaveLength(2)
+  })
+
+  test.each<[string, GatewayResult<never>, object]>([
+    ['is not reported', { outcome: 'unknown', reason: 'lost' }, {}],
+    ['is refused', { outcome: 'rejected', ...REFUSAL }, { sendPayout: { code: 'other' } }],
+    [
+      'may not be read',
+      { outcome: 'blocked', code: 'scope', reason: 'gn.balance.read' },
+      { sendPayout: { code: 'scope' } },
+    ],
+  ])('that %s keeps a withdrawal from being sent', async (_, result, blocks) => {
+    const id = await withdrawLive()
+    const bank = openBank(4_000)
+    const { getBalance } = bank
+    bank.getBalance = async () => result
+    expect(await makeDueAndSend(id, bank)).toBe('pending')
+    expect(bank.sentOrders).toEqual([])
+    expect(await blockOf()).toMatchObject(blocks)
+    bank.getBalance = getBalance
+    await passSecond()
+    await makeDueAndSend(id, bank)
+    await expectApprovedOnce(id, bank)
+  })
 })
 
 test('while the connection rests, its withdrawals wait unclaimed, and those of others go on', async () => {

@@ -69,7 +69,6 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     getPayment: (endToEndId, signal) => findPayment(bank, endToEndId, signal),
     listTakenRefunds: (since, cursor, signal) => listTakenRefunds(bank, since, cursor, signal),
     listTakenPayouts: async () => NONE_LISTED,
-    getBalance: async () => ({ outcome: 'ok', value: null }),
     checkHealth: signal => checkList(bank, signal),
     diagnose: (noticesAt, signal) =>
       diagnose({ client, keys: receivingKeys, noticesAt, receives: true }, signal),

@@ -13,8 +13,13 @@ import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
 import type { Connection } from '#lib/banks/connection.ts'
 import { diagnoseEfi } from '#lib/banks/efi/diagnose.ts'
 import { answerDispute, DISPUTES } from '#lib/banks/efi/disputes.ts'
-import { Funds } from '#lib/banks/efi/funds.ts'
-import { queryPayout, SENT_PAYOUTS, sendPayout, TAKEN_PAYOUTS } from '#lib/banks/efi/payouts.ts'
+import {
+  queryPayout,
+  readBalance,
+  SENT_PAYOUTS,
+  sendPayout,
+  TAKEN_PAYOUTS,
+} from '#lib/banks/efi/payouts.ts'
 import { checkSettings } from '#lib/banks/efi/settings.ts'
 import { readStatement } from '#lib/banks/efi/statement.ts'
 import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
@@ -74,8 +79,7 @@ function buildReceiver({ client, profile, receivingKeys, payingKey }: Account) {
 function buildPayer(account: Account & { payingKey: string }): Gateway {
   const { client, receivingKeys, payingKey } = account
   const receiver = buildReceiver(account)
-  const funds = new Funds(client)
-  const payer = { client, payingKey, ownKeys: [...receivingKeys, payingKey], funds }
+  const payer = { client, payingKey, ownKeys: [...receivingKeys, payingKey] }
   return {
     ...receiver,
     checkPayout: async () => ({ outcome: 'ok', value: null }),
@@ -85,11 +89,11 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
       listEntries(account, SENT_PAYOUTS, since, cursor, signal),
     listTakenPayouts: (since, cursor, signal) =>
       listEntries(account, TAKEN_PAYOUTS, since, cursor, signal),
-    getBalance: signal => funds.read(signal),
+    getBalance: signal => readBalance(client, signal),
     async checkHealth(signal) {
       const checks = [
         ...(receivingKeys.length > 0 ? [() => receiver.checkHealth(signal)] : []),
-        () => funds.read(signal),
+        () => readBalance(client, signal),
         () => checkList(account, signal, SENT_PAYOUTS),
       ]
       for (const check of checks) {

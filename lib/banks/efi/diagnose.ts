@@ -2,7 +2,7 @@ import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
 import { examineScope, type ScopeUse, withoutProblem } from '#lib/banks/api-pix/scopes.ts'
 import { DISPUTES } from '#lib/banks/efi/disputes.ts'
-import { Funds } from '#lib/banks/efi/funds.ts'
+import { readBalance } from '#lib/banks/efi/payouts.ts'
 import { checkSettings } from '#lib/banks/efi/settings.ts'
 import { REPORTS_PATH } from '#lib/banks/efi/statement.ts'
 import { type BankFinding, type FindingCode, find } from '#lib/banks/findings.ts'
@@ -83,7 +83,7 @@ async function examineLists(client: BankClient, signal: AbortSignal): Promise<Ba
 }
 
 async function examineBalance(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
-  const balance = await new Funds(client).read(signal)
+  const balance = await readBalance(client, signal)
   const scope = 'gn.balance.read'
   if (balance.outcome === 'ok') {
     const amount = formatDecimalAmount(balance.value.available)

@@ -1,11 +1,10 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import { fieldsOf, listOf } from '#lib/banks/api-pix/json.ts'
-import { judge, unknown } from '#lib/banks/api-pix/outcomes.ts'
+import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import type { BankList } from '#lib/banks/api-pix/payments.ts'
 import { bodyOf, isSuccess } from '#lib/banks/api-pix/reply.ts'
 import { OWN_ID_PATTERN } from '#lib/banks/api-pix/taken-refunds.ts'
-import type { Funds } from '#lib/banks/efi/funds.ts'
-import { type BankPayout, readPayout } from '#lib/banks/efi/read.ts'
+import { type BankPayout, centsOfBalance, readPayout } from '#lib/banks/efi/read.ts'
 import type { GatewayResult, OrderState, PayoutOrder, SentOrder } from '#lib/banks/gateway.ts'
 import type { SentPayout, TakenOrder, UnreadPayment } from '#lib/banks/lists.ts'
 import { spiRefusal } from '#lib/banks/rejection.ts'
@@ -22,12 +21,11 @@ export interface PayoutBank {
   payingKey: string
   /** Keys of the account itself. */
   ownKeys: readonly string[]
-  funds: Funds
 }
 
 /**
  * Sends a payout. If the bank has the id already, it is asked by it: what it has counts only with the
- * amount and key of the order. Nothing is sent while the balance does not cover the amount.
+ * amount and key of the order.
  */
 export async function sendPayout(
   bank: PayoutBank,
@@ -35,14 +33,6 @@ export async function sendPayout(
   signal: AbortSignal,
 ): Promise<GatewayResult<OrderState>> {
   if (bank.ownKeys.includes(order.dictKey)) return PAYS_ITSELF
-  return bank.funds.spend(order.amount, signal, () => sendCovered(bank, order, signal))
-}
-
-async function sendCovered(
-  bank: PayoutBank,
-  order: PayoutOrder,
-  signal: AbortSignal,
-): Promise<GatewayResult<OrderState>> {
   const call = { method: 'PUT', version: 'v3', path: `/gn/pix/${idOf(order)}` } as const
   const reply = await bank.client.call({ ...call, body: buildBody(bank, order) }, signal)
   if (isSuccess(reply)) return toTaken(readPayout(bodyOf(reply)), order)
@@ -51,6 +41,19 @@ async function sendCovered(
   if (verdict.outcome === 'none') return unknown('no payout')
   if (verdict.outcome !== 'rejected' || verdict.code !== 'key_refused') return verdict
   return blameKey(bank, verdict, signal)
+}
+
+/** Reads what payouts can be paid from. */
+export async function readBalance(
+  client: BankClient,
+  signal: AbortSignal,
+): Promise<GatewayResult<{ available: number }>> {
+  const reply = await client.call({ method: 'GET', path: '/gn/saldo' }, signal)
+  if (!isSuccess(reply)) return judgeQuestion(reply, 'no balance')
+  const available = centsOfBalance(bodyOf(reply))
+  return available === null
+    ? unknown('no readable balance')
+    : { outcome: 'ok', value: { available } }
 }
 
 /** Returns the state of a payout, or null if the bank does not have it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SENT_PAYOUTS } from '#lib/banks/efi/payouts.ts'
-import { readBalance, readPayout } from '#lib/banks/efi/read.ts'
+import { centsOfBalance, readPayout } from '#lib/banks/efi/read.ts'
 
 const AT = '2026-11-20T12:00:00.000Z'
 
@@ -70,7 +70,7 @@ test.each<[unknown, number | null]>([
   [null, null],
   ['1e3', null],
 ])('a balance of %j is %j', (saldo, cents) => {
-  expect(readBalance({ saldo })).toBe(cents)
+  expect(centsOfBalance({ saldo })).toBe(cents)
 })
 
 test.each<[string, number]>([

@@ -73,7 +73,7 @@ function readReturn(value: unknown): PayoutReturn | null {
 }
 
 /** Cents of a balance, which may be negative. */
-export function readBalance(body: unknown): number | null {
+export function centsOfBalance(body: unknown): number | null {
   const { saldo } = fieldsOf(body)
   const [, sign, amount] = /^(-?)(.+)$/.exec(textOf(saldo) ?? '') ?? []
   const cents = centsOf(amount)

@@ -31,8 +31,8 @@ export async function readConnectionBalance(
   now = new Date(),
 ): Promise<ConnectionBalance> {
   const gateway = await gatewayOfConnection(connectionId)
-  const answer = await withConnectionJournal({ id: connectionId, gateway }).getBalance()
-  const bank = answer.outcome === 'ok' ? (answer.value?.available ?? null) : null
+  const answer = await withConnectionJournal({ id: connectionId, gateway }).getBalance?.()
+  const bank = answer?.outcome === 'ok' ? answer.value.available : null
   const [opening, books] = [await readOpening(connectionId), await readBooks(connectionId, now)]
   const [onTheWay] = await queryRows<Record<'payouts' | 'refunds', number>>(
     onTheWaySql(connectionId),

@@ -891,8 +891,9 @@ CREATE INDEX bank_orders_contradicted_idx ON bank_orders (contradicted_at) WHERE
 CREATE INDEX bank_orders_due_idx ON bank_orders (kind, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX bank_orders_end_ask_idx ON bank_orders (end_ask_at) WHERE end_ask_at IS NOT NULL;
 CREATE INDEX bank_orders_lease_idx ON bank_orders (lease) WHERE lease IS NOT NULL;
--- Without it, each claim would read all orders that a bank has not ended for days.
-CREATE INDEX bank_orders_in_flight_idx ON bank_orders (connection_id, operation, slot_until) WHERE state = 'placed';
+-- Without it, each claim would read all orders that a bank has not ended for days, and each payout all that are done.
+CREATE INDEX bank_orders_slots_idx ON bank_orders (connection_id, operation, slot_until)
+  WHERE state IN ('placed', 'done');
 CREATE INDEX bank_orders_placed_idx ON bank_orders (connection_id, operation, account_id, due_at, id)
   WHERE state = 'placed';
 CREATE INDEX bank_orders_waiting_idx ON bank_orders (connection_id, operation, account_id, id) WHERE state = 'waiting';
