@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prepare } from '#bin/prepare.mjs'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
 export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const

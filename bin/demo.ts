@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivate } from '#bin/data-folder.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { withoutLimits } from '#lib/db/role-settings.ts'
 import { withClient } from '#lib/db/with-client.ts'
 import { issueToken } from '#lib/tokens/issue.ts'

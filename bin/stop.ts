@@ -1,4 +1,4 @@
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 
 /** Time limit of a shutdown after draining; then the process exits: a supervisor would kill it anyway. */
 const GRACE_MS = 9_000

@@ -1,8 +1,7 @@
 import { useTranslations } from 'next-intl'
 import { OverviewChart } from '#app/admin/overview-chart.tsx'
 import { moneyText } from '#components/format/format.tsx'
-import { dateFormat, numberFormat } from '#lib/core/formatters.ts'
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
+import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
 import type { Overview, OverviewInterval, SpanName } from '#lib/operator/overview/schema.ts'
 
 /** In Sao Paulo, whose days the intervals follow. */

@@ -6,7 +6,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm, SignUpForm } from '#components/join/open-account.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { canSendMail } from '#lib/mail/queue.ts'
 import { currentUser } from '#lib/session/gate.ts'
 

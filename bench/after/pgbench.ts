@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { endChild, trackChild } from '../servers.ts'
 
 export interface Reference {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 
 /**
  * Same length as the response to a created charge, so that this server measures the cost of

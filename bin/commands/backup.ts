@@ -20,8 +20,8 @@ import {
   requireNoTablespaces,
   takeBackup,
 } from '#lib/backup/take.ts'
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 import { withClient } from '#lib/db/with-client.ts'
 
 /** Copies the database while it runs, and removes what is older than the backups to keep. */

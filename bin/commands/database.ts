@@ -1,6 +1,6 @@
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
-import { env, loadEnvFile } from '#lib/core/env.ts'
+import { env, loadEnvFile } from '#lib/core/settings.ts'
 import { describeRole, inspectRole } from '#lib/db/privileges.ts'
 import { createApplicationRole } from '#lib/db/roles.ts'
 import { replaceServerSecret } from '#lib/db/server-secret.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { type PlannedMigration, type PlannedStep, planMigrations } from '#lib/db/migration-plan.ts'
 import type { StepKind } from '#lib/db/migration-steps.ts'
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { hashPassword, makePassword } from '#lib/people/password.ts'
 import { registerUser } from '#lib/people/register.ts'
 import { createResetLink } from '#lib/people/reset.ts'

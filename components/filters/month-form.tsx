@@ -3,7 +3,7 @@ import { useLocale, useTimeZone, useTranslations } from 'next-intl'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
 import { calendarDay } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH } from '#lib/dashboard/schema.ts'
 
 const MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'))

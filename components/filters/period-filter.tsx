@@ -4,7 +4,7 @@ import dynamic from 'next/dynamic'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FilterChip } from '#components/filters/filter-chip.tsx'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH, PERIODS } from '#lib/dashboard/schema.ts'
 
 const PeriodDialog = dynamic(() =>

@@ -1,5 +1,5 @@
 import { useLocale, useNow, useTranslations } from 'next-intl'
-import { numberFormat } from '#lib/core/formatters.ts'
+import { numberFormat } from '#lib/core/locale.ts'
 
 const MINUTE_S = 60
 const HOUR_S = 60 * MINUTE_S

@@ -1,5 +1,5 @@
 import { useLocale, useNow, useTimeZone } from 'next-intl'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 
 export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
 export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const

@@ -1,5 +1,5 @@
 import { useLocale } from 'next-intl'
-import { numberFormat } from '#lib/core/formatters.ts'
+import { numberFormat } from '#lib/core/locale.ts'
 
 export { RelativeTime } from '#components/format/relative-time.tsx'
 

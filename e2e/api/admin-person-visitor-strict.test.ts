@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { type Api, startApi } from '#lib/testing/fixtures.ts'
 import { callOperation, personHeaders, signInWithoutAccount } from '#lib/testing/member.ts'
 import { ACCOUNTLESS_OPERATIONS } from '#lib/testing/route-table.ts'

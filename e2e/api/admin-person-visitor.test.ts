@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'

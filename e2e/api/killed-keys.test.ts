@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { suspendAccount } from '#lib/accounts/activate.ts'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'

@@ -1,7 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { API_REFUSALS } from '#lib/core/api-refusals.ts'
-import { INTERNAL_ERROR } from '#lib/core/refusals.ts'
+import { API_REFUSALS, INTERNAL_ERROR } from '#lib/core/refusals.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
 import { GENERAL_CODES, SESSION_CODES } from '#lib/http/openapi-refusals.ts'
 import { loadRoutes } from '#lib/http/routes.ts'

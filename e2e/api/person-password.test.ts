@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { GET } from '#app/api/person/sessions/route.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { openChallenge, readChallenge } from '#lib/people/challenge.ts'
 import { hashPassword, verifyPassword } from '#lib/people/password.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { hashPassword } from '#lib/people/password.ts'
 import { openSession, recordProof } from '#lib/people/sessions.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
-import { readEnv } from '#lib/core/settings.ts'
+import { readEnv, supplyEnv } from '#lib/core/settings.ts'
 import {
   type Allowance,
   allowanceHeaders,

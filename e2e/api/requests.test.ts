@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { type LoggedRequest, RequestPage } from '#lib/dashboard/requests/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { pruneRequests, STORED_MAX, storeRequests } from '#lib/http/request-log.ts'

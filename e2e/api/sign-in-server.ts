@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { AppRouteRouteModule } from 'next/dist/server/route-modules/app-route/module.js'
 import { NextRequest } from 'next/server.js'
 import * as authRoute from '#app/api/auth/[...nextauth]/route.next.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { createFront } from '#lib/http/front.ts'
 
 const PREFIX = '/api/auth/'

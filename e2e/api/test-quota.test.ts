@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
-import { readEnv } from '#lib/core/settings.ts'
+import { readEnv, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { storeTestUsage } from '#lib/db/test-usage.ts'
 import { call } from '#lib/testing/call.ts'

@@ -1,8 +1,8 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
+import { env } from '#lib/core/settings.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listAudit } from '#lib/audit/queries.ts'
+import { hashSecret } from '#lib/core/keys.ts'
 import { db } from '#lib/db/client.ts'
-import { hashSecret } from '#lib/people/secret.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

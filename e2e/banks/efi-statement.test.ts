@@ -3,8 +3,8 @@ import { EfiAccount, newPayout, OPENING_BALANCE, PAYEE, signal } from '#e2e/bank
 import type { Fault } from '#e2e/psp/faults.ts'
 import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import type { Statement } from '#lib/banks/statement.ts'
-import { dayOf } from '#lib/core/home-time.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 
 const PATH = '/v2/gn/relatorios'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { ALL_DONE, hasCode, readOwn, stateOf, TrialStage } from '#e2e/banks/trial-stage.ts'
-import { env } from '#lib/core/env.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import { endSlots } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'

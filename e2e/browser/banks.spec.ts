@@ -10,8 +10,8 @@ import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'
+import { hashSecret } from '#lib/core/keys.ts'
 import { db } from '#lib/db/client.ts'
-import { hashSecret } from '#lib/people/secret.ts'
 
 test.use({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 860 } })
 

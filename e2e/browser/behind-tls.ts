@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { createServer } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { env, inheritedEnv } from '#lib/core/env.ts'
+import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { findFreePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
 

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright/test'
 import { expect, expectAccessible, readSetting, signInAsDemo, test } from '#e2e/browser/app.ts'
 import { expectFits, findPlace } from '#e2e/browser/layout.ts'
 import { watchRequests } from '#e2e/browser/request-watch.ts'
-import { API_REFUSALS } from '#lib/core/api-refusals.ts'
+import { API_REFUSALS } from '#lib/core/refusals.ts'
 import { call } from '#lib/testing/call.ts'
 import { CHARGE } from '#lib/testing/charge.ts'
 

@@ -8,7 +8,7 @@ import { databaseUrl, trocoSettings } from '#e2e/cluster/settings.ts'
 import { formatTable, hasPassed, measureDisturbance, type Row } from '#e2e/cluster/table.ts'
 import { Cluster, until } from '#e2e/cluster/topology.ts'
 import { openWebhookReceiver, type WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 
 /** Part of `npm run cluster` that runs inside of its namespaces; their end ends all that it starts. */
 

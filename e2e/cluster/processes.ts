@@ -4,7 +4,7 @@ import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '#e2e/cluster/network.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 
 /** Pause before an ended process is started again: the default of systemd. */
 const RESTART_AFTER_MS = 100

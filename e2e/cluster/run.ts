@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LOGS } from '#e2e/cluster/processes.ts'
 import { POSTGRES_BIN } from '#e2e/cluster/settings.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { findProgram, installPackages, isExecutable } from '#lib/testing/debian.ts'
 import { runProgram } from '#lib/testing/run.ts'
 

@@ -1,9 +1,8 @@
 import type { Outcome } from '#e2e/fuzz/client.ts'
 import type { FuzzRequest, Routes } from '#e2e/fuzz/requests.ts'
 import type { ParsedResponse } from '#e2e/fuzz/response-parser.ts'
-import { API_REFUSALS } from '#lib/core/api-refusals.ts'
 import { isObject } from '#lib/core/fields.ts'
-import { REFUSALS } from '#lib/core/refusals.ts'
+import { API_REFUSALS, REFUSALS } from '#lib/core/refusals.ts'
 import { matchRoute } from '#lib/http/routes.ts'
 
 const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 414, 415, 417, 422, 431]

@@ -21,7 +21,7 @@ import {
   SERVER_LOG,
   verify,
 } from '#e2e/runner/tools.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { searchLogs } from '#lib/testing/log-search.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { openRunFolder } from '#lib/testing/scratch.ts'

@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findBrowser } from '#e2e/runner/browser.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { Random } from '#lib/testing/random.ts'
 import { runProgram } from '#lib/testing/run.ts'
 import { openRunFolder } from '#lib/testing/scratch.ts'

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLAYWRIGHT_REPORT, VITEST_REPORT } from '#e2e/runner/reports.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { recordFigures } from './figures.ts'
 import { MUTANTS, type Mutant } from './mutants.ts'
 

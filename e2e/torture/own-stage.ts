@@ -1,6 +1,6 @@
 import { Clients } from '#e2e/torture/clients.ts'
 import type { OwnPostgres } from '#e2e/torture/own-postgres.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'

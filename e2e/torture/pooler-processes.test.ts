@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordFigures } from '#e2e/torture/figures.ts'
 import { openPooler, POOLERS, type PoolerOfTest } from '#e2e/torture/pooler.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import {
   CHARGE,

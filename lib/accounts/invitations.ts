@@ -1,9 +1,8 @@
 import { lockStatus } from '#lib/accounts/owners.ts'
 import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
-import { isEqual } from '#lib/core/keys.ts'
+import { hashSecret, isEqual, newSecret } from '#lib/core/keys.ts'
 import { db, type Tx } from '#lib/db/client.ts'
-import { hashSecret, newSecret } from '#lib/people/secret.ts'
 
 const DAY_MS = 86_400_000
 

@@ -5,10 +5,10 @@ import {
   recipientOf,
 } from '#lib/accounts/invitations.ts'
 import type { Role } from '#lib/accounts/schema.ts'
+import { hashSecret, newSecret } from '#lib/core/keys.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { queueMail } from '#lib/mail/queue.ts'
-import { hashSecret, newSecret } from '#lib/people/secret.ts'
 import { countAttempt } from '#lib/people/throttle.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { InvitationRow, MemberRow, Role } from '#lib/accounts/schema.ts'
+import { hashSecret } from '#lib/core/keys.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { utc } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
-import { hashSecret } from '#lib/people/secret.ts'
 
 const memberAsJson = asJson(Prisma.sql`
   u.id AS user_id, u.name AS full_name, u.email, m.role, ${utc('m.created_at', 'joined_at')},

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { AuditFlaw } from '#lib/audit/flaws.ts'
-import { env } from '#lib/core/env.ts'
 import { hmac, isEqual } from '#lib/core/keys.ts'
+import { env } from '#lib/core/settings.ts'
 import { Prisma } from '#lib/db/client.ts'
 
 /** Chain of the records that belong to no account. */

@@ -1,7 +1,7 @@
 import { matchActions } from '#lib/audit/actions.ts'
 import { readPeople } from '#lib/audit/people.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/audit/schema.ts'
-import { lowerAscii } from '#lib/core/ascii.ts'
+import { lowerAscii } from '#lib/core/email.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { utc } from '#lib/db/columns.ts'

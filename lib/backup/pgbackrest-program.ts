@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { quoteForCommand } from '#lib/backup/archive.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
 import { setupError } from '#lib/core/errors.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { findPostgresUser, type PostgresUser } from '#lib/db/embedded-location.ts'
 
 /** The list of backups has about 600 bytes for each. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { inheritedEnv, supplyEnv } from '#lib/core/env.ts'
+import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
 import { listCopies } from './pgbackrest.ts'
 import { fetchCommand, repositoryEnv } from './pgbackrest-program.ts'
 

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Files, storeFolder, sumBytes } from '#lib/backup/copy.ts'
 import type { Copied } from '#lib/backup/take.ts'
-import { inheritedEnv } from '#lib/core/env.ts'
 import { setupError } from '#lib/core/errors.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 
 /** Where packages of Debian, Red Hat and Homebrew install the programs of each major version. */
 const PACKAGE_FOLDERS = ['/usr/lib/postgresql', '/usr', '/opt/homebrew/opt']

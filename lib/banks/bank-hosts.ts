@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { createRangeList, findDeniedClass, hostnameOf } from '#lib/core/addresses.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import type { Prisma } from '#lib/db/client.ts'
 
 /** A bank in production has a public address, unless the operator names its range. */

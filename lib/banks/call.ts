@@ -2,8 +2,7 @@ import { connectionName } from '#lib/banks/connection.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import { currentLogContext, log } from '#lib/core/log.ts'
 import { increment, observe } from '#lib/core/metrics.ts'
-import { recordSpan } from '#lib/core/spans.ts'
-import { childSpan, parseCause } from '#lib/core/trace.ts'
+import { childSpan, parseCause, recordSpan } from '#lib/core/trace.ts'
 
 /** Time for one call while a caller waits: another can follow within the limit of all. */
 const CALL_MAX_MS = 4_000

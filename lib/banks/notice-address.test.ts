@@ -8,8 +8,8 @@ import {
   rotateNoticeSecret,
 } from '#lib/banks/notice-address.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'

@@ -1,9 +1,8 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import type { NoticeRules } from '#lib/banks/connection.ts'
-import { env } from '#lib/core/env.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { hmac, isEqual } from '#lib/core/keys.ts'
-import { isCidrList } from '#lib/core/settings.ts'
+import { env, isCidrList } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 

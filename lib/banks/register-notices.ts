@@ -9,8 +9,8 @@ import {
 } from '#lib/banks/notice-address.ts'
 import { redactText } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 
 /** registered: from now on, the bank sends notices to this connection's address. foreign: elsewhere, as before. */

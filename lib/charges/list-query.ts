@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { CHARGE_STATUSES, type ChargeStatus } from '#lib/charges/states.ts'
-import { listQuery, must, openApiMeta, timeFilter } from '#lib/core/fields.ts'
-import { keyed, repeatable } from '#lib/core/query-parameters.ts'
+import { keyed, listQuery, must, openApiMeta, repeatable, timeFilter } from '#lib/core/fields.ts'
 
 const SEARCH_DESCRIPTION =
   "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end ID or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."

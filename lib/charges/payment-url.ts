@@ -1,7 +1,7 @@
 import { type Cipheriv, createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { deriveKey } from '#lib/core/keys.ts'
+import { env } from '#lib/core/settings.ts'
 
 const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */

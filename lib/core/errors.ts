@@ -1,4 +1,4 @@
-import type { ExceededLimit } from '#lib/core/limits.ts'
+import type { ExceededLimit } from '#lib/core/refusals.ts'
 import {
   type ErrorCode,
   type FieldProblems,

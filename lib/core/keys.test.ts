@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { deriveKey, hmac, keyId, seal, unseal } from '#lib/core/keys.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import fc from '#lib/testing/property.ts'
 
 const secret = env().TROCO_SECRET ?? ''

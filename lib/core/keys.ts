@@ -9,8 +9,8 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
 import { refuse, setupError } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 
 /** Purposes of the keys derived from TROCO_SECRET. Each purpose has its own key. */
 export const PURPOSES = [
@@ -108,4 +108,15 @@ function decrypt(bytes: Buffer, context: string, key: KeyObject): string {
   decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
   const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)
   return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+}
+
+const SECRET_BYTES = 32
+
+export function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** Hashes a secret for storage. A fast hash is enough, because 256 random bits cannot be guessed. */
+export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash('sha256').update(secret).digest())
 }

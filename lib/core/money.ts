@@ -1,6 +1,5 @@
-import { numberFormat } from '#lib/core/formatters.ts'
 import { Invariant } from '#lib/core/invariant.ts'
-import { LOCALES } from '#lib/core/locale.ts'
+import { LOCALES, numberFormat } from '#lib/core/locale.ts'
 
 /** Maximum amount of a movement in cents: the maximum of field 54 of a BR Code (9999999999.99). */
 export const AMOUNT_MAX = 999_999_999_999

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { env } from '#lib/core/env.ts'
 import { log } from '#lib/core/log.ts'
 import { increment } from '#lib/core/metrics.ts'
-import { countWaiting, returnSpans, type Span, setExported, takeSpans } from '#lib/core/spans.ts'
+import { env } from '#lib/core/settings.ts'
+import { countWaiting, returnSpans, type Span, setExported, takeSpans } from '#lib/core/trace.ts'
 
 const INTERVAL_MS = 1_000
 const RETRY_MS = 5_000

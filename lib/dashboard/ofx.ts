@@ -1,4 +1,4 @@
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'

@@ -1,4 +1,4 @@
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH, PERIODS, type SearchParams } from '#lib/dashboard/schema.ts'
 
 type Period = (typeof PERIODS)[number]

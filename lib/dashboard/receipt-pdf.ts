@@ -13,7 +13,7 @@ import {
   pdfWidth,
   wrapPdfText,
 } from '#lib/core/pdf.ts'
-import { findDarkRuns } from '#lib/core/qr-runs.ts'
+import { findDarkRuns } from '#lib/core/qr.ts'
 import { type ReceiptRequest, readReceipt } from '#lib/dashboard/receipt.ts'
 import { recordExport } from '#lib/dashboard/record-export.ts'
 import type { ReceiptSheet } from '#lib/dashboard/schema.ts'

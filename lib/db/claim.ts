@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { retryOnConflict } from '#lib/db/transaction.ts'
 

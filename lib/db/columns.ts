@@ -1,5 +1,5 @@
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
 import { BUCKET_DIGITS } from '#lib/core/ids.ts'
+import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
 import { type LogContext, withLogContext } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { FairPool } from '#lib/db/fair-pool.ts'
 
 const openPool = () =>

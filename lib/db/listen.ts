@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { env } from '#lib/core/env.ts'
 import { log } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { env } from '#lib/core/settings.ts'
 import { checkPresence, hidePresence, showPresence } from '#lib/db/presence.ts'
 import { UtcClient } from '#lib/db/utc-client.ts'
 import { CHANNEL, handleNotification, TOPICS, wakeLocal } from '#lib/db/wake.ts'

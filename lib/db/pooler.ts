@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { connectionSettings } from '#lib/db/client.ts'
 import { UtcClient } from '#lib/db/utc-client.ts'
 import { withClient } from '#lib/db/with-client.ts'

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { checkPresence, hidePresence, isGoneSql, presence, showPresence } from '#lib/db/presence.ts'
 

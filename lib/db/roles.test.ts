@@ -1,7 +1,7 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { connect, disconnect } from '#lib/db/client.ts'
 import { recordMigration } from '#lib/db/migration-records.ts'
 import { describeRole, inspectRole } from '#lib/db/privileges.ts'

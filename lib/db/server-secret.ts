@@ -1,6 +1,6 @@
-import { env } from '#lib/core/env.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { keyId } from '#lib/core/keys.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 
 /**

@@ -1,8 +1,8 @@
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import { log } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { CHANNEL, handleNotification, onWake, type Topic, wake, wakeLocal } from '#lib/db/wake.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { env } from '#lib/core/env.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 import {
   closeAfterDelay,
   inviteBody,

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { env } from '#lib/core/env.ts'
 import { ADDRESS_HEADER, PATH_HEADER, REQUEST_ID_HEADER, ROUTE_HEADER } from '#lib/core/headers.ts'
+import { env } from '#lib/core/settings.ts'
 
 /**
  * Headers that only a trusted proxy or Next itself may set, and those of range requests: Next

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { type Api, makeDatabase, runAsOwner, startApi } from '#lib/testing/fixtures.ts'

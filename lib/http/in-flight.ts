@@ -1,6 +1,6 @@
-import { env } from '#lib/core/env.ts'
+import { networkOf } from '#lib/core/addresses.ts'
 import { enterGate, gateOf, leaveGate } from '#lib/core/gate.ts'
-import { networkOf } from '#lib/core/network.ts'
+import { env } from '#lib/core/settings.ts'
 
 type Policy = 'ip' | 'token' | 'export'
 

@@ -1,4 +1,4 @@
-import { LIMITS } from '#lib/core/limits.ts'
+import { LIMITS } from '#lib/core/refusals.ts'
 import type { Json } from '#lib/http/openapi-schemas.ts'
 
 export const SECURITY: Json = {

@@ -54,7 +54,7 @@ const PHP: LiteralSyntax = {
   empty: '(object) []',
 }
 
-// Joined from parts, because a test forbids reading the environment outside lib/core/env.ts.
+// Joined from parts, because a test forbids reading the environment outside lib/core/settings.ts.
 const NODE_TOKEN = ['process', 'env', 'TROCO_TOKEN'].join('.')
 
 export function buildSamples(call: SampleRequest): Sample[] {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
 
 /** Refuses a write from a page of another site, by Origin and, if present, Sec-Fetch-Site. */

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import { refuse } from '#lib/core/errors.ts'
-import { hasUserInfo } from '#lib/core/fields.ts'
-import { formOf } from '#lib/core/query-parameters.ts'
+import { formOf, hasUserInfo } from '#lib/core/fields.ts'
 import { parseFields, refuseUnstorable } from '#lib/http/body.ts'
 
 const NAMES_MAX = 20

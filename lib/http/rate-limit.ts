@@ -1,8 +1,8 @@
 import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
-import { env } from '#lib/core/env.ts'
+import { networkOf } from '#lib/core/addresses.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { networkOf } from '#lib/core/network.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { env } from '#lib/core/settings.ts'
 import { RedisLink } from '#lib/http/redis.ts'
 
 export interface Allowance {

@@ -1,4 +1,4 @@
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { limitByAddress } from '#lib/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 import { pageResponse, servePublicPage } from '#lib/http/public-page.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { createFront } from '#lib/http/front.ts'
 
 const SERVERS = [

@@ -1,6 +1,5 @@
 import { type LogContext, type Trace, withLogContext } from '#lib/core/log.ts'
-import { recordSpan } from '#lib/core/spans.ts'
-import { continueTrace } from '#lib/core/trace.ts'
+import { continueTrace, recordSpan } from '#lib/core/trace.ts'
 import { countTestRequest } from '#lib/db/test-usage.ts'
 import { type Caller, readTokenPrefix } from '#lib/http/caller.ts'
 import { type Declaration, storesTestData } from '#lib/http/declaration.ts'

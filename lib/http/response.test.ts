@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { API_REFUSALS } from '#lib/core/api-refusals.ts'
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { type ErrorCode, REFUSALS, type Refusal } from '#lib/core/refusals.ts'
+import { API_REFUSALS, type ErrorCode, REFUSALS, type Refusal } from '#lib/core/refusals.ts'
+import { env } from '#lib/core/settings.ts'
 import { ERRORS_PATH, errorResponse } from '#lib/http/response.ts'
 
 const RETRY = { 'retry-after': '7' }

@@ -1,4 +1,3 @@
-import { env } from '#lib/core/env.ts'
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { keepLogContext, log } from '#lib/core/log.ts'
 import {
@@ -9,6 +8,7 @@ import {
   INTERNAL_ERROR,
   REFUSALS,
 } from '#lib/core/refusals.ts'
+import { env } from '#lib/core/settings.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 
 export type ErrorFormat = 'first_message' | 'field_messages'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { networkOf, siteOf } from '#lib/core/addresses.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { networkOf, siteOf } from '#lib/core/network.ts'
 import { inviteBody, sendResponse } from '#lib/http/api.ts'
 import type { Sender } from '#lib/http/headers.ts'
 import { refusalResponse } from '#lib/http/response.ts'

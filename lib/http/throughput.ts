@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { env } from '#lib/core/settings.ts'
 
 /** A caller that was idle may receive what its rate allows in this time. */
 const WINDOW_S = 10

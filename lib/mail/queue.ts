@@ -1,6 +1,6 @@
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'
+import { env } from '#lib/core/settings.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { type Message, type Recipient, writeMail } from '#lib/mail/write.ts'
 

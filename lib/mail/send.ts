@@ -1,7 +1,7 @@
 import { createTransport, type Transporter } from 'nodemailer'
-import { env } from '#lib/core/env.ts'
 import { unseal } from '#lib/core/keys.ts'
 import { log } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { nowPlusMs, withLease } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import type { Mail } from '#lib/mail/write.ts'

@@ -1,7 +1,6 @@
-import { env } from '#lib/core/env.ts'
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
-import { LOCALES, type Locale } from '#lib/core/locale.ts'
+import { HOME_TIME_ZONE, LOCALES, type Locale } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { env } from '#lib/core/settings.ts'
 import { MAIL_WORDS } from '#messages/words.ts'
 
 type MailTexts = (typeof MAIL_WORDS)[Locale]

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordFailure, recordRun } from '#lib/backup/records.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { examineBackups } from './backups.ts'

@@ -1,5 +1,5 @@
 import { type LastRun, readArchiver, readDatabaseAge, readLastRuns } from '#lib/backup/records.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { type Database, Prisma } from '#lib/db/client.ts'
 import { withSnapshot } from '#lib/ledger/verify.ts'
 import type { Finding } from '#lib/operator/schema.ts'

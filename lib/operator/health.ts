@@ -1,7 +1,7 @@
-import { env } from '#lib/core/env.ts'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { logFailure } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
 import { queryRows } from '#lib/db/rows.ts'

@@ -1,4 +1,4 @@
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { accountSubjects } from '#lib/operator/accounts.ts'

@@ -1,7 +1,7 @@
 import { encode } from 'uqr'
 import * as z from 'zod'
 import { must, openApiMeta } from '#lib/core/fields.ts'
-import { drawPng } from '#lib/core/png.ts'
+import { drawPng } from '#lib/core/qr.ts'
 import { drawRows, QR_OPTIONS } from '#lib/payer/qr.ts'
 
 const SIZE_MIN = 200

@@ -1,6 +1,6 @@
 import { encode } from 'uqr'
 import { Html } from '#lib/core/html.ts'
-import { findDarkRuns } from '#lib/core/qr-runs.ts'
+import { findDarkRuns } from '#lib/core/qr.ts'
 
 /** Error correction M, and the quiet zone that the QR standard requires, in modules. */
 export const QR_OPTIONS = { ecc: 'M', border: 4 } as const

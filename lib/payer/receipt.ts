@@ -1,6 +1,5 @@
-import { dateFormat } from '#lib/core/formatters.ts'
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
 import { type Html, html } from '#lib/core/html.ts'
+import { dateFormat, HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { renderAmount } from '#lib/payer/amount.ts'
 import type { PageContent } from '#lib/payer/document.ts'
 import { type Icon, icon } from '#lib/payer/icons.ts'

@@ -1,5 +1,11 @@
-import { dateFormat, numberFormat } from '#lib/core/formatters.ts'
-import { LOCALES, type Locale, languageOf, preferredLocale } from '#lib/core/locale.ts'
+import {
+  dateFormat,
+  LOCALES,
+  type Locale,
+  languageOf,
+  numberFormat,
+  preferredLocale,
+} from '#lib/core/locale.ts'
 import { PAYER_WORDS } from '#messages/words.ts'
 
 type TextKey = keyof (typeof PAYER_WORDS)[Locale]['payer']

@@ -1,5 +1,5 @@
+import { hashSecret, newSecret } from '#lib/core/keys.ts'
 import { db, type Tx } from '#lib/db/client.ts'
-import { hashSecret, newSecret } from '#lib/people/secret.ts'
 
 const KINDS = {
   second_factor: { lifetimeS: 300, attemptsMax: 5 },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { hasSecondFactor, isSecondFactorMissing, listFactors } from '#lib/people/factors.ts'
 import type { Factor } from '#lib/people/schema.ts'

@@ -1,6 +1,6 @@
 import { recordAudit } from '#lib/audit/record.ts'
-import { env } from '#lib/core/env.ts'
 import { currentLogContext } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { type Database, db, Prisma, type Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { queueMail } from '#lib/mail/queue.ts'

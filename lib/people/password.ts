@@ -1,8 +1,8 @@
 import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { networkOf, siteOf } from '#lib/core/addresses.ts'
 import { isEqual } from '#lib/core/keys.ts'
 import { currentLogContext } from '#lib/core/log.ts'
-import { networkOf, siteOf } from '#lib/core/network.ts'
 import { type HashCaller, withHashPlace } from '#lib/people/hash-queue.ts'
 
 /** Costs of argon2id that OWASP recommends: 19 MiB, two passes. 20 ms on the smallest machine. */

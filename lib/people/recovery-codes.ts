@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
 import { deriveKey } from '#lib/core/keys.ts'
+import { env } from '#lib/core/settings.ts'
 import type { Tx } from '#lib/db/client.ts'
 
 const CODE_COUNT = 10

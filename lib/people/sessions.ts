@@ -1,9 +1,9 @@
 import { refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
+import { hashSecret, newSecret } from '#lib/core/keys.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { SESSIONS_MAX } from '#lib/people/schema.ts'
-import { hashSecret, newSecret } from '#lib/people/secret.ts'
 
 /** Maximum age of a session, even one in use. */
 export const SESSION_SECONDS_MAX = 30 * 86_400

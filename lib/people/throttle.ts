@@ -1,6 +1,6 @@
+import { networkOf, siteOf } from '#lib/core/addresses.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { hmac } from '#lib/core/keys.ts'
-import { networkOf, siteOf } from '#lib/core/network.ts'
 import { db } from '#lib/db/client.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { env } from '#lib/core/env.ts'
 import { invalidInput } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { noteReset } from '#lib/people/admins.ts'

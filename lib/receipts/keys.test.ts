@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/receipts.ts'

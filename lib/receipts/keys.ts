@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
 import { hmac } from '#lib/core/keys.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, type Tx } from '#lib/db/client.ts'
 
 export interface SigningKey {

@@ -1,7 +1,7 @@
 import { sign as signBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/receipts.ts'

@@ -1,5 +1,5 @@
 import { sign, verify } from 'node:crypto'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { formatFacts, parseReceipt, type ReceiptFacts, signedBytes } from '#lib/receipts/format.ts'
 import { findLostKey, importPublicKey, publishKey, readCurrentKey } from '#lib/receipts/keys.ts'

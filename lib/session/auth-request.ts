@@ -1,5 +1,5 @@
 import type { NextRequest } from 'next/server'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 
 /** Returns the response to a request on which next-auth would fail; null if it may proceed. */

@@ -1,4 +1,4 @@
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { FIRST_STEPS_COOKIE } from '#lib/dashboard/schema.ts'
 import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/session/schema.ts'
 

@@ -1,6 +1,6 @@
-import { env } from '#lib/core/env.ts'
 import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { env } from '#lib/core/settings.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
 
 /** Requires a proof not older than PROOF_SECONDS from users, or says why not; never from tokens. */

@@ -1,10 +1,10 @@
 import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/assigned.ts'
+import { hashSecret } from '#lib/core/keys.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
-import { hashSecret } from '#lib/people/secret.ts'
 import { activeSessionCondition } from '#lib/people/sessions.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 

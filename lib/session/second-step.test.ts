@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'

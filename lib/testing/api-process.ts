@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 
 /**
  * `--no-flush-bytecode`: otherwise V8 drops compiled code (5 MB for Prisma) at random times, which

@@ -1,7 +1,7 @@
 import root from '@opentelemetry/otlp-transformer/build/src/generated/root.js'
 import { expect } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
 
 /** A message that OpenTelemetry generated from its protocol. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import { connect, type Database } from '#lib/db/client.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 

@@ -1,6 +1,6 @@
 import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, join, resolve } from 'node:path'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { runProgram } from '#lib/testing/run.ts'
 
 /** Finds a program on the PATH by any of its names, or installs the Debian package as root. */

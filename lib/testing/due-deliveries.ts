@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { expect } from 'vitest'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, vi } from 'vitest'
 import { unregisterAdapters } from '#lib/banks/adapters.ts'
-import { inheritedEnv, supplyEnv } from '#lib/core/env.ts'
 import { processWide } from '#lib/core/process-wide.ts'
+import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 
 const before = processWide('settings before the tests', inheritedEnv)

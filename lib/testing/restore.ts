@@ -1,7 +1,7 @@
 import type { GatewayResult, PayoutOrder, RefundOrder } from '#lib/banks/gateway.ts'
 import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
 import { expireBanks } from '#lib/banks/served.ts'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { beginRestore } from '#lib/operator/restore.ts'
 import { StubBank } from '#lib/testing/bank.ts'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 
 /** Runs a program to its end; returns its exit code. Its output is inherited or appended to a file. */
 export async function runProgram(

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 const START_MAX_MS = 60_000

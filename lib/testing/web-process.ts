@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inheritedEnv } from '#lib/core/env.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { TROCO, type WorkerProcess } from '#lib/testing/worker-process.ts'
 
 /** A busy machine is slow. */

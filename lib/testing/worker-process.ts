@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { env, inheritedEnv } from '#lib/core/env.ts'
+import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 
 /** Short lease, so that a test waits only briefly for the rows of a killed worker. */

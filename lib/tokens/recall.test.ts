@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { env } from '#lib/core/env.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank } from '#lib/testing/connection.ts'

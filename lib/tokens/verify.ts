@@ -1,5 +1,5 @@
-import { env } from '#lib/core/env.ts'
 import { log } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { retryOnConflict } from '#lib/db/transaction.ts'
 import { type CallerRow, callerColumns } from '#lib/tokens/caller-row.ts'

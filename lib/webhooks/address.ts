@@ -4,7 +4,7 @@ import {
   listInterfaceRanges,
   type RangeList,
 } from '#lib/core/addresses.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 
 /** Returns the ranges of WEBHOOK_ALLOW_CIDRS. Default: none; locally, this machine's addresses. */
 export function allowedRanges(): RangeList {

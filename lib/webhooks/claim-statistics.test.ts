@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { measureClaim, seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {

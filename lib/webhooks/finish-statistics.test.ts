@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeEach, expect, vi } from 'vitest'
-import { env, supplyEnv } from '#lib/core/env.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'

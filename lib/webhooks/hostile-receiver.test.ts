@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { type Listener, openListener } from '#lib/testing/listeners.ts'
 import { closeConnections } from '#lib/webhooks/connection.ts'
 import { postWebhook } from '#lib/webhooks/post.ts'

@@ -5,7 +5,7 @@ import {
   parseAddress,
   type RangeList,
 } from '#lib/core/addresses.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { type ResolveName, resolveInTime } from '#lib/webhooks/resolve-name.ts'
 
 /** Lifetime of the list; a changed DNS record of PUBLIC_URL counts after it. */

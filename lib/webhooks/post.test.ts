@@ -12,7 +12,7 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { supplyEnv } from '#lib/core/env.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
 import { findFreePort } from '#lib/testing/server.ts'

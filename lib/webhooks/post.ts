@@ -1,7 +1,7 @@
 import { hostnameOf } from '#lib/core/addresses.ts'
+import { parseRetryAfter } from '#lib/core/headers.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { parseRetryAfter } from '#lib/core/retry-after.ts'
 import { orderAddresses } from '#lib/webhooks/connection.ts'
 import { type Call, type Exchange, exchange } from '#lib/webhooks/exchange.ts'
 import { ExchangeError, errorToProblem, exchangeError } from '#lib/webhooks/failure.ts'

@@ -1,6 +1,5 @@
 import type { Trace } from '#lib/core/log.ts'
-import { recordSpan } from '#lib/core/spans.ts'
-import { parseCause } from '#lib/core/trace.ts'
+import { parseCause, recordSpan } from '#lib/core/trace.ts'
 import type { DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
 import type { Outcome } from '#lib/webhooks/post.ts'
 

@@ -1,7 +1,7 @@
 import { refuse } from '#lib/core/errors.ts'
 import { idLowerBoundAt } from '#lib/core/ids.ts'
-import type { ExceededLimit } from '#lib/core/limits.ts'
 import { cents } from '#lib/core/money.ts'
+import type { ExceededLimit } from '#lib/core/refusals.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type LimitedOrder, readLimits } from '#lib/withdrawals/read-limits.ts'
 

@@ -1,8 +1,8 @@
 import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { env } from '#lib/core/env.ts'
 import { newId } from '#lib/core/ids.ts'
+import { env } from '#lib/core/settings.ts'
 import { expectBalancedLedger, makeMerchant } from '#lib/testing/fixtures.ts'
 
 let client: Client

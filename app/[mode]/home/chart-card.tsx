@@ -4,7 +4,7 @@ import { RangePicker } from '#app/[mode]/home/range-picker.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type { DayReceived } from '#lib/dashboard/schema.ts'
 
 /** Periods whose days are counted, not named; the first is the default. */

@@ -4,7 +4,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis } from 'recharts'
 import { moneyText } from '#components/format/format.tsx'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type { DayReceived } from '#lib/dashboard/schema.ts'
 
 const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'

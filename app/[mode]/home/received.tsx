@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { Hint } from '#app/[mode]/home/hint.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { HeroMoney, Money } from '#components/format/format.tsx'
-import { numberFormat } from '#lib/core/formatters.ts'
+import { numberFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Home } from '#lib/dashboard/schema.ts'
 

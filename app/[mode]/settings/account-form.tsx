@@ -11,7 +11,7 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { type AccountChange, accountChange, SHOWN_NAME_MAX } from '#lib/accounts/schema.ts'
 import { formatReais, parseReais } from '#lib/core/money.ts'
-import { foldText } from '#lib/core/pix/emv.ts'
+import { foldText } from '#lib/core/pix/br-code.ts'
 
 interface AccountFormProps {
   account: AccountChange

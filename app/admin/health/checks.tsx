@@ -6,7 +6,7 @@ import { useDurations } from '#components/format/duration.ts'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import { numberFormat } from '#lib/core/formatters.ts'
+import { numberFormat } from '#lib/core/locale.ts'
 import type { Check, Level } from '#lib/operator/schema.ts'
 import { CHECK_GROUPS, type CheckGroupName, type CheckName } from '#lib/operator/states.ts'
 

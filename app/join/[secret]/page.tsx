@@ -8,7 +8,7 @@ import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findInvitation, type InvitationDetails } from '#lib/accounts/people-queries.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

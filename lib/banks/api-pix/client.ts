@@ -8,7 +8,7 @@ import { parseJson } from '#lib/banks/api-pix/json.ts'
 import type { BankProfile, Filling } from '#lib/banks/api-pix/profiles.ts'
 import { isStatusOk, PACED, type Reply } from '#lib/banks/api-pix/reply.ts'
 import { type Token, TokenCache } from '#lib/banks/api-pix/token.ts'
-import { parseRetryAfter } from '#lib/core/retry-after.ts'
+import { parseRetryAfter } from '#lib/core/headers.ts'
 
 export interface ClientOptions {
   profile: BankProfile

@@ -5,7 +5,7 @@ import { bodyOf, isSuccess, type Reply } from '#lib/banks/api-pix/reply.ts'
 import { readStatementFile } from '#lib/banks/efi/statement-file.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import type { StatementRead } from '#lib/banks/statement.ts'
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 
 export const REPORTS_PATH = '/gn/relatorios'
 /** Efí makes a report in 30 s on average. */

@@ -1,9 +1,5 @@
 /** Text of a Pix QR code (BR Code): EMV merchant-presented mode in Banco Central's profile. */
 
-import { crc16, type Fields, foldText, readFields, writeField } from './emv.ts'
-
-export { crc16, foldText }
-
 const PIX = 'br.gov.bcb.pix'
 const PIX_IDENTIFIER_FIELD = writeField('00', PIX)
 const NO_TXID = '***'
@@ -25,8 +21,8 @@ interface Merchant {
   amount?: number
 }
 
-export type StaticCodeInput = Merchant & { key: string; txid?: string; description?: string }
-export type DynamicCodeInput = Merchant & { location: string }
+type StaticCodeInput = Merchant & { key: string; txid?: string; description?: string }
+type DynamicCodeInput = Merchant & { location: string }
 
 type Target = {
   description: string | null
@@ -34,7 +30,7 @@ type Target = {
   recurrenceLocation: string | null
 } & ({ kind: 'static'; key: string } | { kind: 'dynamic'; location: string })
 
-export type BrCode = Target & {
+type BrCode = Target & {
   /** Cents; null if the payer types the amount. */
   amount: number | null
   merchantName: string
@@ -58,7 +54,7 @@ export type BrCodeError =
   | 'location'
   | 'amount'
 
-export type BrCodeReading = { ok: true; code: BrCode } | { ok: false; error: BrCodeError }
+type BrCodeReading = { ok: true; code: BrCode } | { ok: false; error: BrCodeError }
 
 /** Builds a static code. Throws a RangeError for values that some wallets could not read. */
 export function buildStaticCode(input: StaticCodeInput): string {
@@ -197,4 +193,45 @@ function readAmount(text: string | undefined): number | null | undefined {
 
 function isLocation(text: string): boolean {
   return text.length <= LOCATION_MAX && LOCATION.test(text)
+}
+
+/** EMV fields: two digits of id, two digits of length (01–99), then the value. */
+
+type Fields = Map<string, string>
+
+export function writeField(id: string, value: string): string {
+  return id + String(value.length).padStart(2, '0') + value
+}
+
+/** Parses fields in order. Null if a length does not fit the text or an id is repeated. */
+export function readFields(text: string): Fields | null {
+  const fields: Fields = new Map()
+  for (let position = 0; position < text.length; ) {
+    const [header, id, length] = /^(\d\d)(\d\d)/.exec(text.slice(position, position + 4)) ?? []
+    const value = text.slice(position + 4, position + 4 + Number(length))
+    if (!header || !id || value === '' || value.length !== Number(length)) return null
+    if (fields.has(id)) return null
+    fields.set(id, value)
+    position += 4 + value.length
+  }
+  return fields
+}
+
+/** Folds to printable ASCII, so that a field has as many bytes as characters. */
+export function foldText(text: string, max = Number.POSITIVE_INFINITY): string {
+  const plain = text
+    .normalize('NFD')
+    .replace(/\s/g, ' ')
+    .replace(/[^ -~]/g, '')
+  return plain.replace(/ +/g, ' ').trim().slice(0, max).trim()
+}
+
+/** Returns CRC-16/CCITT-FALSE of the UTF-8 bytes as four upper-case hexadecimal digits. */
+export function crc16(text: string): string {
+  let crc = 0xffff
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff
+  }
+  return crc.toString(16).toUpperCase().padStart(4, '0')
 }

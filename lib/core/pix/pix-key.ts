@@ -1,17 +1,24 @@
-/** Pix keys: converts typed keys to the form of the key directory (DICT). */
+import { lowerAscii } from '#lib/core/email.ts'
+import {
+  formatTaxId,
+  isValidCnpj,
+  isValidCpf,
+  maskTaxId,
+  normalizeTaxId,
+  taxIdKind,
+} from '#lib/core/pix/tax-id.ts'
 
-import { lowerAscii } from '#lib/core/ascii.ts'
-import { isValidCnpj, isValidCpf, maskTaxId, normalizeTaxId, taxIdKind } from './tax-id.ts'
+/** Pix keys: converts typed keys to the form of the key directory (DICT). */
 
 export const PIX_KEY_TYPES = ['cpf', 'cnpj', 'email', 'phone', 'random'] as const
 export type PixKeyType = (typeof PIX_KEY_TYPES)[number]
 
 /** `form` (test mode) accepts sample keys; `dict` (live mode) applies the bank's rules. */
-export type PixKeyStrictness = 'form' | 'dict'
+type PixKeyStrictness = 'form' | 'dict'
 
 export type PixKeyProblem = 'form' | 'check_digits' | 'area_code' | 'too_long'
-export type PixKeyReading = { ok: true; key: string } | { ok: false; reason: PixKeyProblem }
-export type PixKeyInference =
+type PixKeyReading = { ok: true; key: string } | { ok: false; reason: PixKeyProblem }
+type PixKeyInference =
   | { ok: true; type: PixKeyType }
   | { ok: false; reason: 'ambiguous' | 'unknown' }
 
@@ -129,4 +136,17 @@ function readRandom(text: string): PixKeyReading {
 export function maskDictKey(dictKey: string): string {
   const kind = inferPixKeyType(dictKey, 'form')
   return kind.ok ? maskPixKey(kind.type, dictKey) : '***'
+}
+
+export function formatPixKey(type: PixKeyType, key: string): string {
+  switch (type) {
+    case 'cpf':
+    case 'cnpj':
+      return formatTaxId(key)
+    case 'phone':
+      return key.replace(/^\+55(\d\d)(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3')
+    case 'email':
+    case 'random':
+      return key
+  }
 }

@@ -1,6 +1,6 @@
 import { csvTimeFormatter } from '#lib/core/csv.ts'
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
 import type { Locale } from '#lib/core/locale.ts'
+import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { csvFile } from '#lib/dashboard/csv-file.ts'
 import { dayOf } from '#lib/dashboard/period.ts'
 import { recordExport } from '#lib/dashboard/record-export.ts'

@@ -1,6 +1,5 @@
-import { dateFormat } from '#lib/core/formatters.ts'
-import { HOME_TIME_ZONE } from '#lib/core/home-time.ts'
 import type { Locale } from '#lib/core/locale.ts'
+import { dateFormat, HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
 import type { DisputeEvidence } from '#lib/operator/disputes/schema.ts'
 import { MESSAGES } from '#messages/words.ts'

@@ -1,4 +1,4 @@
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import { claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { homeZone } from '#lib/db/columns.ts'

@@ -1,4 +1,4 @@
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import type {
   BankRow,
   Comparison,

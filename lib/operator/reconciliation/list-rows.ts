@@ -1,6 +1,6 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import type { SentPayout } from '#lib/banks/lists.ts'
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import type { BankRow } from '#lib/operator/reconciliation/schema.ts'
 import { withoutNulls } from '#lib/operator/reconciliation/statement-rows.ts'
 

@@ -1,4 +1,4 @@
-import { dayOf } from '#lib/core/home-time.ts'
+import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import { listOpenOfDay, type OpenDayItem } from '#lib/differences/day-items.ts'
 

@@ -1,5 +1,5 @@
-import { dateFormat } from '#lib/core/formatters.ts'
 import type { Locale } from '#lib/core/locale.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { formatReais } from '#lib/core/money.ts'
 import en from '#messages/en/share.json' with { type: 'json' }

@@ -3,7 +3,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
 import { RelativeTime } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { numberFormat } from '#lib/core/formatters.ts'
+import { numberFormat } from '#lib/core/locale.ts'
 import type { Endpoint } from '#lib/webhooks/schema.ts'
 
 type EndpointProgress = Pick<Endpoint, 'status' | 'failing_since'>

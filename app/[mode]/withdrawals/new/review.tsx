@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { Review, ReviewRow } from '#components/form/review.tsx'
 import { Money } from '#components/format/format.tsx'
 import type { Mode } from '#lib/core/mode.ts'
-import { formatPixKey } from '#lib/core/pix/format-key.ts'
+import { formatPixKey } from '#lib/core/pix/pix-key.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 import { readPixKey, type WithdrawalRequest } from '#lib/withdrawals/schema.ts'
 

@@ -3,7 +3,7 @@ import { useFactName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Fact } from '#components/ui/facts.tsx'
-import { dateFormat } from '#lib/core/formatters.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type { DifferenceEvidence } from '#lib/operator/differences/schema.ts'
 
 interface NotedFactProps {

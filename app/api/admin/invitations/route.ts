@@ -3,7 +3,7 @@ import { listInvitations } from '#lib/accounts/people-queries.ts'
 import { openingRequest } from '#lib/accounts/schema.ts'
 import { InvitationCreated, InvitationList } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'
 

@@ -2,7 +2,7 @@ import { inviteMember } from '#lib/accounts/invite.ts'
 import { invitationRequest } from '#lib/accounts/schema.ts'
 import { InvitationCreated } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'
 

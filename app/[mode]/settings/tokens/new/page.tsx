@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { TokenForm } from '#app/[mode]/settings/tokens/new/token-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { env } from '#lib/core/env.ts'
+import { env } from '#lib/core/settings.ts'
 import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

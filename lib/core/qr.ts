@@ -1,5 +1,14 @@
 import { crc32, deflateSync } from 'node:zlib'
 
+/** Returns start and length of each run of dark modules in a row of a QR code. */
+export function findDarkRuns(row: boolean[]): { start: number; length: number }[] {
+  const text = row.map(isDark => (isDark ? '1' : '0')).join('')
+  return [...text.matchAll(/1+/g)].map(({ index, 0: run }) => ({
+    start: index,
+    length: run.length,
+  }))
+}
+
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /** Draws a square of black and white pixels, one bit each. `isDark` is called for each pixel. */
