@@ -6,7 +6,7 @@ export default defineConfig({
   // `npm run torture` runs each story once more at the other size, with this name before its title.
   name: process.env.OTHER_SIZE ? 'other size' : '',
   grepInvert: [
-    // Tests that repeat most steps of another test run in `npm run torture`.
+    // Tests that repeat most steps of another one, or a rule of the API's tests, run in `npm run torture`.
     ...(process.env.ALL_STORIES ? [] : [/@torture/]),
     // Tests of one size, and tests that set the sizes themselves.
     ...(process.env.OTHER_SIZE ? [/@one-size/] : []),

@@ -57,10 +57,9 @@ test('an admin suspends an account: the API responds 403 and its pages show the 
   await admin.context().close()
 })
 
-test('an admin revokes a leaked token: the API responds 401 and the owner sees the reason', async ({
-  page,
-  context,
-}) => {
+test('an admin revokes a leaked token: the API responds 401 and the owner sees the reason', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await admin.goto('/admin/tokens')
@@ -144,7 +143,10 @@ test('an account that only pays out in live mode is offered no new charge, and t
   await expect(page.getByRole('option', { name: 'New charge' })).toHaveCount(0)
 })
 
-test('an admin takes a connection to a bank from an account', async ({ page, context }) => {
+test('an admin takes a connection to a bank from an account', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await page.goto('/live/home')

@@ -66,11 +66,9 @@ test('a withdrawal to a new key is sent after a second person approves it', asyn
   await colleague.context().close()
 })
 
-test('a second person on a phone declines a withdrawal, and the amount returns', async ({
-  page,
-  context,
-  browser,
-}) => {
+test('a second person on a phone declines a withdrawal, and the amount returns', {
+  tag: '@torture',
+}, async ({ page, context, browser }) => {
   const { colleague } = await openShopOfTwo(context, browser, { width: 390, colorScheme: 'dark' })
   await requestWithdrawal(page, 'golpe@example.com')
   await colleague.goto(page.url())
@@ -123,7 +121,11 @@ test('an owner makes the rule stricter alone, and weaker only with another owner
   await colleague.context().close()
 })
 
-test('an admin of the operator confirms a weaker rule', async ({ page, context, browser }) => {
+test('an admin of the operator confirms a weaker rule', { tag: '@torture' }, async ({
+  page,
+  context,
+  browser,
+}) => {
   const { shop, colleague } = await openShopOfTwo(context, browser)
   await page.goto('/test/settings')
   const section = page.locator('section', { hasText: 'Aprovação de saques' })

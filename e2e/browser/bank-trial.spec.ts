@@ -63,7 +63,9 @@ test('an admin trials a connection: pays the code, sees each step, and no second
   await expect(page.getByRole('button', { name: 'Test again' })).toBeVisible()
 })
 
-test('a refusal of the bank ends the trial with its text', async ({ page }) => {
+test('a refusal of the bank ends the trial with its text', { tag: '@torture' }, async ({
+  page,
+}) => {
   await stage.bank.run('addFault', {
     ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),

@@ -83,10 +83,9 @@ test.describe('on a phone, in English', () => {
     await expect(page.getByLabel('Pix code')).toBeVisible()
   })
 
-  test('a code in the URL is read at once; a code of another merchant is rejected', async ({
-    page,
-    context,
-  }) => {
+  test('a code in the URL is read at once; a code of another merchant is rejected', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const { code } = await openCharge(shop, 4_990, 'order-2')
     await page.goto(`/test/bank?code=${encodeURIComponent(code)}`)

@@ -168,7 +168,7 @@ test('an expired certificate is named with what to do, and new credentials solve
   await expect(state(page)).toHaveText('Working')
 })
 
-test('a missing scope is named with what to do', async ({ page }) => {
+test('a missing scope is named with what to do', { tag: '@torture' }, async ({ page }) => {
   await openBank(page)
   await bank.run('change', { scopes: SCOPES })
   await check(page)

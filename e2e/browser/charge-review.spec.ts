@@ -57,10 +57,9 @@ test.describe('on a phone', () => {
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })
 
-  test('an owner sets the threshold; a charge at it is created without a review', async ({
-    page,
-    context,
-  }) => {
+  test('an owner sets the threshold; a charge at it is created without a review', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     await page.goto('/test/settings')
     const threshold = page.getByLabel('Review charges above')

@@ -166,10 +166,9 @@ test.describe('on a desktop', () => {
     await expectStatus(page, 'Paga')
   })
 
-  test('a cancelled charge is shown as such, also after a late payment', async ({
-    page,
-    context,
-  }) => {
+  test('a cancelled charge is shown as such, also after a late payment', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const id = await createCharge(page, shop)
     await cancelCharge({ accountId: shop.id, mode: 'test' }, id)
@@ -345,10 +344,9 @@ test.describe('on a phone, in English', () => {
     await expect(page.locator('main').getByText('Refunded', { exact: true })).toHaveCount(3)
   })
 
-  test('a payment older than 90 days is not offered to be refunded, and the page says why', async ({
-    page,
-    context,
-  }) => {
+  test('a payment older than 90 days is not offered to be refunded, and the page says why', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const id = await createCharge(page, shop)
     await simulateOutcome(page, shop, id, 'paid')

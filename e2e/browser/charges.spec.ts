@@ -51,7 +51,10 @@ test('a merchant searches, filters and clears the filters', async ({ page, conte
 test.describe('on a phone', () => {
   test.use({ viewport: PHONE })
 
-  test('charges between two amounts are listed and exported as CSV', async ({ page, context }) => {
+  test('charges between two amounts are listed and exported as CSV', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     await createCharge(shop, { client_name: 'Mercearia Ñandú', amount: 99_900 })
     await createCharge(shop, {})
@@ -105,7 +108,10 @@ test('an incomplete export is not saved, and the page says so', async ({ page, c
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })
 
-  test('older charges are on further pages, which keep the filters', async ({ page, context }) => {
+  test('older charges are on further pages, which keep the filters', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     for (let index = 0; index < 26; index++)
       await createCharge(shop, { client_name: `Payer ${index}` })

@@ -147,7 +147,10 @@ test.describe('on the pages of the merchant', () => {
     await expectAccessible(page)
   })
 
-  test('an account without disputes is told when one appears here', async ({ page, context }) => {
+  test('an account without disputes is told when one appears here', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const { id } = await makeMerchant()
     await addSession(context, await createSession({ accountId: id, role: 'owner' }))
     await page.goto('/test/disputes')

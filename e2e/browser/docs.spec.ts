@@ -204,7 +204,7 @@ test.describe('the documentation', () => {
     await expectFits(page)
   })
 
-  test('is linked from the dashboard and links back', async ({ page }) => {
+  test('is linked from the dashboard and links back', { tag: '@torture' }, async ({ page }) => {
     await signInAsDemo(page)
     await (await findPlace(page, 'Documentation')).click()
     await expect(page).toHaveURL('/docs/en')

@@ -70,10 +70,9 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   await expect(rows.first()).toContainText('Auditoria exportada')
 })
 
-test('an owner sees that the operator acted, but neither the name nor the IP address', async ({
-  page,
-  context,
-}) => {
+test('an owner sees that the operator acted, but neither the name nor the IP address', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context, 'Loja Vigiada')
   const owner = await db().membership.findFirstOrThrow({
     where: { accountId: shop.id },

@@ -88,7 +88,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(listRows(page).filter({ hasText: '250,00' })).toBeVisible()
   })
 
-  test('a disputed payment is held, and its charge shows the dispute', async ({
+  test('a disputed payment is held, and its charge shows the dispute', { tag: '@torture' }, async ({
     page,
     context,
   }) => {
@@ -115,7 +115,7 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page.getByText('R$ 150,00 liberados da contestação')).toBeVisible()
   })
 
-  test('hidden first steps stay hidden', async ({ page, context }) => {
+  test('hidden first steps stay hidden', { tag: '@torture' }, async ({ page, context }) => {
     await openShop(context)
     await page.goto(HOME_PATH)
     await firstSteps(page).getByRole('button', { name: 'Ocultar' }).click()

@@ -90,7 +90,10 @@ test.describe('an invitation', () => {
   })
 })
 
-test('an invitation is called sent if the server mailed it', async ({ page, context }) => {
+test('an invitation is called sent if the server mailed it', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   await openShop(context)
   await page.route('**/api/dashboard/invitations', route =>
     route.request().method() === 'POST'
@@ -241,9 +244,9 @@ test.describe('a new user, in English and on a phone', () => {
     await expect(page.getByRole('heading', { name: 'Sign in to your account' })).toBeVisible()
   })
 
-  test('created on the command line, confirms the e-mail before the account opens', async ({
-    page,
-  }) => {
+  test('created on the command line, confirms the e-mail before the account opens', {
+    tag: '@torture',
+  }, async ({ page }) => {
     const { email, password } = await createPendingOwner('Quiet Bakery')
     await signIn(page, email, password)
     await page.waitForURL('**/verify')

@@ -288,7 +288,10 @@ test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
   // Uses its own merchant, because the language is stored with the user.
-  test('the balance is the same in both languages', async ({ page, context }) => {
+  test('the balance is the same in both languages', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     await openShop(context)
     await page.goto('/test/home')
     await expectBalance(page, ENGLISH_AMOUNT)
@@ -329,7 +332,7 @@ test.describe('refusals', () => {
     await expect(page.getByRole('alert').filter({ hasText: 'incorretos' })).toBeVisible()
   })
 
-  test('a mode other than test and live is 404', async ({ page }) => {
+  test('a mode other than test and live is 404', { tag: '@torture' }, async ({ page }) => {
     expect((await page.goto('/other/home'))?.status()).toBe(404)
     await expectAccessible(page)
   })
@@ -338,7 +341,7 @@ test.describe('refusals', () => {
 test.describe('the operator', () => {
   test.use({ locale: 'pt-BR' })
 
-  test('sees the account of the demo merchant', async ({ page }) => {
+  test('sees the account of the demo merchant', { tag: '@torture' }, async ({ page }) => {
     await signInAsAdmin(page)
     await expect(page).toHaveURL('/admin')
     await page.goto(`/admin/accounts?q=${encodeURIComponent(readSetting('DEMO_EMAIL'))}`)

@@ -134,7 +134,7 @@ test.describe('in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 320, height: 640 }, expectedStatuses: [404] })
 
   test('a failed charge is shown on a phone of 320 px, in the chosen language', {
-    tag: '@one-size',
+    tag: ['@torture', '@one-size'],
   }, async ({ page, context }) => {
     const shop = await openShopSignedOut(context, 'Um Nome de Loja Bem Comprido que Não Cabe Ltda')
     const charge = await openCharge(shop, 999_999_999_999)

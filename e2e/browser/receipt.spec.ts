@@ -115,7 +115,10 @@ test.describe('on paper', { tag: '@one-size' }, () => {
 test.describe('in English', () => {
   test.use({ locale: 'en', viewport: { width: 1280, height: 900 } })
 
-  test('a member opens the receipt of a withdrawal', async ({ page, context }) => {
+  test('a member opens the receipt of a withdrawal', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     const { id, end_to_end_id } = await payOut(shop)
     await page.goto(`/test/withdrawals/${id}`)

@@ -43,10 +43,9 @@ test('an admin matches a payment to the charge that fits, and sees who settled i
   await expect(page.getByText('The payer confirmed the order')).toBeVisible()
 })
 
-test('an admin credits a payment to an account, which shows on its statement', async ({
-  page,
-  context,
-}) => {
+test('an admin credits a payment to an account, which shows on its statement', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await createShop(`Creditada ${Date.now()}`)
   const { itemId } = await keepStray(newAmount())
   await page.goto(`/admin/reconciliation/${itemId}`)

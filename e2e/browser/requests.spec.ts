@@ -93,7 +93,7 @@ test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 }, hasTouch: true })
 
   test('each request is a card, and its bodies fit the window', {
-    tag: '@one-size',
+    tag: ['@torture', '@one-size'],
   }, async ({ page, context }) => {
     const shop = await openShop(context)
     await sendRequests(shop)

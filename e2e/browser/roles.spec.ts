@@ -32,10 +32,9 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
 test.describe('by URL', () => {
   test.use({ expectedStatuses: [404] })
 
-  test('finance can withdraw, but the page that creates a token is 404', async ({
-    page,
-    context,
-  }) => {
+  test('finance can withdraw, but the page that creates a token is 404', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const email = `finance-${newId()}@troco.example`
     const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })

@@ -25,10 +25,9 @@ const findBank = (page: Page, name: string) => page.getByRole('region', { name }
 test.describe('on a phone', () => {
   test.use({ locale: 'pt-BR', viewport: PHONE })
 
-  test('a refund is refused, and the payment disputed and lost in part, in place of the bank', async ({
-    page,
-    context,
-  }) => {
+  test('a refund is refused, and the payment disputed and lost in part, in place of the bank', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     await page.goto(`/test/charges/${await payCharge(shop, 10_000)}`)
     const bank = findBank(page, 'Banco simulado')
@@ -125,7 +124,10 @@ test.describe('on a desktop, in English', () => {
     await expectAccessible(page)
   })
 
-  test('a rejected withdrawal says why in the list', async ({ page, context }) => {
+  test('a rejected withdrawal says why in the list', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     const order = { amount: 10_000, pix_key: 'hold@a.example' }
     const { id } = await send(shop, '/withdrawals', order)
@@ -139,7 +141,10 @@ test.describe('on a desktop, in English', () => {
     await expectFits(page)
   })
 
-  test('a viewer sees a dispute and no decision', async ({ page, context }) => {
+  test('a viewer sees a dispute and no decision', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     const id = await payCharge(shop, 10_000)
     await send(shop, `/sandbox/transactions/${id}/disputes`, {})

@@ -100,9 +100,9 @@ test.describe('over HTTPS', () => {
     expect(readFileSync(await download.path(), 'utf8').split('\r\n')).toHaveLength(3)
   })
 
-  test('refunding, renaming the account and moving an endpoint require a new proof of identity', async ({
-    page,
-  }) => {
+  test('refunding, renaming the account and moving an endpoint require a new proof of identity', {
+    tag: '@torture',
+  }, async ({ page }) => {
     const owner = await signInByForm(page)
     const charge = await db().charge.findFirstOrThrow({ where: { accountId: shop.id } })
     await openWithoutProof(page, owner.id, `charges/${charge.id}`)

@@ -85,7 +85,10 @@ test('language and theme follow the user to another browser', async ({
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('the user’s name is stored, and the account id can be copied', async ({ page, context }) => {
+  test('the user’s name is stored, and the account id can be copied', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const { id } = await openShop(context)
     await page.goto('/test/settings')
     await expectAccessible(page)
@@ -98,10 +101,9 @@ test.describe('in English, on a phone', () => {
     await expect(page.getByRole('button', { name: 'Copy Account number' })).toBeVisible()
   })
 
-  test('a member who is not an owner sees the account settings but cannot change them', async ({
-    page,
-    context,
-  }) => {
+  test('a member who is not an owner sees the account settings but cannot change them', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const { id } = await openShop(context)
     await db().membership.updateMany({ where: { accountId: id }, data: { role: 'viewer' } })
     await page.goto('/test/settings')

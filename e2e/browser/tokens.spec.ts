@@ -114,10 +114,9 @@ test('a developer is offered only what the role holds', async ({ page, context }
   expect(await fetchStatus(await readShownToken(page))).toBe(200)
 })
 
-test('an owner confirms a token whose creator has lost its permissions', async ({
-  page,
-  context,
-}) => {
+test('an owner confirms a token whose creator has lost its permissions', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context)
   const email = `dev-${newId()}@troco.example`
   const { id } = await db().user.create({
@@ -198,7 +197,7 @@ test.describe('in English, on a phone', () => {
     await expect(rows.filter({ hasText: oldToken.slice(0, 20) })).toContainText('Works until')
   })
 
-  test('missing input is reported at its field', async ({ page, context }) => {
+  test('missing input is reported at its field', { tag: '@torture' }, async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/tokens/new')
     await page.getByRole('checkbox').first().waitFor()

@@ -163,7 +163,7 @@ test.describe('refused by the server', () => {
 test.describe('withdrawals', () => {
   test.use({ expectedStatuses: [404] })
 
-  test('are found by filters, and are 404 for another merchant', async ({
+  test('are found by filters, and are 404 for another merchant', { tag: '@torture' }, async ({
     page,
     context,
     browser,
