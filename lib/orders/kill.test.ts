@@ -26,8 +26,8 @@ import { createWithdrawal } from '#lib/withdrawals/create.ts'
 inOwnDatabase()
 
 const AMOUNT = 1_000
-/** `npm test` kills at every twelfth step, from a different one in each run. */
-const STRIDE = pickSize(12, 1)
+/** `npm test` kills at every 24th step, from a different one in each run. */
+const STRIDE = pickSize(24, 1)
 
 let bank: StubBank
 let merchant: Account
