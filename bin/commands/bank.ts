@@ -148,10 +148,10 @@ export async function close(args: string[]): Promise<void> {
   })
 }
 
-function describeWork({ charges, withdrawals, unapproved, refunds, trials }: OpenWork): string {
-  if (charges + withdrawals + refunds + trials === 0) return 'nothing'
+function describeWork({ charges, withdrawals, unapproved, refunds }: OpenWork): string {
+  if (charges + withdrawals + refunds === 0) return 'nothing'
   const waiting = unapproved > 0 ? ` (${unapproved} wait for approval)` : ''
-  const counts = `charges ${charges}, withdrawals ${withdrawals}${waiting}, refunds ${refunds}, trials ${trials}`
+  const counts = `charges ${charges}, withdrawals ${withdrawals}${waiting}, refunds ${refunds}`
   return `${counts}. They end as usual: leave the contract at the bank active`
 }
 

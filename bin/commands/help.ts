@@ -60,8 +60,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   bank rotate-notices <name|id>        change the address for notices, and register it
   bank restrict-notices <name|id> [--from <range|all>]… [--certificate required|optional]
                                        set from where, and with what proof, notices are accepted
-  bank trial <name|id> [--key <pix key>] [--again]
-                                       have a few cents paid, given back and paid out to a key of yours,
+  bank trial <name|id> [--key <pix key>]
+                                       have a few cents paid, refunded, and withdrawn to a key of yours,
                                        and print each step; after Ctrl-C, repeat it to follow the same trial
   bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account

@@ -34,10 +34,10 @@ test('staff begins a trial once, is told each step, and is in the audit log', as
     200,
     {
       needs_key: true,
-      latest: { status: 'opening', amount: 1, mode: 'live', key: 'a***@example.com' },
+      latest: { status: 'running', amount: 3, mode: 'live', key: 'a***@example.com' },
     },
   ])
-  expect(begun.body.data.latest.steps).toHaveLength(6)
+  expect(begun.body.data.latest.steps).toHaveLength(5)
   const again = await begin(id, { pix_key: 'ana@example.com' })
   expect(again.body.data.latest.id).toBe(begun.body.data.latest.id)
   expect((await begin(id, { pix_key: 'bea@example.com' })).status).toBe(409)
@@ -46,7 +46,7 @@ test('staff begins a trial once, is told each step, and is in the audit log', as
   expect(records).toMatchObject([
     {
       ...{ action: 'connection.trial_begun', actorType: 'user' },
-      after: { mode: 'live', amount: 1, pays_out: true },
+      after: { mode: 'live', amount: 3, pays_out: true },
     },
   ])
 })

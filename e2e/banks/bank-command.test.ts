@@ -100,7 +100,7 @@ test('an account receives through a bank that was added, checked and assigned, u
     code: 0,
     output: [
       'Accounts that it was taken from: 1',
-      'Still open there: charges 1, withdrawals 0, refunds 0, trials 0. They end as usual: leave the contract at the bank active',
+      'Still open there: charges 1, withdrawals 0, refunds 0. They end as usual: leave the contract at the bank active',
       `${id}\n`,
     ].join('\n'),
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
 import { TrialStage } from '#e2e/banks/trial-stage.ts'
-import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import { addDays, startOf } from '#lib/operator/reconciliation/calendar.ts'
@@ -27,5 +27,5 @@ test('a day with a trial is green by the bank’s statement, and its balance is 
   expect(await days.judge(DAY)).toMatchObject({ state: 'green', items: [] })
   const { rest } = await readConnectionBalance(days.account.id)
   expect(rest).toBe(0)
-  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
+  await expectBalancedLedger(TRIAL_ACCOUNT_ID)
 })

@@ -3,27 +3,36 @@ import { openAt } from '#e2e/banks/open.ts'
 import { storeNotices } from '#lib/banks/notices.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
-import { removeHyphens } from '#lib/core/ids.ts'
+import { removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
+import { readBalances } from '#lib/ledger/accounts.ts'
 import { listOwnRows } from '#lib/operator/reconciliation/own-rows.ts'
-import { operatorBalances } from '#lib/testing/differences.ts'
-import { makeOrdersDue, sendDueTrials } from '#lib/testing/orders.ts'
-import { beginTrial } from '#lib/trials/begin.ts'
-import { findLatestTrial } from '#lib/trials/queries.ts'
+import {
+  expireDueCharges,
+  makeOrdersDue,
+  sendDueRefunds,
+  sendDueWithdrawals,
+} from '#lib/testing/orders.ts'
+import { beginTrial, continueTrials } from '#lib/trials/begin.ts'
 import type { Trial } from '#lib/trials/schema.ts'
+import { findLatestTrial } from '#lib/trials/steps.ts'
 import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
-import { advanceTrials } from '#lib/worker/connection-trials.ts'
 
 const ACTOR = { type: 'command_line' } as const
 export const KEY = 'ana@example.com'
 
 export const ALL_DONE = {
-  ...{ code: 'done', payment: 'done', notice: 'done', list: 'done' },
-  ...{ refund: 'done', payout: 'done' },
+  charge: 'done',
+  payment: 'done',
+  notice: 'done',
+  refund: 'done',
+  withdrawal: 'done',
 }
-export const isEnded = ({ ended_at }: Trial) => ended_at !== null
+export const isEnded = ({ status }: Trial) => status !== 'running'
 export const hasCode = ({ br_code }: Trial) => br_code !== null
+export const isPaid = ({ steps }: Trial) => steps[1]?.state === 'done'
 export const txidOf = ({ id }: Trial) => removeHyphens(id)
 export const stateOf = ({ steps }: Trial) =>
   Object.fromEntries(
@@ -56,24 +65,26 @@ export class TrialStage {
     this.connectionId = id
   }
 
-  begin(changes: { pixKey?: string | null; isAgain?: boolean } = {}): Promise<Trial> {
-    const { connectionId } = this
-    return beginTrial({ connectionId, pixKey: KEY, isAgain: true, actor: ACTOR, ...changes })
+  begin(changes: { pixKey?: string | null } = {}): Promise<Trial> {
+    return beginTrial({ connectionId: this.connectionId, pixKey: KEY, actor: ACTOR, ...changes })
   }
 
   async read(): Promise<Trial> {
     const found = await findLatestTrial(this.connectionId)
-    if (!found) throw new Error('There is no try')
+    if (!found) throw new Error('There is no trial')
     return found
   }
 
-  /** Lets the worker make the next calls now. */
+  /** Does what the worker does for the charge, the refund and the withdrawal, now. */
   async work(): Promise<void> {
     await db().$executeRaw`
-      UPDATE connection_trials SET due_at = now() WHERE due_at IS NOT NULL AND lease IS NULL`
-    await advanceTrials()
+      UPDATE charges SET due_at = now() WHERE account_id = ${TRIAL_ACCOUNT_ID}::uuid AND due_at IS NOT NULL
+        AND lease IS NULL`
+    await expireDueCharges()
+    await continueTrials()
     await makeOrdersDue()
-    await sendDueTrials()
+    await sendDueRefunds()
+    await sendDueWithdrawals()
   }
 
   /** Works until the condition holds; the bank ends its orders between. */
@@ -89,8 +100,8 @@ export class TrialStage {
 
   /** Begins a trial and waits for its code. */
   async open(changes: { pixKey?: string | null } = {}): Promise<Trial> {
-    await this.begin(changes)
-    return this.workUntil(hasCode)
+    const begun = await this.begin(changes)
+    return hasCode(begun) ? begun : this.workUntil(hasCode)
   }
 
   /** Pays the code as the app of another bank does. Returns the payment's id. */
@@ -137,7 +148,8 @@ export class TrialStage {
   }
 }
 
-/** Balance of the operator's own money, in live mode. */
-export async function readOwn(mode: 'test' | 'live' = 'live'): Promise<number> {
-  return (await operatorBalances(mode)).own ?? 0
+/** What the operator's trial account has and holds. */
+export async function readRest(mode: Mode = 'live'): Promise<number> {
+  const { available = 0, outbound = 0 } = await readBalances(TRIAL_ACCOUNT_ID, mode)
+  return available + outbound
 }

@@ -3,31 +3,32 @@ import { EfiAccount } from '#e2e/banks/efi-account.ts'
 import { openAt } from '#e2e/banks/open.ts'
 import {
   ALL_DONE,
-  hasCode,
   isEnded,
+  isPaid,
   KEY,
-  readOwn,
+  readRest,
   stateOf,
   TrialStage,
   txidOf,
 } from '#e2e/banks/trial-stage.ts'
 import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { breaker } from '#lib/banks/breaker.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
-import { findReachable } from '#lib/banks/served.ts'
 import { matchPayments } from '#lib/charges/match.ts'
 import { createPaymentReader } from '#lib/charges/read-payments.ts'
-import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { giveBack } from '#lib/operator/differences/give-back.ts'
 import { countOpenWork } from '#lib/operator/open-work.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { claimSlots, newQueue } from '#lib/orders/queue.ts'
 import { startApiProcess } from '#lib/testing/api-process.ts'
 import { assignConnection, endSlots } from '#lib/testing/connection.ts'
 import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { dropOrders, makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
+import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
+import { continueTrials } from '#lib/trials/begin.ts'
+import { findLatestTrial } from '#lib/trials/steps.ts'
 import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
 
 inOwnDatabase()
@@ -40,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage.account.close()
-  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
+  await expectBalancedLedger(TRIAL_ACCOUNT_ID)
 })
 beforeEach(() => stage.connect())
 
@@ -52,35 +53,46 @@ async function readList(): Promise<void> {
   await reader.idle()
 }
 
-/** As if the payment had been booked so long ago. */
+/** As if it had been paid so long ago. */
 const age = (interval: string) =>
   db().$executeRaw`
-    UPDATE connection_trials SET received_at = received_at - ${interval}::interval WHERE ended_at IS NULL`
+    UPDATE charges SET paid_at = paid_at - ${interval}::interval
+    WHERE account_id = ${TRIAL_ACCOUNT_ID}::uuid AND connection_id = ${stage.connectionId}::uuid`
 
 describe('a trial', () => {
-  test('passes if the payment is announced and listed, goes back, and a cent is paid out', async () => {
-    const before = await readOwn()
+  test('is a charge that is paid, refunded in part, and withdrawn: nothing is left', async () => {
     const opened = await stage.open()
-    expect(opened).toMatchObject({ status: 'open', mode: 'live', amount: 1 })
+    expect(opened).toMatchObject({ status: 'running', mode: 'live', amount: 3 })
     expect(opened.key).toBe('a***@example.com')
-    expect(stateOf(opened)).toMatchObject({ code: 'done', payment: 'waiting', notice: 'upcoming' })
+    expect(stateOf(opened)).toMatchObject({
+      charge: 'done',
+      payment: 'waiting',
+      notice: 'upcoming',
+    })
     const e2eid = await stage.pay(opened)
     await stage.announce(e2eid)
+    await stage.workUntil(isPaid)
     const ended = await stage.workUntil(isEnded)
     expect(stateOf(ended)).toEqual(ALL_DONE)
     expect(ended.status).toBe('passed')
-    expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 1, status: 'DEVOLVIDO' }])
-    expect(await stage.payoutsTo(KEY)).toMatchObject([{ amount: 1, status: 'REALIZADO' }])
-    expect((await readOwn()) - before).toBe(-1)
+    const [refund] = await stage.refundsOf(e2eid)
+    const [payout] = await stage.payoutsTo(KEY)
+    expect(refund).toMatchObject({ amount: 2, status: 'DEVOLVIDO' })
+    expect(payout).toMatchObject({ amount: 1, status: 'REALIZADO' })
+    expect(ended.steps.map(({ bank_id }) => bank_id)).toEqual([
+      ...[txidOf(opened), e2eid, null, refund?.rtrId, payout?.e2eid],
+    ])
+    expect(ended.steps.every(({ at }) => at !== null)).toBe(true)
+    expect(await readRest()).toBe(0)
     expect(await stage.listOwn()).toEqual([
-      ['payment', 1, 'booked'],
+      ['payment', 3, 'booked'],
       ['payout', -1, 'booked'],
-      ['refund', -1, 'booked'],
+      ['refund', -2, 'booked'],
     ])
     expect(await stage.countItems(opened)).toBe(0)
   })
 
-  test('is booked from the list of payments, too, and never credits an account', async () => {
+  test('is booked from the list of payments, too, and never credits a merchant', async () => {
     const merchant = await makeMerchant()
     await assignConnection(stage.connectionId, merchant)
     const opened = await stage.open({ pixKey: newId() })
@@ -92,7 +104,7 @@ describe('a trial', () => {
     await readList()
     expect(await stage.countItems(opened)).toBe(0)
     const { connectionId } = stage
-    const ofOthers = { connectionId, accountId: { not: OPERATOR_ACCOUNT_ID } }
+    const ofOthers = { connectionId, accountId: { not: TRIAL_ACCOUNT_ID } }
     expect(await db().ledgerTransfer.count({ where: ofOthers })).toBe(0)
     expect(await db().ledgerTransfer.count({ where: { connectionId } })).toBe(3)
     await expectBalancedLedger(merchant.id)
@@ -103,7 +115,7 @@ describe('a trial', () => {
     const { id } = await openAt(stage.bank, { kind: 'efi', ...keys })
     const opened = await stage.open({ pixKey: newId() })
     const e2eid = await stage.pay(opened)
-    const listed = { endToEndId: e2eid, amount: 1, paidAt: new Date(), txid: txidOf(opened) }
+    const listed = { endToEndId: e2eid, amount: 3, paidAt: new Date(), txid: txidOf(opened) }
     expect(await matchPayments({ id, mode: 'live' }, [listed])).toEqual([listed])
     await stage.announce(e2eid)
     expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
@@ -113,27 +125,29 @@ describe('a trial', () => {
 
   test('of which no notice comes fails for that, after the money has moved', async () => {
     await stage.pay(await stage.open({ pixKey: newId() }))
-    await stage.workUntil(({ status }) => status === 'paid')
+    await stage.workUntil(isPaid)
     await age('11 minutes')
     const ended = await stage.workUntil(isEnded)
     expect(ended.status).toBe('failed')
     expect(stateOf(ended)).toEqual({ ...ALL_DONE, notice: 'failed not_noticed' })
   })
 
-  test('that nobody pays is removed at the bank, and a later payment is none of it', async () => {
-    const opened = await stage.open()
-    await db().$executeRaw`UPDATE connection_trials SET expires_at = now() WHERE ended_at IS NULL`
+  test('that nobody pays in time fails, and goes on if the bank takes a late payment', async () => {
+    const opened = await stage.open({ pixKey: newId() })
+    await db().charge.updateMany({ where: { id: opened.id }, data: { expiresAt: new Date() } })
     const ended = await stage.workUntil(isEnded)
     expect(stateOf(ended)).toMatchObject({ payment: 'failed not_paid', refund: 'skipped' })
+    await stage.work()
     const { charges } = await stage.bank.run('readRecords')
     expect(charges.at(-1)?.status).toBe('REMOVIDA_PELO_USUARIO_RECEBEDOR')
-    await stage.pay(opened, { isForced: true })
+    const e2eid = await stage.pay(opened, { isForced: true })
     await readList()
-    expect(await stage.countItems(opened)).toBe(1)
+    await stage.announce(e2eid)
+    expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
+    expect(await stage.countItems(opened)).toBe(0)
   })
 
-  test('that is paid twice gives the first payment back, and the second waits among the differences', async () => {
-    const before = await readOwn()
+  test('that is paid twice refunds the first payment, and the second waits among the differences', async () => {
     const unmatched = (await operatorBalances('live')).unmatched ?? 0
     const opened = await stage.open({ pixKey: newId() })
     const e2eid = await stage.pay(opened, { isForced: true, copies: 2 })
@@ -141,37 +155,36 @@ describe('a trial', () => {
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
     await readList()
     expect(await stage.countItems(opened)).toBe(1)
-    expect(((await operatorBalances('live')).unmatched ?? 0) - unmatched).toBe(1)
-    expect((await readOwn()) - before).toBe(-1)
+    expect(((await operatorBalances('live')).unmatched ?? 0) - unmatched).toBe(3)
+    expect(await readRest()).toBe(0)
   })
 
   test('that is paid with another amount fails, and the money waits among the differences', async () => {
     const opened = await stage.open()
     await stage.pay(opened, { amount: 5, isForced: true })
     const ended = await stage.workUntil(isEnded)
-    expect(stateOf(ended)).toMatchObject({ payment: 'failed other_amount', payout: 'skipped' })
+    expect(stateOf(ended)).toMatchObject({ payment: 'failed other_amount', withdrawal: 'skipped' })
     expect(await stage.countItems(opened)).toBe(1)
   })
 
-  test('whose refund the bank refuses fails, and the cent stays with the operator', async () => {
-    const before = await readOwn()
+  test('whose refund the bank refuses fails, and the cents stay in the account', async () => {
+    const before = await readRest()
     await stage.bank.run('change', { refundFailure: 'Conta encerrada' })
     const ended = await stage.run({ pixKey: newId() })
     expect(ended.status).toBe('failed')
-    expect(stateOf(ended)).toEqual({ ...ALL_DONE, refund: 'failed refused' })
+    expect(stateOf(ended)).toEqual({ ...ALL_DONE, refund: 'failed' })
     expect(ended.steps.find(({ step }) => step === 'refund')?.text).toBe('Conta encerrada')
-    expect((await readOwn()) - before).toBe(0)
+    expect((await readRest()) - before).toBe(2)
   })
 
   test.each([
-    ['code', 'PUT', '/v2/cob/', true],
-    ['code', 'PUT', '/v2/cob/', false],
+    ['charge', 'PUT', '/v2/cob/', true],
+    ['charge', 'PUT', '/v2/cob/', false],
     ['payment', 'GET', '/v2/cob/', false],
-    ['list', 'GET', '/v2/pix', false],
     ['refund', 'PUT', '/v2/pix/', true],
     ['refund', 'PUT', '/v2/pix/', false],
-    ['payout', 'PUT', '/v3/gn/pix/', true],
-    ['payout', 'PUT', '/v3/gn/pix/', false],
+    ['withdrawal', 'PUT', '/v3/gn/pix/', true],
+    ['withdrawal', 'PUT', '/v3/gn/pix/', false],
   ])('goes on after the response about the %s is lost: %s %s, acted: %s', async (...parts) => {
     const [, method, path, hasActed] = parts
     const key = newId()
@@ -179,7 +192,7 @@ describe('a trial', () => {
     const opened = await stage.open({ pixKey: key })
     const e2eid = await stage.pay(opened)
     await stage.announce(e2eid)
-    await stage.workUntil(({ status }) => status !== 'open')
+    await stage.workUntil(isPaid)
     for (let count = 0; count < 3; count++) await stage.work()
     // A payout that may still arrive keeps its slot for 30 s.
     await endSlots(stage.connectionId)
@@ -198,9 +211,9 @@ describe('a trial', () => {
     })
     const opened = await stage.open({ pixKey: key })
     await stage.announce(await stage.pay(opened))
-    const { problems } = await stage.workUntil(found => found.problems.length > 0)
-    expect(problems).toMatchObject([{ params: { text: expect.stringContaining('bloqueada') } }])
-    expect(JSON.stringify(problems)).not.toContain(key)
+    const { steps } = await stage.workUntil(found => found.steps[4]?.text !== null)
+    expect(steps[4]?.text).toContain('bloqueada')
+    expect(JSON.stringify(steps)).not.toContain(key)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
 
@@ -209,11 +222,11 @@ describe('a trial', () => {
     const rest = await restOf()
     const key = newId()
     await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
-    await stage.workUntil(({ status }) => status === 'paid')
+    await stage.workUntil(isPaid)
     expect(await restOf()).toBe(rest)
     for (let count = 0; count < 3; count++) await stage.work()
     expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
-    expect(stateOf(await stage.read())).toMatchObject({ refund: 'waiting', payout: 'waiting' })
+    expect(stateOf(await stage.read())).toMatchObject({ refund: 'waiting', withdrawal: 'waiting' })
     expect(await restOf()).toBe(rest)
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
@@ -222,10 +235,14 @@ describe('a trial', () => {
     const opened = await stage.open({ pixKey: newId() })
     const { connectionId } = stage
     await closeConnection(connectionId, ACTOR)
-    expect(await countOpenWork(connectionId)).toMatchObject({ trials: 1 })
+    expect(await countOpenWork(connectionId)).toMatchObject({ charges: 1 })
     await stage.announce(await stage.pay(opened))
     expect(stateOf(await stage.workUntil(isEnded))).toEqual(ALL_DONE)
-    expect(await countOpenWork(connectionId)).toMatchObject({ trials: 0 })
+    expect(await countOpenWork(connectionId)).toMatchObject({
+      charges: 0,
+      withdrawals: 0,
+      refunds: 0,
+    })
     await expect(stage.begin()).rejects.toMatchObject({ code: 'already_final' })
   })
 
@@ -234,93 +251,71 @@ describe('a trial', () => {
       ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
       body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
     })
-    await stage.begin()
-    const ended = await stage.workUntil(isEnded)
-    expect(ended.status).toBe('failed')
-    expect(stateOf(ended)).toMatchObject({ code: 'failed blocked', payment: 'skipped' })
-    const text = expect.stringContaining('acesso_negado')
-    expect(ended.problems).toEqual([{ code: 'bank_says', params: { text } }])
-    // As the version before this one stores it.
-    await db().connectionTrial.updateMany({
-      where: { id: ended.id },
-      data: { problem: 'In English' },
-    })
-    const stored = { code: 'other', params: { text: 'In English' } }
-    expect((await stage.read()).problems).toEqual([stored])
+    const begun = await stage.begin()
+    expect(begun.status).toBe('failed')
+    expect(stateOf(begun)).toMatchObject({ charge: 'failed', payment: 'skipped' })
+    expect(begun.steps[0]?.text).toContain('acesso_negado')
+  })
+
+  test('begins nothing while the connection rests', async () => {
+    const call = {
+      connectionId: stage.connectionId,
+      operation: 'getCharges',
+      probe: null,
+      isRepeated: false,
+    }
+    await breaker.admit(stage.connectionId)
+    for (let count = 0; count < 5; count++)
+      await breaker.record(call, { outcome: 'unknown', reason: '-' })
+    await expect(stage.begin()).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(await findLatestTrial(stage.connectionId)).toBeNull()
   })
 })
 
 describe('a repeated trial', () => {
-  test('sends no second payout to the key, unless the bank rejected the first', async () => {
+  test('withdraws again, also after the bank rejected the first withdrawal', async () => {
     const key = newId()
     const failure = { codigo: 'AC07', motivo: 'Conta encerrada' }
     await stage.bank.run('change', { payees: { [key]: { failure } } })
+    const before = await readRest()
     const rejected = await stage.run({ pixKey: key })
-    expect(stateOf(rejected)).toEqual({ ...ALL_DONE, payout: 'failed refused' })
+    expect(stateOf(rejected)).toEqual({ ...ALL_DONE, withdrawal: 'failed' })
+    expect((await readRest()) - before).toBe(1)
     await stage.bank.run('change', { payees: { [key]: {} } })
-    expect(stateOf(await stage.run({ pixKey: key }))).toEqual(ALL_DONE)
-    expect(await stage.payoutsTo(key)).toMatchObject([
-      { status: 'NAO_REALIZADO' },
-      { status: 'REALIZADO' },
-    ])
-    const third = await stage.run({ pixKey: key })
-    expect(third.status).toBe('passed')
-    expect(stateOf(third)).toEqual({ ...ALL_DONE, payout: 'done sent_before' })
-    expect(await stage.payoutsTo(key)).toHaveLength(2)
-  })
-
-  test('is the one that has passed, unless it is wanted again', async () => {
-    const key = newId()
     const passed = await stage.run({ pixKey: key })
-    expect((await stage.begin({ pixKey: key, isAgain: false })).id).toBe(passed.id)
-    expect((await stage.begin({ pixKey: key })).id).not.toBe(passed.id)
+    expect(stateOf(passed)).toEqual(ALL_DONE)
+    expect(passed.id).not.toBe(rejected.id)
+    expect((await readRest()) - before).toBe(1)
   })
 
-  test('is the one that is under way, of all who begin at once', async () => {
+  test('is the one that is running, of all who begin at once', async () => {
+    const { charges } = await stage.bank.run('readRecords')
     const begun = await Promise.all([1, 2, 3, 4].map(() => stage.begin()))
     expect(new Set(begun.map(({ id }) => id)).size).toBe(1)
-    await Promise.all([stage.work(), stage.work(), stage.work()])
-    const { charges } = await stage.bank.run('readRecords')
-    await stage.workUntil(hasCode)
-    expect((await stage.bank.run('readRecords')).charges).toHaveLength(charges.length)
+    expect((await stage.bank.run('readRecords')).charges).toHaveLength(charges.length + 1)
     await expect(stage.begin({ pixKey: newId() })).rejects.toMatchObject({ code: 'under_way' })
+  })
+
+  test('refunds and withdraws once, however many workers go on with it', async () => {
+    const key = newId()
+    const opened = await stage.open({ pixKey: key })
+    const e2eid = await stage.pay(opened)
+    await readList()
+    await Promise.all([1, 2, 3, 4].map(() => continueTrials()))
+    await stage.announce(e2eid)
+    expect((await stage.workUntil(isEnded)).status).toBe('passed')
+    expect(await stage.refundsOf(e2eid)).toHaveLength(1)
+    expect(await stage.payoutsTo(key)).toHaveLength(1)
   })
 })
 
-test('the payout of a trial waits for a slot at the bank, and keeps it from withdrawals', async () => {
-  const { connectionId } = stage
-  const { id: accountId } = await makeMerchant()
-  const insert = (state: string, due: string, slotUntil: string | null) =>
-    db().$executeRaw`
-      INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, state, due_at,
-        slot_until)
-      VALUES (${accountId}::uuid, gen_random_uuid(), 'withdrawal', 'payout', 'live', ${connectionId}::uuid, 1000,
-        'a@b.co', ${state}, now() + ${due}::interval, now() + ${slotUntil}::interval)`
-  await insert('placed', '1 hour', '1 hour')
-  const key = newId()
-  await stage.announce(await stage.pay(await stage.open({ pixKey: key })))
-  for (let count = 0; count < 4; count++) await stage.work()
-  expect(await stage.payoutsTo(key)).toEqual([])
-  expect((await stage.read()).problems).toEqual([{ code: 'no_slot', params: {} }])
-  await db().bankOrder.updateMany({ where: { accountId }, data: { state: 'done', dueAt: null } })
-  for (let count = 0; count < 2; count++) await stage.work()
-  expect(await stage.payoutsTo(key)).toMatchObject([{ status: 'EM_PROCESSAMENTO' }])
-  await insert('waiting', '0', null)
-  const served = (await findReachable(connectionId)) ?? expect.unreachable()
-  const queue = newQueue(connectionId, 'payout', ['withdrawal'])
-  expect(await claimSlots(queue, served, 8)).toEqual([])
-  expect((await stage.workUntil(isEnded)).status).toBe('passed')
-  expect(await claimSlots(queue, served, 8)).toHaveLength(1)
-  await dropOrders()
-})
-
-test('in homologation, two cents come and go in the books of test mode', async () => {
+test('in homologation, the cents come and go in the books of test mode', async () => {
   await stage.connect({ environment: 'homologation' })
-  const [test, live] = [await readOwn('test'), await readOwn()]
+  const live = await readRest()
   const ended = await stage.run({ pixKey: newId() })
-  expect(ended).toMatchObject({ status: 'passed', mode: 'test', amount: 2, payout_amount: 1 })
-  expect(await readOwn('test')).toBe(test - 1)
-  expect(await readOwn()).toBe(live)
+  expect(ended).toMatchObject({ status: 'passed', mode: 'test', amount: 3 })
+  expect(await readRest('test')).toBe(0)
+  expect(await readRest()).toBe(live)
 })
 
 test('in homologation, what is paid with another amount can be given back from the differences', async () => {
@@ -344,7 +339,7 @@ test('a connection without payouts is tried without a key', async () => {
   await stage.connect({ paying_key: undefined })
   const ended = await stage.run({ pixKey: null })
   expect(ended.status).toBe('passed')
-  expect(stateOf(ended)).toEqual({ ...ALL_DONE, payout: 'skipped no_payouts' })
+  expect(stateOf(ended)).toEqual({ ...ALL_DONE, withdrawal: 'skipped no_payouts' })
 })
 
 test.each([[null], [''], ['no key']])('%j is no key for a payout', async pixKey => {
@@ -356,15 +351,15 @@ test('a connection by API Pix receives and gives back, and pays nothing out', as
   const account = await EfiAccount.open({ kind: 'api-pix' }, receiving)
   const apiPix = new TrialStage(account)
   await apiPix.connect(receiving)
-  const before = await readOwn()
+  const before = await readRest()
   const opened = await apiPix.open({ pixKey: null })
   const e2eid = await apiPix.pay(opened)
   await apiPix.announce(e2eid)
   const ended = await apiPix.workUntil(isEnded)
   expect(ended.status).toBe('passed')
-  expect(stateOf(ended)).toEqual({ ...ALL_DONE, payout: 'skipped no_payouts' })
-  expect(await apiPix.refundsOf(e2eid)).toMatchObject([{ amount: 1, status: 'DEVOLVIDO' }])
-  expect(await readOwn()).toBe(before)
+  expect(stateOf(ended)).toEqual({ ...ALL_DONE, withdrawal: 'skipped no_payouts' })
+  expect(await apiPix.refundsOf(e2eid)).toMatchObject([{ amount: 2, status: 'DEVOLVIDO' }])
+  expect(await readRest()).toBe(before)
   await account.close()
 })
 
@@ -380,7 +375,7 @@ test('the notice that the bank posts to the address of the connection is seen', 
   supplyEnv({ PUBLIC_URL })
   expect(registered).toMatchObject({ outcome: 'ok' })
   const e2eid = await behindFront.pay(await behindFront.open({ pixKey: newId() }))
-  await behindFront.workUntil(({ status }) => status === 'paid')
+  await behindFront.workUntil(isPaid)
   await account.bank.run('waitForNotices')
   await askAboutNotices()
   expect(stateOf(await behindFront.read())).toMatchObject({ notice: 'done' })

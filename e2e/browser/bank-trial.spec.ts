@@ -43,12 +43,12 @@ test('an admin trials a connection: pays the code, sees each step, and no second
   await key.fill('ana@example.com')
   await begin.click()
   await expect(page.getByRole('img', { name: /QR code to pay/ })).toBeVisible({ timeout: 20_000 })
-  await expect(page.getByTestId('step-code')).toContainText('done')
+  await expect(page.getByTestId('step-charge')).toContainText('done')
   await expect(page.getByTestId('step-payment')).toContainText('waiting')
   await expectAccessible(page)
   const found = await stage.read()
-  await expect(page.getByTestId('try-code')).toHaveText(found.br_code ?? '')
-  await expect(page.getByTestId('step-code')).toContainText(txidOf(found))
+  await expect(page.getByTestId('trial-code')).toHaveText(found.br_code ?? '')
+  await expect(page.getByTestId('step-charge')).toContainText(txidOf(found))
   const e2eid = await stage.pay(found)
   const conclusion = page.getByText('The test passed: all steps are complete.')
   await expect(async () => {
@@ -56,9 +56,11 @@ test('an admin trials a connection: pays the code, sees each step, and no second
     await stage.bank.run('settle')
     await expect(conclusion).toBeVisible({ timeout: 1_000 })
   }).toPass({ timeout: 60_000 })
-  for (const step of ['code', 'payment', 'notice', 'list', 'refund', 'payout'])
+  for (const step of ['charge', 'payment', 'notice', 'refund', 'withdrawal'])
     await expect(page.getByTestId(`step-${step}`)).toContainText('done')
-  await expect(page.getByTestId('step-payout')).toContainText('Payout to a***@example.com')
+  await expect(page.getByTestId('step-withdrawal')).toContainText(
+    'Withdrawal of R$0.01 to a***@example.com',
+  )
   await expectAccessible(page)
   await expect(page.getByRole('button', { name: 'Test again' })).toBeVisible()
 })
@@ -74,8 +76,7 @@ test('a refusal of the bank ends the trial with its text', { tag: '@torture' }, 
   await page.getByLabel('Your Pix key at another bank').fill('ana@example.com')
   await page.getByRole('button', { name: 'Start the test' }).click()
   await expect(page.getByText('The test failed.')).toBeVisible({ timeout: 20_000 })
-  await expect(page.getByTestId('step-code')).toContainText('check the connection')
-  await expect(page.getByText(/The bank’s message: .*acesso_negado/)).toBeVisible()
+  await expect(page.getByTestId('step-charge')).toContainText(/The bank answered: .*acesso_negado/)
 })
 
 test('a closed connection shows the trial that is open there, and begins no other', async ({
@@ -85,7 +86,7 @@ test('a closed connection shows the trial that is open there, and begins no othe
   await closeConnection(stage.connectionId, { type: 'system' })
   await page.goto(`/admin/banks/${stage.connectionId}`)
   await expect(page.getByTestId('bank-state')).toHaveText('Closed')
-  await expect(page.getByText(/^Still open there: .+, 1 test with cents\.$/)).toBeVisible()
+  await expect(page.getByText(/^Still open there: 1 charge, /)).toBeVisible()
   await expect(page.getByRole('img', { name: /QR code to pay/ })).toBeVisible()
   await expectAccessible(page)
   await stage.announce(await stage.pay(await stage.read()))

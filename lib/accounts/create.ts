@@ -3,7 +3,7 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { properName } from '#lib/core/fields.ts'
-import { newId } from '#lib/core/ids.ts'
+import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { openBooks } from '#lib/ledger/accounts.ts'
@@ -50,4 +50,14 @@ export async function addAccount(
   const after = { name, owner: ownerId, status }
   await recordAudit(tx, { actor, action: 'account.created', accountId: account.id, after })
   return { ...(account as Account), isOwnerPending }
+}
+
+/** Opens the account for trials of connections, unless it is open. Of two at once, the second waits for the first. */
+export async function openTrialAccount(tx: Tx): Promise<void> {
+  const opened = await tx.$executeRaw`
+    INSERT INTO accounts (id, name) VALUES (${TRIAL_ACCOUNT_ID}::uuid, 'Teste de conexões')
+    ON CONFLICT (id) DO NOTHING`
+  if (opened === 0) return
+  await openBooks(tx, TRIAL_ACCOUNT_ID)
+  await openWebhooks(tx, TRIAL_ACCOUNT_ID)
 }

@@ -27,7 +27,6 @@ export const ACTIONS = [
   'connection.notices_restricted',
   'connection.notices_rotated',
   'connection.renewed',
-  'connection.tried',
   'connection.trial_begun',
   'demo.made',
   'dispute.answered',

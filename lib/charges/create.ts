@@ -19,8 +19,10 @@ interface Merchant {
   expiresIn: number
   /** Whether the creator may not read documents, so that `webhook_url` receives them masked. */
   webhookMasked?: boolean
-  /** Connection by which the account receives in live mode. */
+  /** Connection by which the account receives in the mode. Default: in test mode the simulator, else none. */
   receivingConnectionId?: string | null
+  /** Id of the charge, if the caller has stored it before. */
+  chargeId?: string
 }
 
 /**
@@ -35,12 +37,12 @@ export async function createCharge(
   once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
   const resumedId = once && (await findResumedConnection(once))
-  const connectionId = resumedId ?? connectionIn(mode, merchant.receivingConnectionId)
+  const connectionId = resumedId ?? merchant.receivingConnectionId ?? connectionIn(mode, null)
   if (!connectionId) throw refuse('live_mode_disabled')
   if (mode === 'live' && isPlaceholderTaxId(request.client_doc))
     throw refuse('placeholder_document')
   const gateway = await gatewayOfConnection(connectionId)
-  const id = once?.id ?? newRoutableId(merchant.id)
+  const id = once?.id ?? merchant.chargeId ?? newRoutableId(merchant.id)
   const order = {
     txid: removeHyphens(id),
     amount: request.amount,

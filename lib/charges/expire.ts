@@ -1,3 +1,4 @@
+import { ENVIRONMENTS } from '#lib/banks/schema.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { type Closing, closeUnreported } from '#lib/charges/close.ts'
 import type { Verifier } from '#lib/charges/verifier.ts'
@@ -17,7 +18,7 @@ const BATCH_MAX = 20
  * statements; a bank is not awaited.
  */
 export async function expireDueCharges(verifier: Verifier, rest = async () => {}): Promise<number> {
-  const served = await listServed()
+  const served = await listServed(ENVIRONMENTS)
   verifier.run(served.filter(({ gateway }) => !gateway.local))
   let total = 0
   for (const connection of served.filter(({ gateway }) => gateway.local)) {

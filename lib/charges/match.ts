@@ -4,9 +4,8 @@ import { receivePayments } from '#lib/charges/receive.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
 import { findClaimed } from '#lib/differences/unmatched.ts'
-import { receiveTrialPayments } from '#lib/trials/receive.ts'
 
-/** Time in which the connection of a charge or trial books it: two to one bank account list the same payments. */
+/** Time in which the connection of a charge books it: two to one bank account list the same payments. */
 const CONNECTION_FIRST_MS = 3_600_000
 /**
  * Time in which the withdrawal of a return, whose id begins with D, books it: longer than three readings
@@ -17,8 +16,7 @@ const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
 /**
  * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
  * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge or trial after an hour, and returns of payouts after 20, unless booked before.
- * That of a trial is the operator's own. A connection with the same receiving key is one to the same bank
+ * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A connection with the same receiving key is one to the same bank
  * account; one with another key may be, too. Returns the payments that are not booked yet, such as of a
  * charge that is being opened: the caller lists them again. Called twice, it does nothing.
  */
@@ -44,15 +42,12 @@ export async function matchPayments(
       payments: payments.filter(payment => payment.txid === txid),
     }))
   if (reports.length > 0) await receivePayments(reports)
-  const ofTrials = await receiveTrialPayments([...ofAccount], payments)
   const isStray = ({ txid, endToEndId, paidAt }: ReceivedPayment) => {
-    if (ofTrials.booked.has(endToEndId)) return false
     const own = txid === null ? undefined : connections.get(txid)
     if (own !== undefined && ofAccount.has(own)) return false
     const ageMs = Date.now() - paidAt.getTime()
     if (endToEndId.startsWith('D')) return ageMs > WITHDRAWAL_FIRST_MS
-    const isOfNone = own === undefined && !ofTrials.elsewhere.has(endToEndId)
-    return isOfNone || ageMs > CONNECTION_FIRST_MS
+    return own === undefined || ageMs > CONNECTION_FIRST_MS
   }
   const strays = payments
     .filter(isStray)

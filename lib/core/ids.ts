@@ -32,6 +32,12 @@ export function bucketOf(id: string): number {
  */
 export const OPERATOR_ACCOUNT_ID = '00000000-0000-7000-8000-000000000002'
 
+/**
+ * Id of the account by whose charges, refunds and withdrawals the operator tries connections. A merchant like any other,
+ * without members, except that it may move single cents, and through connections for homologation.
+ */
+export const TRIAL_ACCOUNT_ID = '00000000-0000-7000-8000-000000000003'
+
 /** Clock of process (ids) against database (`created_at`): one hour for wrong daylight saving. */
 export const CLOCK_SKEW_MS = 3_600_000
 

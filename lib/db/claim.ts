@@ -11,7 +11,6 @@ const ACCOUNT_ROW = ['account_id', 'id']
 const KEYS = {
   charges: ACCOUNT_ROW,
   bank_orders: ACCOUNT_ROW,
-  connection_trials: ACCOUNT_ROW,
   deliveries: ACCOUNT_ROW,
   mails: ['id'],
   payment_readings: ['connection_id', 'pace'],

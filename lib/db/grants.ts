@@ -12,7 +12,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   audit_log: ['INSERT', 'SELECT'],
   bank_fees: ['INSERT', 'SELECT'],
   bank_orders: ['INSERT', 'SELECT', 'UPDATE'],
-  connection_trials: ['INSERT', 'SELECT', 'UPDATE'],
+  connection_trials: ['DELETE', 'INSERT', 'SELECT', 'UPDATE'],
   booked_payments: ['INSERT', 'SELECT'],
   disputes: ['INSERT', 'SELECT', 'UPDATE'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],

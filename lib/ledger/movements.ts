@@ -35,10 +35,6 @@ export const OPERATOR_MOVEMENTS = {
   /** Given to a merchant or back to the payer. */
   unmatched_released: { debit: 'unmatched', credit: 'external' },
   unmatched_kept: { debit: 'unmatched', credit: 'own' },
-  /** The cents of a trial of a connection: received, given back, paid out. */
-  trial_received: { debit: 'external', credit: 'own' },
-  trial_returned: { debit: 'own', credit: 'external' },
-  trial_sent: { debit: 'own', credit: 'external' },
   fee_paid: { debit: 'own', credit: 'external' },
   fee_returned: { debit: 'external', credit: 'own' },
   /** The operator pays what it no longer demands of an account, in the statement of owed_written_off. */

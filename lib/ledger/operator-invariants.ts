@@ -5,7 +5,6 @@ import { type InvariantCheck, transfersOf } from '#lib/ledger/row-invariants.ts'
 const FEE_KINDS = ['fee_paid', 'fee_returned']
 const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
 const SETTLEMENT_KINDS = ['unmatched_credited', 'unmatched_released', 'unmatched_kept']
-const TRIAL_KINDS = ['trial_received', 'trial_returned', 'trial_sent']
 
 /** Invariants between the ledger and what the operator has paid. */
 export const OPERATOR_INVARIANTS: InvariantCheck[] = [
@@ -89,29 +88,6 @@ export const OPERATOR_INVARIANTS: InvariantCheck[] = [
             ON s.account_id = t.account_id AND s.payment_id = t.payment_id
           WHERE ${scope.condition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'`,
       },
-    ],
-  },
-  {
-    invariant: 'exactly the cents of trials were received, returned and sent, each once',
-    parts: [
-      {
-        ...{ of: 'connection_trials', kinds: TRIAL_KINDS },
-        sql: scope => Prisma.sql`
-          SELECT t.account_id, t.mode, 'try ' || t.id || ' ' || m.kind AS place FROM ${scope.from('connection_trials')}
-          CROSS JOIN LATERAL (VALUES
-            ('trial_received', t.amount, t.end_to_end_id IS NOT NULL),
-            ('trial_returned', t.amount, t.refund_status IS NOT DISTINCT FROM 'completed'),
-            ('trial_sent', t.payout_amount, t.payout_status IS NOT DISTINCT FROM 'completed'))
-            AS m (kind, amount, is_moved)
-          LEFT JOIN ledger_transfers x
-            ON x.account_id = t.account_id AND x.kind = m.kind AND x.subject_id = t.id
-          WHERE ${scope.condition} AND CASE WHEN m.is_moved THEN (x.amount, x.mode, x.connection_id)
-            IS DISTINCT FROM (m.amount, t.mode, t.connection_id) ELSE x.kind IS NOT NULL END`,
-      },
-      transfersOf(TRIAL_KINDS, {
-        join: Prisma.sql`connection_trials b ON b.account_id = t.account_id AND b.id = t.subject_id`,
-        wrong: Prisma.sql`b.id IS NULL`,
-      }),
     ],
   },
 ]

@@ -14,7 +14,6 @@ export const ROW_KEYS = {
   unmatched_returns: { id: 'uuid' },
   bank_fees: { id: 'uuid' },
   write_offs: { id: 'uuid' },
-  connection_trials: { id: 'uuid' },
 } as const
 export type RowTable = keyof typeof ROW_KEYS
 
@@ -197,12 +196,11 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
-    invariant:
-      'every claimed payment is a paid charge, a payment, a return or that of a trial, with its id',
+    invariant: 'every claimed payment is a paid charge, a payment or a return, with its id',
     parts: [
       {
         of: 'booked_payments',
-        kinds: ['charge_paid', 'unmatched_received', 'payout_returned', 'trial_received'],
+        kinds: ['charge_paid', 'unmatched_received', 'payout_returned'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode,
             'payment ' || t.end_to_end_id AS place
@@ -210,11 +208,9 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
           LEFT JOIN ${subject('charges', 'c')}
           LEFT JOIN ${subject('unmatched_payments', 'r')}
           LEFT JOIN ${subject('payout_returns', 'b')}
-          LEFT JOIN ${subject('connection_trials', 'y')}
           WHERE ${scope.condition} AND NOT (c.id IS NOT NULL AND c.status = 'paid' AND ${isPaidBy('c.end_to_end_id')}
             OR r.id IS NOT NULL AND ${isPaidBy('r.end_to_end_id')}
-            OR b.id IS NOT NULL AND ${isPaidBy('b.return_id')}
-            OR y.id IS NOT NULL AND ${isPaidBy('y.end_to_end_id')})`,
+            OR b.id IS NOT NULL AND ${isPaidBy('b.return_id')})`,
       },
     ],
   },

@@ -44,14 +44,12 @@ const INVARIANTS = {
   returns: 'every withdrawal stores what came back of it, and each return was credited once',
   unmatched:
     'exactly the unmatched payments were moved to `unmatched`, each with its amount, and only matched ones pay charges',
-  claims:
-    'every claimed payment is a paid charge, a payment, a return or that of a trial, with its id',
+  claims: 'every claimed payment is a paid charge, a payment or a return, with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the operator or returned to it',
   writeOffs: 'what was written off of an account was paid by the operator, and nothing else',
   settlements: 'every resolved payment left `unmatched` once, for whom its resolution names',
-  trials: 'exactly the cents of trials were received, returned and sent, each once',
 }
 type InvariantName = keyof typeof INVARIANTS
 
@@ -227,13 +225,6 @@ function moveUnmatched(movement: Movement, accountId: string): string {
       '${ID.payment}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
     booked AS (${bookSql(movement).text}) SELECT FROM booked`
-}
-
-function insertTrial(payment: string): string {
-  return `INSERT INTO connection_trials (account_id, id, mode, connection_id, status, amount, refund_id,
-      payout_id, payout_amount, due_at, end_to_end_id, paid_at, received_at, refund_status, return_id)
-    VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'test', '${SIMULATOR_CONNECTION_ID}', 'paid', 1,
-      '${ID.sent}', '${ID.held}', 1, now(), ${payment})`
 }
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
@@ -539,16 +530,6 @@ const CORRUPTIONS: Corruption[] = [
     { unmatched: `payment ${ID.payment}` },
   ],
   [
-    'the cent of a trial was given back in its row only',
-    insertTrial("'E-try', now(), now(), 'completed', 'D-try'"),
-    { trials: `try ${ID.payment} trial_received` },
-  ],
-  [
-    'a cent was paid out without a trial',
-    moveUnmatched('trial_sent', OPERATOR_ACCOUNT_ID),
-    { trials: `transfer trial_sent of ${ID.payment}` },
-  ],
-  [
     'a payment was resolved, but is still unmatched',
     `INSERT INTO unmatched_resolutions (account_id, payment_id, entry)
      VALUES ('${OPERATOR_ACCOUNT_ID}', '${ID.payment}', 'keep')`,
@@ -610,7 +591,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(triedCorruptions)('%s', async ([title, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const ofOperator = ['unmatched', 'settlements', 'fees', 'trials']
+    const ofOperator = ['unmatched', 'settlements', 'fees']
     const account = ofOperator.some(name => name in found) ? OPERATOR_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],

@@ -5,12 +5,12 @@ import { Prisma, type Tx } from '#lib/db/client.ts'
 
 /**
  * An order lets money leave through a bank, under an id that never changes: that of the withdrawal, refund or return
- * of an unmatched payment that it sends, or one of a trial of a connection. A row of `bank_orders` is the job.
+ * of an unmatched payment that it sends. A row of `bank_orders` is the job.
  *
  * held: a person decides first. waiting: not at the bank; to be sent when due. placed: sent, or about to be; the bank
  * is asked about it when due. done, refused: ended. A call that had no effect lets a placed order wait again.
  */
-export type OrderKind = 'withdrawal' | 'refund' | 'return' | 'trial'
+export type OrderKind = 'withdrawal' | 'refund' | 'return'
 export type OrderOperation = 'payout' | 'refund'
 
 export interface OrderKey {

@@ -25,7 +25,6 @@ export function createSender(...kinds: OrderKind[]): OrderSender {
 /** Sends what is due, as far as there are slots, and awaits it. Returns how many were due. */
 export const sendDueWithdrawals = () => runToEnd(createSender('withdrawal'))
 export const sendDueRefunds = () => runToEnd(createSender('refund'))
-export const sendDueTrials = () => runToEnd(createSender('trial'))
 export const sendDueReturns = () => runToEnd(createSender('return'))
 
 /** Makes open orders due now, also those of workers that died. With `slots`, their slots are over. */

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { MODES } from '#lib/core/mode.ts'
-import { ShownProblem } from '#lib/trials/problems.ts'
-import { STEP_CODES, STEP_STATES, TRIAL_STATUSES, TRIAL_STEPS } from '#lib/trials/states.ts'
+
+/** In cents. Efí rejects a refund of one cent in homologation. */
+export const REFUND_AMOUNT = 2
+export const WITHDRAWAL_AMOUNT = 1
 
 export const BeginTrial = z.strictObject({
   pix_key: z.string().trim().max(100).nullish().meta({
@@ -10,27 +12,46 @@ export const BeginTrial = z.strictObject({
   }),
 })
 
+/**
+ * What a trial proves, in order. charge: the bank makes a code. payment: it reports the payment. notice: it announced
+ * it. refund: a part went back. withdrawal: the rest reached the key.
+ */
+const TRIAL_STEPS = ['charge', 'payment', 'notice', 'refund', 'withdrawal'] as const
+
+/** upcoming: another step comes first. skipped: a step before failed, or this connection does not do it. */
+const STEP_STATES = ['upcoming', 'waiting', 'done', 'failed', 'skipped'] as const
+export type StepState = (typeof STEP_STATES)[number]
+
+/** not_noticed: no notice within ten minutes of the payment. */
+const STEP_CODES = ['not_paid', 'other_amount', 'not_noticed', 'no_payouts'] as const
+export type StepCode = (typeof STEP_CODES)[number]
+
+const Step = z.object({
+  step: z.enum(TRIAL_STEPS),
+  state: z.enum(STEP_STATES),
+  at: z.string().nullable().meta({ description: 'When it was done' }),
+  bank_id: z.string().nullable().meta({
+    description: 'The txid, end-to-end id or return id by which the bank knows it',
+  }),
+  code: z.enum(STEP_CODES).nullable(),
+  text: z.string().nullable().meta({ description: 'What the bank answered, if it is not done' }),
+})
+export type StepView = z.infer<typeof Step>
+
 /** Amounts in cents. */
 export const Trial = z.object({
+  /** Of the charge. */
   id: z.uuid(),
   mode: z.enum(MODES),
-  status: z.enum(TRIAL_STATUSES),
+  status: z.enum(['running', 'passed', 'failed']),
   amount: z.int(),
-  payout_amount: z.int(),
-  br_code: z.string().nullable(),
+  refund_amount: z.int(),
+  withdrawal_amount: z.int(),
+  br_code: z.string().nullable().meta({ description: 'The code to pay; null once it is paid' }),
   key: z.string().nullable().meta({ description: 'The Pix key, masked' }),
-  problems: z.array(ShownProblem).meta({ description: 'Why the last calls did not succeed' }),
   created_at: z.string(),
   expires_at: z.string().nullable(),
-  ended_at: z.string().nullable(),
-  steps: z.array(
-    z.object({
-      step: z.enum(TRIAL_STEPS),
-      state: z.enum(STEP_STATES),
-      code: z.enum(STEP_CODES).nullable(),
-      text: z.string().nullable().meta({ description: 'Why the bank refused it' }),
-    }),
-  ),
+  steps: z.array(Step),
 })
 export type Trial = z.infer<typeof Trial>
 

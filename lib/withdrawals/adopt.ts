@@ -36,7 +36,6 @@ export async function adoptPayout(restored: Restored, order: TakenOrder): Promis
     if (isPending && order.isDone && !(await settle(known, order))) return 'unsettled'
     return releaseOrder('payout_unbooked', connectionId, order)
   }
-  if (await isOfTrial(id)) return 'booked'
   if (!order.isDone) return 'unsettled'
   const owners = await findOwners(id)
   const [accountId] = owners
@@ -91,11 +90,6 @@ async function findOwners(id: string): Promise<string[]> {
   const rows = await db().$queryRaw<{ id: string }[]>`
     SELECT a.id FROM accounts a WHERE ${isInBucket(id)} AND a.id <> ${OPERATOR_ACCOUNT_ID}::uuid`
   return rows.map(row => row.id)
-}
-
-/** The cents of a trial of a connection are asked about by the trial. */
-async function isOfTrial(payoutId: string): Promise<boolean> {
-  return (await db().connectionTrial.count({ where: { payoutId } })) > 0
 }
 
 /** Null also if several accounts have such a withdrawal. Banks write keys in capital letters, too. */

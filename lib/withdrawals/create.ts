@@ -17,7 +17,7 @@ export async function createWithdrawal(
   order: WithdrawalOrder,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  const connectionId = connectionIn(mode, order.connectionId)
+  const connectionId = order.connectionId ?? connectionIn(mode, null)
   if (!connectionId) throw refuse('withdrawals_disabled')
   const gateway = await gatewayOfConnection(connectionId)
   const { outcome } = await gateway.checkPayout(order.dictKey)

@@ -74,7 +74,7 @@ function insertSql(
           pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
           ${approvalColumns}, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
-          ${connectionIn(mode, order.connectionId)}::uuid, 'pending', ${order.amount}::bigint,
+          ${order.connectionId ?? connectionIn(mode, null)}::uuid, 'pending', ${order.amount}::bigint,
           ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.ownerDoc ?? null},
           ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           ${currentCause()},

@@ -111,7 +111,7 @@ export interface WithdrawalOrder {
   ownerDoc?: string
   webhookUrl?: string
   externalId?: string
-  /** Connection by which the account pays out in live mode. */
+  /** Connection by which the account pays out in the mode. Default: in test mode the simulator, else none. */
   connectionId?: string | null
   /** Booking time; defaults to now, set only for demo data. */
   bookedAt?: Date

@@ -8,7 +8,7 @@ import { wake } from '#lib/db/wake.ts'
 import { findClaimed } from '#lib/differences/unmatched.ts'
 import { askAboutReturned } from '#lib/orders/ended.ts'
 import { hastenOrders } from '#lib/orders/queue.ts'
-import { noteTrialNotices } from '#lib/trials/receive.ts'
+import { noteTrialNotices } from '#lib/trials/begin.ts'
 
 /** Questions about payments, by connection. */
 const questions = new Pool()
@@ -18,7 +18,7 @@ export const awaitQuestions = () => questions.idle()
 
 /**
  * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
- * do the rest; so does a trial, which proves that notices come. About a payment that none of them books, the bank is asked
+ * do the rest. A trial stores that its notice came. About a payment that none of them books, the bank is asked
  * by its id, in a pool, so that one that hangs delays no other. Nothing in a notice but its ids is used. Returns how
  * many notices were due.
  */
@@ -48,7 +48,7 @@ async function askAbout(
     await askAboutReturned(connectionId, ids)
     return new Set()
   }
-  await noteTrialNotices(connectionId, kind, ids)
+  if (kind === 'charge' || kind === 'payment') await noteTrialNotices(connectionId, kind, ids)
   if (kind !== 'payment') {
     const isCharge = kind === 'charge'
     const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)

@@ -6,7 +6,6 @@ import { holdUnread } from '#lib/differences/differences.ts'
 import { returnOrders } from '#lib/operator/differences/end-return.ts'
 import { createRestoreReader, type RestoreReader } from '#lib/operator/restore.ts'
 import type { RulesByKind } from '#lib/orders/order.ts'
-import { trialOrders } from '#lib/trials/orders.ts'
 import { adoptPayout } from '#lib/withdrawals/adopt.ts'
 import { withdrawalOrders } from '#lib/withdrawals/order.ts'
 
@@ -15,7 +14,6 @@ export const ORDER_RULES = {
   withdrawal: withdrawalOrders,
   refund: refundOrders,
   return: returnOrders,
-  trial: trialOrders,
 } satisfies RulesByKind
 
 /** Creates the reader of banks after a restore, with the rooms that book what it finds. */

@@ -20,7 +20,6 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { changeOrder, makeOrdersDue, orderOf, sendDueReturns } from '#lib/testing/orders.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
-import { beginTrial } from '#lib/trials/begin.ts'
 import { readEventRange } from '#lib/webhooks/feed.ts'
 import { hasDelivered } from '#lib/webhooks/queries.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
@@ -229,24 +228,6 @@ test('the calls of a return that has not ended are kept', async () => {
     await makeOrdersDue({ slots: true })
     await sendDueReturns()
   }
-  expect(await pruneGatewayCalls()).toBe(1)
-})
-
-test('the calls of a trial that has not ended are kept', async () => {
-  const connectionId = await addConnection(new StubBank())
-  const begun = {
-    connectionId,
-    pixKey: 'a@b.co',
-    isAgain: false,
-    actor: { type: 'system' },
-  } as const
-  const { id } = await beginTrial(begun)
-  const call = { accountId: OPERATOR_ACCOUNT_ID, mode: 'live', gateway: 'bank', request: {} }
-  const data = { ...call, id: newId(), operation: 'createCharge', subjectId: id }
-  await db().gatewayCall.create({ data: { ...data, createdAt: daysAgo(91) } })
-  expect(await pruneGatewayCalls()).toBe(0)
-  await db().$executeRaw`
-    UPDATE connection_trials SET status = 'failed', failure = 'no_code', ended_at = now(), due_at = NULL`
   expect(await pruneGatewayCalls()).toBe(1)
 })
 

@@ -117,7 +117,7 @@ export function pruneEvents(): Promise<number> {
   })
 }
 
-/** Keeps the calls of an open order or trial: they prove that its bank has taken it. */
+/** Keeps the calls of an open order: they prove that its bank has taken it. */
 export function pruneGatewayCalls(): Promise<number> {
   return db().$executeRaw`
     DELETE FROM gateway_calls WHERE id IN (
@@ -125,7 +125,5 @@ export function pruneGatewayCalls(): Promise<number> {
       WHERE created_at < now() - ${RECORD_RETENTION}::interval
         AND NOT EXISTS (SELECT FROM bank_orders o
           WHERE o.account_id = g.account_id AND o.id = g.subject_id AND o.due_at IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM connection_trials y
-          WHERE y.account_id = g.account_id AND y.id = g.subject_id AND y.due_at IS NOT NULL)
       LIMIT ${BATCH_MAX} FOR UPDATE SKIP LOCKED)`
 }

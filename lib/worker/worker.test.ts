@@ -62,11 +62,11 @@ const eventsOf = (id: string) =>
 describe('a worker', () => {
   test('runs every job that exists', () => {
     expect(startTestWorker().jobs.sort()).toEqual([
-      'advance connection trials',
       'ask about ended orders',
       'ask about notices',
       'check audit log',
       'check ledgers',
+      'continue connection trials',
       'deliver webhooks',
       'expire charges',
       'expire waiting withdrawals',

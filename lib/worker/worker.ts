@@ -20,6 +20,7 @@ import { checkLedgers } from '#lib/ledger/check.ts'
 import { sendDueMails } from '#lib/mail/send.ts'
 import { askAboutEnded } from '#lib/orders/ended.ts'
 import { createOrderSender } from '#lib/orders/send.ts'
+import { continueTrials } from '#lib/trials/begin.ts'
 import { createDeliverer } from '#lib/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/webhooks/endpoints.ts'
 import { healLanes } from '#lib/webhooks/heal-lanes.ts'
@@ -28,7 +29,6 @@ import { mailApprovers } from '#lib/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import { askAboutNotices, awaitQuestions } from '#lib/worker/ask-about-notices.ts'
-import { advanceTrials } from '#lib/worker/connection-trials.ts'
 import { createRestoredReader, ORDER_RULES } from '#lib/worker/orders.ts'
 import {
   pruneAttemptBodies,
@@ -61,6 +61,8 @@ const POLL_MS = 1_000
 /** Longer than POLL_MS: indexing slows creating charges; a search also scans unindexed ones. */
 const INDEX_INTERVAL_MS = 2_000
 const MAIL_APPROVERS_MS = 10_000
+/** A person waits for the next step of a trial. */
+const CONTINUE_TRIALS_MS = 5_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** Shorter than the pauses with which a bank makes a statement. */
@@ -161,7 +163,7 @@ function listJobs({
     { name: 'read disputes and returns', run: banks.list, idleMs: MINUTE_MS },
     { name: 'reconcile days', run: banks.reconcile, idleMs: RECONCILE_MS },
     { name: 'read banks after a restore', run: banks.restore, idleMs: RECONCILE_MS },
-    { name: 'advance connection trials', run: advanceTrials, ...polled },
+    { name: 'continue connection trials', run: continueTrials, idleMs: CONTINUE_TRIALS_MS },
     { name: 'ask about notices', run: askAboutNotices, wakesOn: 'notices', ...polled },
     { name: 'deliver webhooks', run: deliver, wakesOn: 'deliveries', ...polled },
     { name: 'send mails', run: sendDueMails, ...polled },

@@ -8,8 +8,7 @@ BEGIN
   IF account_id = '00000000-0000-7000-8000-000000000002' THEN
     RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[
       'unmatched_received external unmatched', 'unmatched_released unmatched external',
-      'unmatched_kept unmatched own', 'trial_received external own', 'trial_returned own external',
-      'trial_sent own external', 'fee_paid own external', 'fee_returned external own',
+      'unmatched_kept unmatched own', 'fee_paid own external', 'fee_returned external own',
       'write_off_paid own external']);
   END IF;
   RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[

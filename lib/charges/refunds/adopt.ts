@@ -21,7 +21,7 @@ export async function adoptRefund(
   const release = () => releaseOrder('refund_unbooked', connectionId, order)
   const { endToEndId, amount, isDone } = order
   const id = toUuid(order.id)
-  if (await isElsewhere(id)) return release()
+  if (await isReturn(id)) return release()
   const charge = await db().charge.findFirst({ where: { connectionId, endToEndId, mode: 'live' } })
   if (!charge) return isDone ? hold('charge_unknown') : 'unsettled'
   const { accountId, id: chargeId } = charge
@@ -65,13 +65,10 @@ interface Known {
   amount: bigint
 }
 
-/** Unmatched payments and of trials is given back under ids of their own, and asked about by them. */
-async function isElsewhere(id: string): Promise<boolean> {
-  const [returns, trials] = await Promise.all([
-    db().unmatchedReturn.count({ where: { accountId: OPERATOR_ACCOUNT_ID, id } }),
-    db().connectionTrial.count({ where: { refundId: id } }),
-  ])
-  return returns + trials > 0
+/** An unmatched payment is given back under an id of its own, and asked about by it. */
+async function isReturn(id: string): Promise<boolean> {
+  const where = { accountId: OPERATOR_ACCOUNT_ID, id }
+  return (await db().unmatchedReturn.count({ where })) > 0
 }
 
 /** By the id of the order, or by the bank's, which a repeated refund may have taken. */

@@ -82,7 +82,7 @@ export const BankDetail = BankLine.extend({
     })
     .nullable(),
   open_work: z.object({
-    ...{ charges: count, withdrawals: count, unapproved: count, refunds: count, trials: count },
+    ...{ charges: count, withdrawals: count, unapproved: count, refunds: count },
   }),
 })
 export type BankDetail = z.infer<typeof BankDetail>

@@ -154,7 +154,7 @@ CREATE INDEX mails_lease_idx ON mails (lease) WHERE lease IS NOT NULL;
 
 -- ======== Accounts ========
 
--- A merchant, and the operator itself (one fixed id). Growth: one per merchant.
+-- A merchant; one with a fixed id is the operator's, for trials of connections. Growth: one per merchant.
 CREATE TABLE accounts (
   id uuid NOT NULL,
   name text NOT NULL,
@@ -567,7 +567,8 @@ CREATE TABLE charges (
   CONSTRAINT charges_account_id_fkey FOREIGN KEY (account_id)
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
   CONSTRAINT charges_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT charges_amount_range CHECK (amount BETWEEN 500 AND '999999999999'),
+  CONSTRAINT charges_amount_range CHECK (amount BETWEEN CASE account_id
+    WHEN '00000000-0000-7000-8000-000000000003' THEN 1 ELSE 500 END AND '999999999999'),
   CONSTRAINT charges_cancelled_has_ended CHECK (cancelled_at IS NULL OR status IN ('expired', 'paid')),
   CONSTRAINT charges_code_known CHECK (status = 'opening' OR br_code IS NOT NULL),
   CONSTRAINT charges_description_length CHECK (char_length(description) BETWEEN 1 AND 140),
@@ -577,7 +578,9 @@ CREATE TABLE charges (
   CONSTRAINT charges_refunds_within_paid CHECK (refunded_amount >= 0
     AND refund_held_amount >= 0
     AND refunded_amount + refund_held_amount <= CASE WHEN status = 'paid' THEN amount ELSE 0 END),
-  CONSTRAINT charges_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')),
+  -- The operator tries connections for homologation with its trial account, in test mode.
+  CONSTRAINT charges_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')
+    OR mode = 'test' AND account_id = '00000000-0000-7000-8000-000000000003'),
   CONSTRAINT charges_status_known CHECK (status IN ('opening', 'pending', 'paid', 'expired', 'failed')),
   CONSTRAINT charges_webhook_has_host CHECK (num_nulls(webhook_url, webhook_host) IN (0, 2))
 );
@@ -672,7 +675,9 @@ CREATE TABLE refunds (
   CONSTRAINT refunds_rejection_code_known CHECK (rejection_code IN ('key_refused', 'owner_differs',
     'account_unknown', 'account_blocked', 'account_closed', 'not_supported', 'above_limit', 'amount_refused',
       'receiver_refused', 'not_in_pix', 'regulation', 'denied', 'try_later', 'simulated', 'unspecified', 'other')),
-  CONSTRAINT refunds_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')),
+  -- The operator tries connections for homologation with its trial account, in test mode.
+  CONSTRAINT refunds_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')
+    OR mode = 'test' AND account_id = '00000000-0000-7000-8000-000000000003'),
   CONSTRAINT refunds_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
 CREATE INDEX refunds_account_id_charge_id_idx ON refunds (account_id, charge_id);
@@ -801,7 +806,8 @@ CREATE TABLE withdrawals (
   CONSTRAINT withdrawals_account_id_fkey FOREIGN KEY (account_id)
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
   CONSTRAINT withdrawals_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT withdrawals_amount_range CHECK (amount BETWEEN 1000 AND '999999999999'),
+  CONSTRAINT withdrawals_amount_range CHECK (amount BETWEEN CASE account_id
+    WHEN '00000000-0000-7000-8000-000000000003' THEN 1 ELSE 1000 END AND '999999999999'),
   CONSTRAINT withdrawals_approval_reason_known CHECK (approval_reason IN ('amount', 'day_amount', 'new_key')),
   CONSTRAINT withdrawals_approved_has_time CHECK ((status = 'approved') = (approved_at IS NOT NULL)),
   CONSTRAINT withdrawals_mode_known CHECK (mode IN ('test', 'live')),
@@ -817,7 +823,9 @@ CREATE TABLE withdrawals (
         'approval_declined', 'approval_expired', 'ended_unsent')),
   CONSTRAINT withdrawals_returned_within_sent CHECK (returned_amount BETWEEN 0 AND CASE status
     WHEN 'approved' THEN amount ELSE 0 END),
-  CONSTRAINT withdrawals_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')),
+  -- The operator tries connections for homologation with its trial account, in test mode.
+  CONSTRAINT withdrawals_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')
+    OR mode = 'test' AND account_id = '00000000-0000-7000-8000-000000000003'),
   CONSTRAINT withdrawals_status_known CHECK (status IN ('pending', 'approved', 'rejected')),
   CONSTRAINT withdrawals_waiting_is_pending CHECK (approval_due_at IS NULL
     OR status = 'pending' AND approval_at IS NULL AND approval_reason IS NOT NULL AND approval_barred IS NOT NULL),
@@ -838,7 +846,7 @@ CREATE TRIGGER withdrawals_guard_state
   EXECUTE FUNCTION troco_guard_state('pending>approved', 'pending>rejected');
 
 -- What leaves through a bank, under the id of the withdrawal, refund or return that it sends. Growth: one per withdrawal,
--- refund and return, two per trial of a connection; never deleted.
+-- refund and return; never deleted.
 CREATE TABLE bank_orders (
   account_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -882,7 +890,7 @@ CREATE TABLE bank_orders (
     OR end_id IS NOT NULL AND mode = 'live' AND state = CASE end_outcome WHEN 'sent' THEN 'done' ELSE 'refused' END),
   CONSTRAINT bank_orders_ended_by_two CHECK (ended_at IS NULL
     OR (num_nulls(end_proposed_by, end_confirmed_by) = 2 OR COALESCE(end_proposed_by <> end_confirmed_by, false))),
-  CONSTRAINT bank_orders_kind_known CHECK (kind IN ('withdrawal', 'refund', 'return', 'trial')
+  CONSTRAINT bank_orders_kind_known CHECK (kind IN ('withdrawal', 'refund', 'return')
     AND operation IN ('payout', 'refund')),
   CONSTRAINT bank_orders_placed_has_place CHECK ((state = 'placed') <= (slot_until IS NOT NULL)),
   CONSTRAINT bank_orders_state_known CHECK (state IN ('held', 'waiting', 'placed', 'done', 'refused'))
@@ -1078,77 +1086,17 @@ CREATE TRIGGER bank_fees_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON bank_fees FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
--- Trials of a connection with cents. Growth: one per trial.
+-- Trials of connections: which charge of the operator's trial account is one, and where its cent goes. Growth: one per trial.
 CREATE TABLE connection_trials (
-  account_id uuid NOT NULL,
-  id uuid NOT NULL,
-  mode text NOT NULL,
+  charge_id uuid NOT NULL,
   connection_id uuid NOT NULL,
-  status text NOT NULL,
-  amount bigint NOT NULL,
-  requested_by uuid,
-  br_code text,
-  expires_at timestamptz(6),
-  failure text,
-  problem text,
-  end_to_end_id text,
-  paid_at timestamptz(6),
-  received_at timestamptz(6),
-  noticed_at timestamptz(6),
-  listed_at timestamptz(6),
-  refund_id uuid NOT NULL,
-  refund_status text,
-  return_id text,
-  refund_rejection text,
   pix_key text,
-  pix_key_type text,
-  payout_id uuid NOT NULL,
-  payout_status text,
-  payout_amount bigint NOT NULL,
-  payout_end_to_end_id text,
-  payout_rejection text,
-  payout_of uuid,
-  due_at timestamptz(6),
-  lease uuid,
-  attempts integer NOT NULL DEFAULT 0,
+  noticed_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  ended_at timestamptz(6),
-  problems json,
-  CONSTRAINT connection_trials_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT connection_trials_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT connection_trials_amounts_positive CHECK (amount > 0 AND payout_amount > 0),
-  CONSTRAINT connection_trials_code_complete CHECK (num_nulls(br_code, expires_at) IN (0, 2) AND (status <> 'open'
-    OR br_code IS NOT NULL)),
-  CONSTRAINT connection_trials_ended CHECK (status IN ('passed', 'failed') = (ended_at IS NOT NULL)
-    AND (ended_at IS NULL OR num_nonnulls(due_at, lease) = 0)
-    AND (ended_at IS NOT NULL OR due_at IS NOT NULL)
-    AND (ended_at IS NULL OR refund_status IS DISTINCT FROM 'pending' AND payout_status IS DISTINCT FROM 'pending')),
-  CONSTRAINT connection_trials_failure_complete CHECK ((status = 'failed'
-    AND end_to_end_id IS NULL) = (failure IS NOT NULL)),
-  CONSTRAINT connection_trials_key_complete CHECK (num_nulls(pix_key, pix_key_type) IN (0, 2)),
-  CONSTRAINT connection_trials_mode_known CHECK (mode IN ('test', 'live')),
-  CONSTRAINT connection_trials_paid_complete CHECK (num_nulls(end_to_end_id, paid_at, received_at, refund_status) IN (0, 4)
-    AND (status NOT IN ('opening', 'open') OR end_to_end_id IS NULL)
-    AND (status NOT IN ('paid', 'passed') OR end_to_end_id IS NOT NULL)),
-  CONSTRAINT connection_trials_payout_complete CHECK (payout_status IN ('pending', 'completed', 'rejected')
-    AND (NOT payout_status IS DISTINCT FROM 'completed') = (payout_end_to_end_id IS NOT NULL)
-    AND (NOT payout_status IS DISTINCT FROM 'rejected') = (payout_rejection IS NOT NULL)
-    AND num_nonnulls(payout_status, payout_of) <= (pix_key IS NOT NULL)::integer),
-  CONSTRAINT connection_trials_refund_complete CHECK (refund_status IN ('pending', 'completed', 'rejected')
-    AND (NOT refund_status IS DISTINCT FROM 'completed') = (return_id IS NOT NULL)
-    AND (NOT refund_status IS DISTINCT FROM 'rejected') = (refund_rejection IS NOT NULL)),
-  CONSTRAINT connection_trials_status_known CHECK (status IN ('opening', 'open', 'paid', 'passed', 'failed'))
+  CONSTRAINT connection_trials_pkey PRIMARY KEY (charge_id),
+  CONSTRAINT connection_trials_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT
 );
 CREATE INDEX connection_trials_connection_id_created_at_idx ON connection_trials (connection_id, created_at);
-CREATE INDEX connection_trials_due_idx ON connection_trials (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX connection_trials_lease_idx ON connection_trials (lease) WHERE lease IS NOT NULL;
-CREATE UNIQUE INDEX connection_trials_open_key ON connection_trials (connection_id) WHERE ended_at IS NULL;
-CREATE UNIQUE INDEX connection_trials_payout_key ON connection_trials (connection_id, pix_key)
-  WHERE payout_status <> 'rejected';
-CREATE TRIGGER connection_trials_guard_state
-  BEFORE UPDATE ON connection_trials FOR EACH ROW
-  EXECUTE FUNCTION troco_guard_state('opening>open', 'opening>paid', 'opening>failed', 'open>paid', 'open>failed',
-    'paid>passed', 'paid>failed');
 
 -- Days whose statement was compared with the books. Growth: one per connection and day.
 CREATE TABLE reconciled_days (

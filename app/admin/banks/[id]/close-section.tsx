@@ -16,7 +16,7 @@ export function CloseSection({ bank }: { bank: BankDetail }) {
   const t = useTranslations('banks')
   const [isOpen, setOpen] = useState(false)
   const { name, state, assigned, open_work: work } = bank
-  const isEmpty = work.charges + work.withdrawals + work.refunds + work.trials === 0
+  const isEmpty = work.charges + work.withdrawals + work.refunds === 0
   const left = isEmpty ? t('close.nothing') : t('close.open', { ...work })
   if (state === 'closed')
     return (

@@ -21,7 +21,7 @@ interface TrialSectionProps {
   canBegin: boolean
 }
 
-/** Has a few cents paid, given back and paid out. Leaving the page ends nothing: the worker goes on. */
+/** Has a few cents paid, refunded and withdrawn. Leaving the page ends nothing: the worker goes on. */
 export function TrialSection({ bankId, initial, canBegin }: TrialSectionProps) {
   const t = useTranslations('banks')
   const api = useApi()
@@ -49,7 +49,7 @@ export function TrialSection({ bankId, initial, canBegin }: TrialSectionProps) {
 }
 
 function isUnderWay(data: TrialState | undefined): boolean {
-  return data?.latest?.ended_at === null
+  return data?.latest?.status === 'running'
 }
 
 interface BeginFormProps {

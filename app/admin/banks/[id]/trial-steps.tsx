@@ -3,10 +3,10 @@
 import { Check, Circle, Hourglass, type LucideIcon, Minus, X } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import type { Trial } from '#lib/trials/schema.ts'
-import type { StepState, StepView } from '#lib/trials/states.ts'
+import type { StepState, StepView, Trial } from '#lib/trials/schema.ts'
 
 const STYLES: Record<StepState, { icon: LucideIcon; tone: string }> = {
   upcoming: { icon: Circle, tone: 'bg-off-soft text-off' },
@@ -20,26 +20,18 @@ const CONCLUSION_TONES = { passed: 'text-ok', failed: 'text-bad', running: '' }
 /** Shows the unpaid code, the steps and the result of a trial. */
 export function TrialSteps({ latest }: { latest: Trial }) {
   const t = useTranslations('banks')
-  const { status, problems, br_code: code } = latest
-  const conclusion = status === 'passed' || status === 'failed' ? status : 'running'
+  const { status, br_code: code } = latest
   return (
     <>
-      {status === 'open' && code ? <CodeToPay code={code} amount={latest.amount} /> : null}
+      {code ? <CodeToPay code={code} amount={latest.amount} /> : null}
       <ol className="grid grid-cols-[minmax(0,1fr)] gap-3">
         {latest.steps.map(view => (
           <Step key={view.step} view={view} latest={latest} />
         ))}
       </ol>
-      <div className="grid gap-1">
-        <p role="status" className={`font-semibold ${CONCLUSION_TONES[conclusion]}`}>
-          {t(`trial.${conclusion}`)}
-        </p>
-        {problems.map(({ code, params }) => (
-          <p key={`${code} ${params.text}`} className="break-words text-muted text-small">
-            {t(`trial.problem.${code}`, params)}
-          </p>
-        ))}
-      </div>
+      <p role="status" className={`font-semibold ${CONCLUSION_TONES[status]}`}>
+        {t(`trial.${status}`)}
+      </p>
     </>
   )
 }
@@ -64,7 +56,7 @@ function CodeToPay({ code, amount }: { code: string; amount: number }) {
         />
       </div>
       <div className="flex items-center gap-2 rounded-control bg-sunk p-2.5 pl-3">
-        <code data-testid="try-code" className="min-w-0 flex-1 truncate font-mono text-[12.5px]">
+        <code data-testid="trial-code" className="min-w-0 flex-1 truncate font-mono text-[12.5px]">
           {code}
         </code>
         <CopyButton text={code} variant="primary" className="min-w-[118px] shrink-0" />
@@ -78,11 +70,19 @@ interface StepProps {
   latest: Trial
 }
 
-function Step({ view: { step, state, code, text }, latest: { id, key: payee } }: StepProps) {
+function Step({ view: { step, state, at, bank_id: bankId, code, text }, latest }: StepProps) {
   const t = useTranslations('banks')
+  const locale = useLocale()
   const { icon: Icon, tone } = STYLES[state]
+  const amounts = {
+    amount: moneyText(latest.amount, locale),
+    refund: moneyText(latest.refund_amount, locale),
+    withdrawal: moneyText(latest.withdrawal_amount, locale),
+  }
   const name =
-    step === 'payout' && payee ? t('trial.step.payoutTo', { key: payee }) : t(`trial.step.${step}`)
+    step === 'withdrawal' && latest.key
+      ? t('trial.step.withdrawalTo', { ...amounts, key: latest.key })
+      : t(`trial.step.${step}`, amounts)
   return (
     <li data-testid={`step-${step}`} className="flex items-start gap-3">
       <span className={`mt-0.5 grid size-6 shrink-0 place-items-center rounded-chip ${tone}`}>
@@ -93,18 +93,18 @@ function Step({ view: { step, state, code, text }, latest: { id, key: payee } }:
           <span className={`break-words ${state === 'upcoming' ? 'text-muted' : 'font-medium'}`}>
             {name}
           </span>
-          <span className="text-muted text-small">{t(`trial.state.${state}`)}</span>
+          <span className="text-muted text-small">
+            {at ? <ExactTime at={at} format="second" /> : null} {t(`trial.state.${state}`)}
+          </span>
         </p>
-        {step === 'code' && state === 'done' ? (
+        {bankId ? (
           <p className="break-all text-muted text-small">
-            {t('trial.txid', { txid: id.replaceAll('-', '') })}
+            {t(step === 'charge' ? 'trial.txid' : 'trial.bankId', { id: bankId })}
           </p>
         ) : null}
         {code ? <p className="text-muted text-small">{t(`trial.reason.${code}`)}</p> : null}
         {text ? (
-          <p className="break-words text-muted text-small">
-            {t('trial.problem.bank_says', { text })}
-          </p>
+          <p className="break-words text-muted text-small">{t('trial.answer', { text })}</p>
         ) : null}
       </div>
     </li>

@@ -1,8 +1,8 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
 import { beginTrial } from '#lib/trials/begin.ts'
-import { readTrial } from '#lib/trials/queries.ts'
 import { BeginTrial, TrialRead } from '#lib/trials/schema.ts'
+import { readTrial } from '#lib/trials/steps.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',
@@ -18,11 +18,11 @@ export const POST = adminEndpoint({
   summary: 'Begin a trial of a connection to a bank, or go on with the one under way',
   body: BeginTrial,
   response: TrialRead,
-  errorCodes: ['connection_not_found', 'under_way', 'already_final'],
+  errorCodes: ['connection_not_found', 'under_way', 'already_final', 'service_unavailable'],
   proof: 'required',
   async handle({ user, body, params: { id = '' } }) {
     const actor = requireActor(user.id)
-    await beginTrial({ connectionId: id, pixKey: body.pix_key, isAgain: true, actor })
+    await beginTrial({ connectionId: id, pixKey: body.pix_key, actor })
     return { data: await readTrial(id) }
   },
 })

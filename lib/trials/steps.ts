@@ -1,0 +1,183 @@
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid, removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { maskPixKey } from '#lib/core/pix/pix-key.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { utc, utcText } from '#lib/db/columns.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import {
+  REFUND_AMOUNT,
+  type StepState,
+  type StepView,
+  type Trial,
+  type TrialState,
+  WITHDRAWAL_AMOUNT,
+} from '#lib/trials/schema.ts'
+import { readPixKey } from '#lib/withdrawals/schema.ts'
+
+/** Banks send a notice again after five minutes. */
+const NOTICE_MAX = '10 minutes'
+/** By then, the worker has ended an opening that a dead process left. */
+const OPENING_MAX = '2 minutes'
+
+/** A charge, refund or withdrawal as its step shows it. */
+interface Part {
+  status: string
+  at: string | null
+  bank_id: string | null
+  text: string | null
+}
+
+interface Row {
+  id: string
+  mode: Mode
+  pix_key: string | null
+  created_at: string
+  expires_at: string | null
+  br_code: string | null
+  charge: Part | null
+  /** What the bank answered last about the charge, if that was not what it should. */
+  charge_text: string | null
+  is_opening_over: boolean
+  is_other_amount: boolean
+  noticed_at: string | null
+  is_notice_late: boolean
+  refund: Part | null
+  withdrawal: Part | null
+}
+
+/** Builds the SELECT of the last answer of the bank about a subject, if it was not a success. */
+const answerSql = (subjectId: string) => Prisma.sql`(
+  SELECT CASE WHEN g.outcome <> 'ok' THEN COALESCE(g.response->>'bankText', g.response->>'reason',
+      g.response->>'code', g.outcome) END
+  FROM gateway_calls g WHERE g.account_id = ${TRIAL_ACCOUNT_ID}::uuid
+    AND g.subject_id = ${Prisma.raw(subjectId)} AND g.outcome IS NOT NULL
+  ORDER BY g.created_at DESC, g.id DESC LIMIT 1)`
+
+const columns = Prisma.sql`k.charge_id AS id, k.pix_key, ${utc('k.created_at')}, ${utc('k.noticed_at')},
+  CASE n.environment WHEN 'production' THEN 'live' ELSE 'test' END AS mode, c.br_code, ${utc('c.expires_at')},
+  CASE WHEN c.id IS NOT NULL THEN json_build_object('status', c.status, 'bank_id', c.end_to_end_id,
+    'at', ${utcText('c.paid_at')}) END AS charge,
+  ${answerSql('k.charge_id')} AS charge_text,
+  k.created_at < now() - ${OPENING_MAX}::interval OR EXISTS (SELECT FROM gateway_calls g
+    WHERE g.account_id = ${TRIAL_ACCOUNT_ID}::uuid AND g.subject_id = k.charge_id) AS is_opening_over,
+  EXISTS (SELECT FROM unmatched_payments u WHERE u.connection_id = k.connection_id
+    AND u.charge_id = k.charge_id AND u.amount <> c.amount) AS is_other_amount,
+  COALESCE(c.paid_at < now() - ${NOTICE_MAX}::interval, false) AS is_notice_late,
+  (SELECT row_to_json(p) FROM (
+    SELECT r.status, ${utc('r.completed_at', 'at')}, r.return_id AS bank_id,
+      COALESCE(r.bank_text, r.rejection_reason, ${answerSql('r.id')}) AS text
+    FROM refunds r WHERE r.account_id = c.account_id AND r.charge_id = c.id ORDER BY r.id LIMIT 1) p) AS refund,
+  (SELECT row_to_json(p) FROM (
+    SELECT w.status, ${utc('w.approved_at', 'at')}, w.end_to_end_id AS bank_id,
+      COALESCE(w.bank_text, w.rejection_reason, ${answerSql('w.id')}) AS text
+    FROM withdrawals w WHERE w.account_id = c.account_id AND w.mode = c.mode
+      AND w.external_id = c.txid) p) AS withdrawal`
+
+/** Returns the latest trial of a connection, or null. */
+export async function findLatestTrial(connectionId: string, tx?: Tx): Promise<Trial | null> {
+  const [row] = await queryRows<Row>(
+    Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM connection_trials k
+    JOIN connections n ON n.id = k.connection_id
+    LEFT JOIN charges c ON c.account_id = ${TRIAL_ACCOUNT_ID}::uuid AND c.id = k.charge_id
+    WHERE k.connection_id = ${connectionId}::uuid ORDER BY k.created_at DESC, k.charge_id DESC LIMIT 1`,
+    tx,
+  )
+  return row ? toTrial(row) : null
+}
+
+function toTrial(row: Row): Trial {
+  const { id, mode, pix_key: pixKey, created_at, expires_at, br_code: code, charge } = row
+  const steps = stepsOf(row)
+  const key = pixKey === null ? null : readPixKey(mode, { pix_key: pixKey })
+  const withdrawal_amount = pixKey === null ? 0 : WITHDRAWAL_AMOUNT
+  return {
+    ...{ id, mode, status: statusOf(steps), created_at, expires_at, steps },
+    ...{
+      amount: REFUND_AMOUNT + withdrawal_amount,
+      refund_amount: REFUND_AMOUNT,
+      withdrawal_amount,
+    },
+    br_code: charge?.status === 'pending' ? code : null,
+    key: key?.ok ? maskPixKey(key.type, key.dictKey) : null,
+  }
+}
+
+function statusOf(steps: StepView[]): Trial['status'] {
+  const has = (...states: StepState[]) => steps.some(({ state }) => states.includes(state))
+  if (has('waiting', 'upcoming')) return 'running'
+  return has('failed') ? 'failed' : 'passed'
+}
+
+/** Reads the latest trial of a connection, and whether a trial of it needs a Pix key. */
+export async function readTrial(connectionId: string): Promise<TrialState> {
+  const where = { id: connectionId, kind: { not: 'simulator' } }
+  const connection = isUuid(connectionId)
+    ? await db().connection.findFirst({ where, select: { payingKey: true } })
+    : null
+  if (!connection) throw refuse('connection_not_found')
+  const latest = await findLatestTrial(connectionId)
+  return { needs_key: connection.payingKey !== null, latest }
+}
+
+type View = Partial<Omit<StepView, 'step' | 'state'>>
+
+function stepsOf(row: Row): StepView[] {
+  const { charge, pix_key: pixKey } = row
+  const isPaid = charge?.status === 'paid'
+  const payment = paymentStep(row)
+  const isOver = payment.state === 'failed' || payment.state === 'skipped'
+  const next = isOver ? 'skipped' : 'upcoming'
+  return [
+    chargeStep(row),
+    payment,
+    isPaid ? noticeStep(row) : view('notice', next),
+    isPaid ? partStep('refund', row.refund) : view('refund', next),
+    pixKey === null
+      ? view('withdrawal', 'skipped', { code: 'no_payouts' })
+      : isPaid
+        ? partStep('withdrawal', row.withdrawal)
+        : view('withdrawal', next),
+  ]
+}
+
+function view(step: StepView['step'], state: StepState, more: View = {}): StepView {
+  return { step, state, at: null, bank_id: null, code: null, text: null, ...more }
+}
+
+function chargeStep(row: Row): StepView {
+  const { charge, charge_text: text, is_opening_over: isOver } = row
+  if (charge?.status === 'opening') return view('charge', 'waiting', { text })
+  if (charge) return view('charge', 'done', { at: row.created_at, bank_id: removeHyphens(row.id) })
+  return isOver ? view('charge', 'failed', { text }) : view('charge', 'waiting')
+}
+
+function paymentStep(row: Row): StepView {
+  const { charge, charge_text: text, is_other_amount: isOtherAmount } = row
+  if (charge?.status === 'paid')
+    return view('payment', 'done', { at: charge.at, bank_id: charge.bank_id })
+  if (isOtherAmount) return view('payment', 'failed', { code: 'other_amount' })
+  if (charge?.status === 'pending') return view('payment', 'waiting', { text })
+  if (charge?.status === 'opening') return view('payment', 'upcoming')
+  if (charge) return view('payment', 'failed', { code: 'not_paid' })
+  return view('payment', chargeStep(row).state === 'failed' ? 'skipped' : 'upcoming')
+}
+
+function noticeStep({ noticed_at: at, is_notice_late: isLate }: Row): StepView {
+  if (at !== null) return view('notice', 'done', { at })
+  return isLate ? view('notice', 'failed', { code: 'not_noticed' }) : view('notice', 'waiting')
+}
+
+const ENDS: Record<string, StepState> = {
+  completed: 'done',
+  approved: 'done',
+  rejected: 'failed',
+}
+
+function partStep(step: 'refund' | 'withdrawal', part: Part | null): StepView {
+  if (part === null) return view(step, 'waiting')
+  const { at, bank_id, text } = part
+  const state = ENDS[part.status] ?? 'waiting'
+  return view(step, state, { at, bank_id, text: state === 'done' ? null : text })
+}
