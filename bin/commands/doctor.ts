@@ -2,8 +2,6 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { resolve } from 'node:path'
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
-import { verifyAuditLog } from '#lib/audit/check.ts'
-import { describeFlaw } from '#lib/audit/flaws.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { checkCollector } from '#lib/core/otlp.ts'
 import { env } from '#lib/core/settings.ts'
@@ -63,9 +61,6 @@ export async function checkInstallation(): Promise<void> {
       const broken = findings.filter(finding => finding.violation)
       report(broken.length === 0, `ledger verified, ${transfers} transfers`)
       for (const { invariant, violation } of broken) report(false, `${invariant}: ${violation}`)
-      const flaws = await verifyAuditLog(database)
-      report(flaws.length === 0, 'audit log unchanged')
-      for (const flaw of flaws) report(false, `audit log: ${describeFlaw(flaw)}`)
     } finally {
       await database.$disconnect()
     }

@@ -343,15 +343,6 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: 'runs every job that exists',
   },
   {
-    bug: 'a check of the audit log goes on where the last one was stopped, also after its end',
-    file: 'lib/audit/check.ts',
-    text: `    stops.delete(chain)
-`,
-    replacement: '',
-    testFile: 'lib/audit/check.test.ts',
-    testTitle: 'a check that has ended begins anew',
-  },
-  {
     bug: 'an export of charges holds the rows outside its period',
     file: 'lib/dashboard/charges-export.ts',
     text: 'accountId, mode, { ...rowFilters, cursor,',

@@ -22,7 +22,6 @@ export const PURPOSES = [
   'second-factors',
   'recovery-codes',
   'mails',
-  'audit-links',
   'known-devices',
   'bank-credentials',
   'bank-notices',

@@ -60,9 +60,6 @@ export const METRICS = {
   troco_ledger_check_age_seconds: gauge(
     'Time since the last check of the account that waits most.',
   ),
-  troco_audit_log_wrong: gauge('Chains of the audit log whose last check found a flaw.'),
-  troco_audit_log_check_age_seconds: gauge('Time since the last check of the audit log.'),
-  troco_audit_log_unlinked_seconds: gauge('Age of the oldest audit record that is not linked.'),
   troco_backup_age_seconds: gauge(
     'Time since the newest backup began; without one, since the database was created.',
   ),

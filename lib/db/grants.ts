@@ -7,8 +7,6 @@ const DEFAULT_PRIVILEGES = ['DELETE', 'INSERT', 'SELECT', 'UPDATE']
 /** Tables whose rows the application may not all change or delete (docs/decisions/026). */
 export const LIMITED_TABLES: Record<string, string[]> = {
   _prisma_migrations: ['SELECT'],
-  audit_chains: ['INSERT', 'SELECT', 'UPDATE'],
-  audit_links: ['INSERT', 'SELECT', 'UPDATE'],
   audit_log: ['INSERT', 'SELECT'],
   bank_fees: ['INSERT', 'SELECT'],
   bank_orders: ['INSERT', 'SELECT', 'UPDATE'],

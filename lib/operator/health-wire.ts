@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { auditFlaw } from '#lib/audit/flaws.ts'
 import { must } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { JOB_KINDS, StuckJob, WorkerLine } from '#lib/operator/schema.ts'
@@ -17,7 +16,6 @@ export const HealthRead = z.object({
         subjects: z
           .array(z.object({ kind: z.enum(SUBJECT_KINDS), id: z.uuid(), name: z.string() }))
           .optional(),
-        flaws: z.array(auditFlaw).optional(),
         stuck: z.int().min(1).optional(),
       }),
     ),

@@ -2,16 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createTranslator } from 'next-intl'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { checkAuditLog } from '#lib/audit/check.ts'
-import { FLAW_CODES, FLAWS } from '#lib/audit/flaws.ts'
-import { linkAuditRecords } from '#lib/audit/link.ts'
 import { registerAdapter, unregisterAdapters } from '#lib/banks/adapters.ts'
 import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { indexCharges } from '#lib/charges/index-charges.ts'
 import { newId, newRoutableId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { connect, db, disconnect, Prisma } from '#lib/db/client.ts'
+import { connect, db, disconnect } from '#lib/db/client.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { queueMail } from '#lib/mail/queue.ts'
@@ -135,7 +132,7 @@ test('the advice quotes log messages that the source contains', () => {
     file => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.includes('generated'),
   )
   const source = files.map(file => readFileSync(`lib/${file}`, 'utf8')).join('\n')
-  const states = ['mails_given_up', 'books_unchecked', 'audit_unchecked', 'audit_unlinked'] as const
+  const states = ['mails_given_up', 'books_unchecked'] as const
   for (const { health } of [en, ptBR]) {
     for (const state of states) {
       const quotes = [...health.advice[state].matchAll(/"([^"]+)"/g)].map(([, quote]) => quote)
@@ -157,71 +154,6 @@ test.each([
   const figures = Object.fromEntries([...names].map(([, name]) => [name, 3]))
   for (const state of [...FINDING_STATES.ok, ...FINDING_STATES.bad]) t(`said.${state}`, figures)
   for (const state of FINDING_STATES.bad) expect(t(`advice.${state}`).length).toBeGreaterThan(30)
-})
-
-test('a changed audit log, an unsigned result of its check and a stuck queue are reported', async () => {
-  const change = (assignment: string) => async () => {
-    await db().$executeRaw`${Prisma.raw(`UPDATE audit_chains SET ${assignment}`)}`
-  }
-  const checkAll = async () => {
-    while ((await linkAuditRecords()) > 0);
-    await db().$executeRaw`UPDATE audit_chains SET checked_at = NULL`
-    while ((await checkAuditLog()) > 0);
-  }
-  await checkAll()
-  const flaw = JSON.stringify({ code: 'record_removed', params: { record: '7' } })
-  await expectFinding(
-    'audit_log',
-    ['problem', 'audit_wrong'],
-    change(`wrong = '${flaw}'`),
-    checkAll,
-  )
-  const better = `checked_at = now() - interval '1 minute'`
-  await expectFinding('audit_log', ['problem', 'audit_wrong'], change(better), checkAll)
-  const id = newId()
-  await expectFinding(
-    'audit_log',
-    ['warning', 'audit_unlinked'],
-    () => db().$executeRaw`
-      INSERT INTO audit_log (id, account_id, actor_type, action, created_at)
-      VALUES (${id}::uuid, ${merchant.id}::uuid, 'system', 'account.updated', now() - interval '21 minutes')`,
-    checkAll,
-  )
-})
-
-test('a flaw of the audit log is reported as a code, with the text of an earlier release as unreadable', async () => {
-  const readFlaws = async (wrong: string | null) => {
-    await db().$executeRaw`
-      UPDATE audit_chains SET wrong = CASE WHEN chain = ${merchant.id}::uuid THEN ${wrong} END`
-    const { checks } = await readHealth()
-    return checks.find(({ name }) => name === 'audit_log')?.flaws
-  }
-  while ((await linkAuditRecords()) > 0);
-  while ((await checkAuditLog()) > 0);
-  const flaw = { code: 'field_changed', params: { record: '7', field: 'ip' } }
-  expect(await readFlaws(JSON.stringify(flaw))).toEqual([flaw])
-  const unreadable = { code: 'result_unreadable', params: { chain: merchant.id } }
-  for (const text of ['record 7 was removed', '{"code":"x","params":{}}', '{}', '[', 'null'])
-    expect(await readFlaws(text), text).toEqual([unreadable])
-  expect(await readFlaws(null)).toBeUndefined()
-})
-
-test.each([
-  ['en', en, 'its reason'],
-  ['pt-BR', ptBR, 'o motivo'],
-] as const)('every flaw of the audit log has a text in %s', (locale, messages, reason) => {
-  const onError = (error: Error) => {
-    throw error
-  }
-  const t = createTranslator({ locale, messages, namespace: 'health', onError })
-  for (const code of FLAW_CODES) {
-    const names = [...FLAWS[code].matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-    const numbers = names.map((name, index) => [name, index + 70])
-    const text = t(`flaw.${code}`, { ...Object.fromEntries(numbers), field: 'reason' })
-    for (const [name, number] of numbers)
-      expect(text, code).toContain(name === 'field' ? reason : String(number))
-    if (locale === 'pt-BR') expect(text).not.toMatch(/\b(the|record|chain|was|reason)\b/)
-  }
 })
 
 test('a silent worker is a warning after 30 s and a problem after 60 s', async () => {

@@ -6,7 +6,6 @@ import { db, Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { accountSubjects } from '#lib/operator/accounts.ts'
-import { examineAuditLog } from '#lib/operator/audit-log.ts'
 import { examineBackups } from '#lib/operator/backups.ts'
 import {
   examineClocks,
@@ -88,7 +87,6 @@ export async function readHealth(): Promise<Health> {
   await runCheck('backups', async () => (await backups()).backups)
   await runCheck('drill', async () => (await backups()).drill)
   await runCheck('ledger', examineLedgers)
-  await runCheck('audit_log', examineAuditLog)
   await runCheck('address', async () => examineAddress())
   await runCheck('staff', examineStaff)
   await runCheck('tokens', examineTokens)

@@ -6,7 +6,6 @@ import type { Reading } from '#lib/core/metrics.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { measureOffset } from '#lib/db/clock.ts'
 import { queryRows } from '#lib/db/rows.ts'
-import { examineAuditLog } from '#lib/operator/audit-log.ts'
 import { readLargestTables } from '#lib/operator/database.ts'
 import { countAlive, examineLedgers, listWorkers } from '#lib/operator/health.ts'
 import { readQueue } from '#lib/operator/queues.ts'
@@ -17,7 +16,6 @@ const PARTS: Record<string, () => Promise<Reading[]>> = {
   queues: readQueues,
   banks: readBanks,
   ledger: readLedger,
-  audit_log: readAuditLog,
   backups: readBackups,
   tables: readTables,
 }
@@ -111,15 +109,6 @@ async function readLedger(): Promise<Reading[]> {
   return [
     { name: 'troco_ledger_accounts_wrong', value: Number(wrong) + (operator ? 1 : 0) },
     { name: 'troco_ledger_check_age_seconds', value: Number(waits_s) },
-  ]
-}
-
-async function readAuditLog(): Promise<Reading[]> {
-  const { figures, flaws = [] } = await examineAuditLog()
-  return [
-    { name: 'troco_audit_log_wrong', value: flaws.length },
-    { name: 'troco_audit_log_check_age_seconds', value: Number(figures.waits_s) },
-    { name: 'troco_audit_log_unlinked_seconds', value: Number(figures.queue_s) },
   ]
 }
 

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { AccountLimits, AccountStatus, Role } from '#lib/accounts/schema.ts'
-import type { AuditFlaw } from '#lib/audit/flaws.ts'
 import type { RejectionCode } from '#lib/banks/rejection.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import { instant, must, text, wholeCents } from '#lib/core/fields.ts'
@@ -136,7 +135,7 @@ export const FINDING_STATES = {
     ...['gateway_simulated', 'gateway_quiet', 'gateway_answers', 'mail_set', 'mail_to_log'],
     ...['database_stands', 'connections_left', 'transactions_short', 'durable', 'migrated'],
     ...['books_none', 'books_right', 'address_sure', 'address_local', 'staff_guarded'],
-    ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'audit_right', 'role_limited'],
+    ...['staff_local', 'tokens_covered', 'endpoints_allowed', 'role_limited'],
     ...['ends_agree', 'certificates_valid', 'clocks_agree'],
     ...['backups_none', 'backup_fresh', 'drill_none', 'drill_passed'],
   ],
@@ -149,8 +148,8 @@ export const FINDING_STATES = {
     'transaction_long',
     ...['not_durable', 'migrations_wait', 'migration_failed', 'database_newer', 'version_older'],
     ...['books_unchecked', 'books_wrong', 'address_plain', 'staff_unguarded', 'tokens_exceed'],
-    ...['endpoints_refused', 'audit_wrong', 'audit_unchecked', 'role_owner', 'role_excessive'],
-    ...['audit_unlinked', 'operator_books_wrong', 'ends_contradicted'],
+    ...['endpoints_refused', 'role_owner', 'role_excessive'],
+    ...['operator_books_wrong', 'ends_contradicted'],
     ...['certificate_ends', 'certificate_ended', 'unreadable'],
     ...['clock_off', 'clock_wrong', 'clock_single', 'clock_database'],
     ...['backup_missing', 'backup_old', 'backup_failed', 'archive_failing'],
@@ -165,8 +164,6 @@ export type BadState = (typeof FINDING_STATES.bad)[number]
 export type Finding = {
   figures: Record<string, number | string>
   subjects?: Subject[]
-  /** Of the audit log. */
-  flaws?: AuditFlaw[]
 } & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
 /** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
 export type Check = Finding & { name: CheckName; stuck?: number }

@@ -13,7 +13,7 @@ export const CHECK_GROUPS = {
     'backups',
     'drill',
   ],
-  books: ['ledger', 'audit_log', 'address', 'staff', 'tokens'],
+  books: ['ledger', 'address', 'staff', 'tokens'],
 } as const
 
 export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal'] as const

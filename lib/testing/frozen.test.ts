@@ -6,8 +6,6 @@ import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACTIONS } from '#lib/audit/actions.ts'
-import { verifyAuditLog } from '#lib/audit/check.ts'
-import { linkAuditRecords } from '#lib/audit/link.ts'
 import { registerAdapter, unregisterAdapters } from '#lib/banks/adapters.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
@@ -136,13 +134,6 @@ function expectSuccess(response: ApiResponse): ApiResponse {
   expect(response.status, response.text).toBeLessThan(300)
   return response
 }
-
-test('frozen audit records are linked and unchanged', async () => {
-  expect(await db().auditRecord.count()).toBeGreaterThan(0)
-  while ((await linkAuditRecords()) > 0);
-  expect(await db().auditLink.count()).toBe(await db().auditRecord.count())
-  expect(await verifyAuditLog(db())).toEqual([])
-})
 
 test('frozen books verify, and the operator has its own', async () => {
   const { findings, transfers } = await verifyLedger(db())

@@ -64,7 +64,6 @@ describe('a worker', () => {
     expect(startTestWorker().jobs.sort()).toEqual([
       'ask about ended orders',
       'ask about notices',
-      'check audit log',
       'check ledgers',
       'continue connection trials',
       'deliver webhooks',
@@ -73,7 +72,6 @@ describe('a worker', () => {
       'heal webhook lanes',
       'index charges',
       'index late charges',
-      'link audit log',
       'mail approvers',
       'prune attempt bodies',
       'prune challenges',

@@ -1,8 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfCertificates } from '#lib/accounts/warn-of-certificates.ts'
-import { checkAuditLog } from '#lib/audit/check.ts'
-import { linkAuditRecords } from '#lib/audit/link.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/charges/index-charges.ts'
@@ -151,7 +149,6 @@ function listJobs({
   const rotate = () => rotateRequestLog().then(() => 0)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
   const runLedgerChecks = () => checkLedgers(undefined, signal).then(() => 0)
-  const runAuditChecks = () => checkAuditLog().then(() => 0)
   return [
     { name: 'expire charges', run: expire, wakesOn: 'charges', shouldYield: true, ...polled },
     { name: 'read payments', run: receive, ...polled },
@@ -188,8 +185,6 @@ function listJobs({
     { name: 'prune events', run: pruneEvents, idleMs: HOUR_MS },
     { name: 'prune gateway calls', run: pruneGatewayCalls, idleMs: HOUR_MS },
     { name: 'check ledgers', run: runLedgerChecks, idleMs: MINUTE_MS },
-    { name: 'link audit log', run: linkAuditRecords, ...polled },
-    { name: 'check audit log', run: runAuditChecks, idleMs: MINUTE_MS },
   ]
 }
 

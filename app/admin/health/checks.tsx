@@ -53,7 +53,6 @@ function keyOf({ name, state, figures }: Check): string {
 function CheckLine({ check }: { check: Check }) {
   const t = useTranslations('health')
   const formatFigures = useFigures()
-  const found = check.flaws?.map(({ code, params }) => t(`flaw.${code}`, params)).join('; ') ?? ''
   return (
     <li
       data-testid={`check-${check.name}`}
@@ -61,7 +60,7 @@ function CheckLine({ check }: { check: Check }) {
     >
       <span className="font-medium">{t(`check.${check.name}`)}</span>
       <span className="break-words text-muted text-small @max-table:order-last @max-table:col-span-2">
-        {t(`said.${check.state}`, { ...formatFigures(check.figures), found })}
+        {t(`said.${check.state}`, formatFigures(check.figures))}
         {check.stuck ? (
           <>
             {' '}

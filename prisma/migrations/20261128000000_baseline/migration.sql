@@ -9,7 +9,6 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE FUNCTION troco_forget_check() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_guard_state() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_is_movement(account_id uuid, kind text, debit text, credit text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
-CREATE FUNCTION troco_queue_audit_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_other_charge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_touch_lanes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
@@ -1520,48 +1519,6 @@ CREATE INDEX audit_log_actor_id_id_idx ON audit_log (actor_id, id);
 CREATE TRIGGER audit_log_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_log FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
-CREATE TRIGGER audit_log_queued
-  AFTER INSERT ON audit_log FOR EACH ROW
-  EXECUTE FUNCTION troco_queue_audit_record();
-
--- Chains of the signed links of the audit log. Growth: one per key.
-CREATE TABLE audit_chains (
-  chain uuid NOT NULL,
-  length bigint NOT NULL DEFAULT 0,
-  hash bytea NOT NULL DEFAULT '\x'::bytea,
-  mac bytea NOT NULL DEFAULT '\x'::bytea,
-  checked_at timestamptz(6),
-  wrong text,
-  checked_mac bytea,
-  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  CONSTRAINT audit_chains_pkey PRIMARY KEY (chain),
-  CONSTRAINT audit_chains_length_positive CHECK (length >= 0)
-);
-CREATE TRIGGER audit_chains_kept
-  BEFORE DELETE OR TRUNCATE ON audit_chains FOR EACH STATEMENT
-  EXECUTE FUNCTION troco_refuse_change();
-
--- Signed links of records. Growth: one per record.
-CREATE TABLE audit_links (
-  chain uuid NOT NULL,
-  "position" bigint NOT NULL,
-  record_id uuid NOT NULL,
-  salt bytea,
-  digests bytea NOT NULL,
-  hash bytea NOT NULL,
-  mac bytea NOT NULL,
-  CONSTRAINT audit_links_pkey PRIMARY KEY (chain, "position")
-);
-CREATE UNIQUE INDEX audit_links_record_id_key ON audit_links (record_id);
-CREATE TRIGGER audit_links_append_only
-  BEFORE DELETE OR UPDATE OF chain, "position", record_id, digests, hash OR TRUNCATE ON audit_links FOR EACH STATEMENT
-  EXECUTE FUNCTION troco_refuse_change();
-
--- Records that have no link yet. Growth: deleted when linked.
-CREATE TABLE audit_unlinked (
-  record_id uuid NOT NULL,
-  CONSTRAINT audit_unlinked_pkey PRIMARY KEY (record_id)
-);
 
 -- ======== Processes and backups ========
 
