@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env } from '#lib/core/settings.ts'
-import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
+import type { AccountlessEndpoint } from '#lib/http/endpoint.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'

@@ -24,7 +24,7 @@ import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 import { pickSize } from '#lib/testing/size.ts'
-import { renewFeedEpochs } from '#lib/webhooks/feed.ts'
+import { renewFeedEpochs } from '#lib/webhooks/events.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 // The test plays the worker, which takes the due work of all accounts.

@@ -6,14 +6,14 @@ import { call } from '#lib/testing/call.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { DELIVERY_STATUSES } from '#lib/webhooks/states.ts'
 import {
   DeliveriesFailed,
   DeliveriesResent,
   DeliveryPage,
   DeliveryRead,
   DeliveryResent,
-} from '#lib/webhooks/delivery-wire.ts'
-import { DELIVERY_STATUSES } from '#lib/webhooks/states.ts'
+} from '#lib/webhooks/wire.ts'
 
 const ROOT = '/webhooks/deliveries'
 const HOOK_URL = 'https://shop.example/hook'

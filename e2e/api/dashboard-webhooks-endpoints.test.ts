@@ -6,7 +6,6 @@ import { call } from '#lib/testing/call.ts'
 import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { TestRead } from '#lib/webhooks/delivery-wire.ts'
 import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
@@ -17,6 +16,7 @@ import {
   EndpointList,
   EndpointRead,
   SecretShown,
+  TestRead,
 } from '#lib/webhooks/wire.ts'
 
 const ROOT = '/webhooks/endpoints'

@@ -8,7 +8,7 @@ import { addEndpoint, createPaidCharge, deliverForMerchant } from '#lib/testing/
 import { type Api, inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver } from '#lib/testing/receiver.ts'
-import type { Attempt } from '#lib/webhooks/delivery-wire.ts'
+import type { Attempt } from '#lib/webhooks/wire.ts'
 
 inOwnDatabase()
 

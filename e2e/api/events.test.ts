@@ -15,7 +15,7 @@ import {
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { renewFeedEpochs } from '#lib/webhooks/feed.ts'
+import { renewFeedEpochs } from '#lib/webhooks/events.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const EPOCH = /^[0-9a-f]{16}$/

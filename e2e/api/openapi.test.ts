@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { API_REFUSALS, INTERNAL_ERROR } from '#lib/core/refusals.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
-import { GENERAL_CODES, SESSION_CODES } from '#lib/http/openapi-refusals.ts'
+import { GENERAL_CODES, SESSION_CODES } from '#lib/http/openapi-responses.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import frozen from '#lib/testing/frozen.json' with { type: 'json' }
 import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'

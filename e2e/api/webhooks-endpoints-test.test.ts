@@ -14,9 +14,9 @@ import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { type Document, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { TestRead } from '#lib/webhooks/delivery-wire.ts'
-import { eventPageSchema } from '#lib/webhooks/event-page.ts'
+import { eventPageSchema } from '#lib/webhooks/events.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { TestRead } from '#lib/webhooks/wire.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 let api: Api

@@ -1,7 +1,6 @@
 import type { ZodType } from 'zod'
 import type { World } from '#e2e/fuzz/world.ts'
-import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
-import type { Endpoint } from '#lib/http/endpoint.ts'
+import type { AccountlessEndpoint, Endpoint } from '#lib/http/endpoint.ts'
 import { CANARY } from '#lib/testing/fixtures.ts'
 import type { Random } from '#lib/testing/random.ts'
 import { sampleOf } from '#lib/testing/sample.ts'

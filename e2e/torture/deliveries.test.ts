@@ -17,8 +17,8 @@ import {
   startWorkerProcess,
   type WorkerProcess,
 } from '#lib/testing/worker-process.ts'
-import type { EventRow } from '#lib/webhooks/event-wire.ts'
-import { listEvents } from '#lib/webhooks/queries.ts'
+import { listEvents } from '#lib/webhooks/endpoints.ts'
+import type { EventRow } from '#lib/webhooks/events.ts'
 
 const random = new Random(chooseSeed(), 0)
 

@@ -212,7 +212,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a caller is checked again only after ten seconds',
-    file: 'lib/http/recent-check.ts',
+    file: 'lib/http/caller.ts',
     text: 'const AGE_MAX_MS = 1_000',
     replacement: 'const AGE_MAX_MS = 10_000',
     testFile: 'lib/http/recent-check.test.ts',
@@ -344,9 +344,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an export of charges holds the rows outside its period',
-    file: 'lib/dashboard/charges-export.ts',
-    text: 'accountId, mode, { ...rowFilters, cursor,',
-    replacement: 'accountId, mode, { ...rowFilters, created_from: undefined, cursor,',
+    file: 'lib/dashboard/exports.ts',
+    text: '        ...rowFilters,\n        cursor,',
+    replacement: '        ...rowFilters,\n        created_from: undefined,\n        cursor,',
     testFile: 'e2e/api/dashboard-withdrawals-refunds-export.test.ts',
     testTitle: 'holds the rows of the chosen period only',
   },
@@ -604,7 +604,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the signature of a webhook leaves out its time',
-    file: 'lib/webhooks/sign.ts',
+    file: 'lib/webhooks/secrets.ts',
     text: '`${eventId}.${timestamp}.${body}`',
     replacement: '`${eventId}.${body}`',
     testFile: 'lib/webhooks/deliver.test.ts',
@@ -612,7 +612,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'only one secret signs during a rotation',
-    file: 'lib/webhooks/sign.ts',
+    file: 'lib/webhooks/secrets.ts',
     text: 'secrets.map(secret',
     replacement: 'secrets.slice(0, 1).map(secret',
     testFile: 'lib/webhooks/deliver.test.ts',
@@ -620,7 +620,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a receiver that is gone gets further attempts',
-    file: 'lib/webhooks/finish.ts',
+    file: 'lib/webhooks/deliver.ts',
     text: `  if (status === HTTP_GONE) return { status: 'stopped', due_in_ms: null }
 `,
     replacement: '',
@@ -629,7 +629,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an endpoint gets as many attempts as a webhook_url',
-    file: 'lib/webhooks/schedule.ts',
+    file: 'lib/webhooks/deliveries.ts',
     text: 'const ENDPOINT_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE]',
     replacement: 'const ENDPOINT_PAUSES_MS = RESOURCE_PAUSES_MS',
     testFile: 'lib/webhooks/deliver.test.ts',
@@ -637,7 +637,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the pause that a receiver wants is ignored',
-    file: 'lib/webhooks/schedule.ts',
+    file: 'lib/webhooks/deliveries.ts',
     text: 'Math.max(jittered, retryAfterMs ?? 0)',
     replacement: 'jittered',
     testFile: 'lib/webhooks/deliver.test.ts',

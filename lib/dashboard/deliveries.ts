@@ -5,9 +5,9 @@ import { readSpan } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { db } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
-import { listDeliveries } from '#lib/webhooks/delivery-queries.ts'
-import type { Delivery } from '#lib/webhooks/delivery-wire.ts'
+import { listDeliveries } from '#lib/webhooks/deliveries.ts'
 import { type DeliveriesQuery, deliveriesQuery } from '#lib/webhooks/schema.ts'
+import type { Delivery } from '#lib/webhooks/wire.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 
 const PAGE_SIZE = 25

@@ -4,12 +4,13 @@ import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { addDays, chartDays, dayOf, listDays, midnight } from '#lib/dashboard/period.ts'
-import type { DayReceived, Home, Received, SearchParams } from '#lib/dashboard/schema.ts'
+import type { DayReceived, Home, Received, SearchParams, Steps } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { utc } from '#lib/db/columns.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { assessDisputes } from '#lib/ledger/owed.ts'
-import { readDeliveryRate } from '#lib/webhooks/delivery-rate.ts'
+import { readDeliveryRate } from '#lib/webhooks/deliveries.ts'
+import { hasDelivered } from '#lib/webhooks/endpoints.ts'
 
 const CHARGES_SHOWN = 6
 /** Periods of the figures beside the chart, independent of the chart's days. */
@@ -20,7 +21,7 @@ const ORDERS_READ_MAX = 1_000
 /** Age from which a pending withdrawal is mentioned: most end within seconds. */
 const WAITING_MIN_MINUTES = 10
 
-export interface HomeAccount {
+interface HomeAccount {
   id: string
   timeZone: string
 }
@@ -142,4 +143,21 @@ async function readCurrentFigures(
     balance: { available: cents(figures.available ?? 0), outbound, held, waiting, disputes },
     books: books && { checked_at: books.checked_at, is_right: books.wrong === null },
   }
+}
+
+/** Reads which first steps a merchant has done. The welcome charge does not count as a payment. */
+export async function readFirstSteps(accountId: string, mode: Mode): Promise<Steps> {
+  const scopeCondition = (alias: string) => {
+    const row = Prisma.raw(alias)
+    return Prisma.sql`${row}.account_id = ${accountId}::uuid AND ${row}.mode = ${mode}`
+  }
+  const [[steps], webhook] = await Promise.all([
+    queryRows<Omit<Steps, 'webhook'>>(Prisma.sql`
+      SELECT json_build_object(
+        'token', EXISTS (SELECT FROM tokens t WHERE ${scopeCondition('t')}),
+        'payment', EXISTS (SELECT FROM charges c WHERE ${scopeCondition('c')}
+          AND c.paid_at IS NOT NULL AND c.external_id <> 'welcome'))::text AS json`),
+    hasDelivered(accountId, mode),
+  ])
+  return { token: false, payment: false, ...steps, webhook }
 }

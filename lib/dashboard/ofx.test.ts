@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ofxEnd, ofxHead, ofxLine, ofxText, ofxTime } from '#lib/dashboard/ofx.ts'
 import type { StatementRow } from '#lib/dashboard/schema.ts'
+import { ofxEnd, ofxHead, ofxLine, ofxText, ofxTime } from '#lib/dashboard/statement-export.ts'
 
 const MOMENT = new Date('2026-11-21T02:30:05Z')
 

@@ -14,8 +14,8 @@ import {
   wrapPdfText,
 } from '#lib/core/pdf.ts'
 import { findDarkRuns } from '#lib/core/qr.ts'
+import { recordExport } from '#lib/dashboard/exports.ts'
 import { type ReceiptRequest, readReceipt } from '#lib/dashboard/receipt.ts'
-import { recordExport } from '#lib/dashboard/record-export.ts'
 import type { ReceiptSheet } from '#lib/dashboard/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
 

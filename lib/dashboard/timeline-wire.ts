@@ -7,7 +7,7 @@ import { ChargeDetail } from '#lib/charges/wire.ts'
 import { instant } from '#lib/core/fields.ts'
 import { PIX_KEY_TYPES } from '#lib/core/pix/pix-key.ts'
 import { reasonParams } from '#lib/core/reason.ts'
-import { Attempt } from '#lib/webhooks/delivery-wire.ts'
+import { Attempt } from '#lib/webhooks/wire.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 const { problem, problem_code, problem_params, response_status } = Attempt.shape

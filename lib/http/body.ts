@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { invalidInput, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isRawNumber, parseExactJson } from '#lib/core/exact-json.ts'
 import { isObject } from '#lib/core/fields.ts'
+import type { RecentCheck } from '#lib/http/caller.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
-import type { RecentCheck } from '#lib/http/recent-check.ts'
 
 const BYTES_MAX = 64 * 1024
 /** Maximum nesting of a body: far above real use; some webhook receivers fail on deeper JSON. */

@@ -1,10 +1,12 @@
+import { isIP } from 'node:net'
+import { hostname, networkInterfaces } from 'node:os'
 import { connectionIn } from '#lib/banks/served.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
+import { env } from '#lib/core/settings.ts'
 import type { AccountRef } from '#lib/db/columns.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
-import { requireSameOrigin } from '#lib/http/origin.ts'
 import { countFailedBearer } from '#lib/http/rate-limit.ts'
 import { memberLock } from '#lib/people/membership.ts'
 import {
@@ -191,4 +193,60 @@ export function accountNotActive(): TrocoError {
 
 export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
+}
+
+/** Waits of a request other than for its body: for its rate, or for a request with the same key. */
+const AGE_MAX_MS = 1_000
+
+/**
+ * Result of a check that may be outdated once the request has waited, because the caller decides how
+ * long: by sending the body slowly. A request that did not wait is checked once.
+ */
+export class RecentCheck<Result> {
+  readonly #check: () => Promise<Result>
+  #last: { result: Result; checkedAt: number } | null = null
+
+  constructor(check: () => Promise<Result>) {
+    this.#check = check
+  }
+
+  /** Checks if that has not happened yet, or too long ago. */
+  async read(): Promise<Result> {
+    if (this.#last && performance.now() - this.#last.checkedAt <= AGE_MAX_MS)
+      return this.#last.result
+    const result = await this.#check()
+    this.#last = { result, checkedAt: performance.now() }
+    return result
+  }
+
+  /** Makes the next `read` check again. */
+  expire(): void {
+    this.#last = null
+  }
+}
+
+/** Refuses a write from a page of another site, by Origin and, if present, Sec-Fetch-Site. */
+export function requireSameOrigin({ header }: Pick<HttpRequest, 'header'>): void {
+  const site = header('sec-fetch-site') ?? 'same-origin'
+  if (site === 'same-origin' && isOwnOrigin(header('origin'))) return
+  throw refuse('cross_origin')
+}
+
+/** The origin must be that of PUBLIC_URL. Request headers such as Host have no effect. */
+function isOwnOrigin(origin: string | null): boolean {
+  const originUrl = URL.parse(origin ?? '')
+  const publicUrl = new URL(env().PUBLIC_URL)
+  if (!originUrl) return false
+  if (originUrl.origin === publicUrl.origin) return true
+  // In local use, the browser may open this machine under any of its names and addresses.
+  const hasSameProtocolAndPort =
+    originUrl.protocol === publicUrl.protocol && originUrl.port === publicUrl.port
+  return env().TROCO_ENV === 'local' && hasSameProtocolAndPort && isThisMachine(originUrl.hostname)
+}
+
+function isThisMachine(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '')
+  if (!isIP(name)) return ['localhost', hostname().toLowerCase()].includes(name)
+  const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? [])
+  return name.startsWith('127.') || addresses.some(({ address }) => address === name)
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import type { HttpResponse } from '#lib/http/exchange.ts'
-import { onResponseEnd } from '#lib/http/response-end.ts'
 
 export type Encoding = 'br' | 'gzip'
 
@@ -161,4 +161,33 @@ function startGzip(
   gzip.on('drain', () => response.emit('drain'))
   response.on('drain', () => response.writableNeedDrain || gzip.resume())
   return gzip
+}
+
+const openResponses = new WeakMap<Socket, Set<() => void>>()
+
+/**
+ * Calls back once the kernel has accepted the whole response, or its connection is closed. Node emits
+ * no event for a pipelined response whose turn never came, hence the list per connection.
+ */
+export function onResponseEnd(
+  socket: Socket,
+  response: ServerResponse,
+  callback: () => void,
+): void {
+  if (socket.destroyed || response.closed) {
+    callback()
+    return
+  }
+  const open = openResponses.get(socket) ?? new Set()
+  if (!openResponses.has(socket)) {
+    openResponses.set(socket, open)
+    socket.once('close', () => {
+      for (const end of open) end()
+    })
+  }
+  const end = () => {
+    if (open.delete(end)) callback()
+  }
+  open.add(end)
+  response.once('close', end)
 }

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { drain } from '#lib/http/drain.ts'
-import { createFront } from '#lib/http/front.ts'
+import { createFront, drain } from '#lib/http/front.ts'
 
 test('a server that stops is not ready, serves until balancers have noticed, and ends what has begun', async () => {
   const page = Promise.withResolvers<void>()

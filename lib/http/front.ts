@@ -1,6 +1,23 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  isDatabaseUnavailable,
+  parseDatabaseError,
+  refuse,
+  type TrocoError,
+} from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
+import { db } from '#lib/db/client.ts'
+import { findClockFault } from '#lib/db/clock-watch.ts'
+import { listMigrations } from '#lib/db/migrate.ts'
+import { announceShutdown } from '#lib/db/wake.ts'
 import {
   closeAfterDelay,
   inviteBody,
@@ -11,10 +28,10 @@ import {
 import { isBankNotice, serveBankNotice } from '#lib/http/bank-notices.ts'
 import { loadBuiltFiles } from '#lib/http/built-files.ts'
 import { compressWhenWritten } from '#lib/http/compression.ts'
-import { isDraining } from '#lib/http/drain.ts'
 import type { HttpResponse } from '#lib/http/exchange.ts'
 import {
   admitRequest,
+  cutUnreadResponses,
   hasDotSegments,
   isFilePath,
   refuseBusyAddress,
@@ -27,17 +44,14 @@ import {
   securityHeaders,
   setTrustedHeaders,
 } from '#lib/http/headers.ts'
-import { checkReadiness } from '#lib/http/health.ts'
-import { refuseAndClose, refuseInvalidHttp } from '#lib/http/invalid-http.ts'
-import { measureResponse, nameRoute } from '#lib/http/measure.ts'
-import { RECEIPT_KEYS_ROUTE } from '#lib/http/receipt-page.ts'
+import { measureResponse, nameRoute } from '#lib/http/metrics.ts'
+import { RECEIPT_KEYS_ROUTE } from '#lib/http/public-pages.ts'
 import { type FileHandler, serveReference } from '#lib/http/reference.ts'
 import { buildPageRefusal } from '#lib/http/refusal-page.ts'
 import { renderInTurn } from '#lib/http/render-turn.ts'
 import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/http/response.ts'
 import { loadPublicRoutes, loadRoutes, matchRoute, PUBLIC_FOLDERS } from '#lib/http/routes.ts'
 import { isSignIn, serveSignIn } from '#lib/http/sign-in-places.ts'
-import { cutUnreadResponses } from '#lib/http/unread.ts'
 import { RECEIPT_KEYS_PATH } from '#lib/payer/receipt.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -255,4 +269,103 @@ function isApiPath(path: string): boolean {
 /** Returns whether the front serves the path to anyone and counts it itself. */
 function isPublicPath(path: string): boolean {
   return path === RECEIPT_KEYS_PATH || PUBLIC_FOLDERS.some(folder => path.startsWith(`/${folder}/`))
+}
+
+interface Health {
+  status: 200 | 503
+  body: { status: 'ok' } | { status: 'unavailable'; reason: string }
+}
+
+let runningCheck: Promise<Health> | undefined
+
+/**
+ * 200: this process can serve requests: it is not stopping, the database is reachable and migrated, and
+ * its clock is not the only wrong one. A worker that is missing takes no process out of service; the
+ * health page reports it. Probes have no rate limit, so those that arrive during a check share its result.
+ */
+export async function checkReadiness(isDraining: boolean): Promise<Health> {
+  if (isDraining) return unavailable('the process is stopping')
+  runningCheck ??= runCheck().finally(() => {
+    runningCheck = undefined
+  })
+  return runningCheck
+}
+
+const unavailable = (reason: string): Health => ({
+  status: 503,
+  body: { status: 'unavailable', reason },
+})
+
+async function runCheck(): Promise<Health> {
+  const reason = await findUnreadyReason().catch(describeFault)
+  return reason === null ? { status: 200, body: { status: 'ok' } } : unavailable(reason)
+}
+
+async function findUnreadyReason(): Promise<string | null> {
+  const [row] = await db().$queryRaw<{ applied: string[] | null }[]>`
+    SELECT array_agg(migration_name) AS applied FROM _prisma_migrations
+    WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`
+  const applied = new Set(row?.applied ?? [])
+  const missing = listMigrations().filter(name => !applied.has(name))
+  return missing.length > 0 ? `migrations are pending: ${missing.join(', ')}` : findClockFault()
+}
+
+function describeFault(error: unknown): string {
+  const code = parseDatabaseError(error).code
+  if (code === '42P01') return 'the database has not been migrated'
+  if (isDatabaseUnavailable(error)) return 'the database is unreachable'
+  return 'the database returned an unexpected error'
+}
+
+const CLOSE_DELAY_MS = 500
+
+/** Responds in JSON to input that is not valid HTTP, then closes the connection. */
+export function refuseInvalidHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    refuseAndClose(socket, refuse('headers_too_large'))
+  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    refuseAndClose(socket, refuse('request_timeout'))
+  } else {
+    refuseAndClose(socket, refuse('malformed_request'))
+  }
+}
+
+export function refuseAndClose(socket: Duplex, error: TrocoError): void {
+  const { status, headers, text } = refusalResponse(error)
+  const lines = Object.entries({
+    ...headers,
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+    ...securityHeaders(),
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`)
+  // A caller that never closes its side would hold the connection open forever.
+  setTimeout(() => socket.destroy(), CLOSE_DELAY_MS).unref()
+}
+
+/** Time limit for open requests at the end; then their connections are closed. */
+const CLOSE_MAX_MS = 4_000
+
+const draining = new WeakSet<Server>()
+
+/** Returns whether the server is about to stop: it still serves, but is not ready. */
+export function isDraining(server: Server): boolean {
+  return draining.has(server)
+}
+
+/**
+ * Serves until `noticed`, when balancers have seen that the server is not ready, then lets open
+ * requests end and closes it.
+ */
+export async function drain(server: Server, noticed: Promise<unknown>): Promise<void> {
+  draining.add(server)
+  await noticed
+  announceShutdown()
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cutTimer = setTimeout(() => server.closeAllConnections(), CLOSE_MAX_MS)
+  await closed
+  clearTimeout(cutTimer)
 }

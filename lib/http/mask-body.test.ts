@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LOGGED_BODY_MAX, maskRequest, maskResponse } from '#lib/http/mask-body.ts'
+import { LOGGED_BODY_MAX, maskRequest, maskResponse } from '#lib/http/request-log.ts'
 import { measureCpuMs } from '#lib/testing/timing.ts'
 
 const ID = '01a1fbb6-bf1b-7d40-9b0e-5f0f2d1c88aa'

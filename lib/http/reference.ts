@@ -9,9 +9,9 @@ import { toOpenApi30 } from '#lib/docs/openapi30.ts'
 import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/docs/package.ts'
 import { toPostman } from '#lib/docs/postman.ts'
 import { type Assets, renderPage } from '#lib/docs/render.ts'
-import { buildSearchIndex } from '#lib/docs/search.ts'
 import {
   addressOf,
+  buildSearchIndex,
   buildSite,
   type DocsPage,
   type DocsSite,
@@ -20,8 +20,8 @@ import {
   markdownOf,
 } from '#lib/docs/site.ts'
 import { chooseEncoding, isWorthCompressing } from '#lib/http/compression.ts'
-import { isNamed } from '#lib/http/etag.ts'
 import { buildDocument, type ServedRoute } from '#lib/http/openapi.ts'
+import { isNamed } from '#lib/http/response.ts'
 import { LOCALE_COOKIE } from '#lib/session/schema.ts'
 
 interface StaticFile {

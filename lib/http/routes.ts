@@ -2,8 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Invariant } from '#lib/core/invariant.ts'
-import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
-import type { Endpoint } from '#lib/http/endpoint.ts'
+import type { AccountlessEndpoint, Endpoint } from '#lib/http/endpoint.ts'
 import type { RouteHandler } from '#lib/http/route-handler.ts'
 
 type Params = Record<string, string>

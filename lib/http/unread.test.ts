@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { disconnect } from '#lib/db/client.ts'
 import { createFront } from '#lib/http/front.ts'
-import { UNREAD_TIMEOUT_MS } from '#lib/http/unread.ts'
+import { UNREAD_TIMEOUT_MS } from '#lib/http/guard.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 

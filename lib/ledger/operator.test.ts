@@ -162,7 +162,6 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/operator/health.ts': 'reads the checks of rows of accounts, and that of the operator apart',
   'lib/dashboard/charge-timeline.ts': OF_ONE,
   'lib/dashboard/home.ts': OF_ONE,
-  'lib/dashboard/statement-list.ts': OF_ONE,
   'lib/dashboard/statement.ts': OF_ONE,
   'lib/dashboard/withdrawal-timeline.ts': OF_ONE,
 }

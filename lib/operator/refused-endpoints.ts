@@ -3,7 +3,7 @@ import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/rows.ts'
 import { accountSubjects } from '#lib/operator/accounts.ts'
 import type { Finding } from '#lib/operator/schema.ts'
-import type { ResolveName } from '#lib/webhooks/resolve-name.ts'
+import type { ResolveName } from '#lib/webhooks/target.ts'
 import { findTarget } from '#lib/webhooks/target.ts'
 
 /** Endpoints examined at most, newest first: each distinct host costs a DNS query. */

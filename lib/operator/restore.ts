@@ -31,7 +31,7 @@ import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
 import { db, type Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { areTwoAdmins, lockSecondAdmin } from '#lib/people/admins.ts'
-import { renewFeedEpochs } from '#lib/webhooks/feed.ts'
+import { renewFeedEpochs } from '#lib/webhooks/events.ts'
 
 /** With a million feeds, the statements take minutes. */
 const TIMEOUT_MS = 3_600_000

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Audience } from '#lib/http/accountless-endpoint.ts'
 import type { Effect } from '#lib/http/declaration.ts'
+import type { Audience } from '#lib/http/endpoint.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import {
   type AnyPermission,

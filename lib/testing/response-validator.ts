@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { SESSION_CODES } from '#lib/http/openapi-refusals.ts'
+import { SESSION_CODES } from '#lib/http/openapi-responses.ts'
 import { type Document, type Json, makeStrictValidator } from '#lib/testing/strict-validator.ts'
 
 interface DeclaredResponse {

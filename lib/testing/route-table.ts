@@ -1,5 +1,4 @@
-import type { AccountlessEndpoint } from '#lib/http/accountless-endpoint.ts'
-import type { Endpoint } from '#lib/http/endpoint.ts'
+import type { AccountlessEndpoint, Endpoint } from '#lib/http/endpoint.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import type { PagePermission } from '#lib/people/roles.ts'
 import { sampleOf } from '#lib/testing/sample.ts'

@@ -4,7 +4,7 @@ import { leaseMs } from '#lib/db/claim.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { clockFrom } from '#lib/db/clock.ts'
 import { queryRows } from '#lib/db/rows.ts'
-import type { EventRow } from '#lib/webhooks/event-wire.ts'
+import type { EventRow } from '#lib/webhooks/events.ts'
 
 /** Maximum concurrent calls per account over all workers: no account uses up the capacity. */
 const PER_ACCOUNT_MAX = 64

@@ -27,9 +27,8 @@ import {
 import { makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { claimDueDeliveries } from '#lib/webhooks/claim-deliveries.ts'
-import { createDeliverer } from '#lib/webhooks/deliver.ts'
+import { createDeliverer, finishDelivery } from '#lib/webhooks/deliver.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
-import { finishDelivery } from '#lib/webhooks/finish.ts'
 import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 

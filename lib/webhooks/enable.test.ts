@@ -11,10 +11,15 @@ import {
 } from '#lib/testing/deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
-import { enableEndpoint, pauseEndpoint } from '#lib/webhooks/enable.ts'
-import { createEndpoint, deleteEndpoint, editEndpoint } from '#lib/webhooks/endpoints.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  editEndpoint,
+  enableEndpoint,
+  pauseEndpoint,
+  readEndpoint,
+} from '#lib/webhooks/endpoints.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 

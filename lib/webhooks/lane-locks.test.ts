@@ -4,7 +4,7 @@ import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
-import { finishDelivery } from '#lib/webhooks/finish.ts'
+import { finishDelivery } from '#lib/webhooks/deliver.ts'
 
 inOwnDatabase()
 

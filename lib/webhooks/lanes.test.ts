@@ -10,9 +10,8 @@ import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
+import { finishDelivery, healLanes } from '#lib/webhooks/deliver.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
-import { finishDelivery } from '#lib/webhooks/finish.ts'
-import { healLanes } from '#lib/webhooks/heal-lanes.ts'
 
 inOwnDatabase()
 

@@ -16,10 +16,9 @@ import { supplyEnv } from '#lib/core/settings.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
 import { type Listener, listen, openCanaries, openListener } from '#lib/testing/listeners.ts'
 import { findFreePort } from '#lib/testing/server.ts'
-import { closeConnections } from '#lib/webhooks/connection.ts'
-import { postWebhook, type WebhookRequest } from '#lib/webhooks/post.ts'
+import { closeConnections, postWebhook, type WebhookRequest } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
-import type { ResolveName } from '#lib/webhooks/resolve-name.ts'
+import type { ResolveName } from '#lib/webhooks/target.ts'
 
 type Options = Parameters<typeof postWebhook>[1]
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { ExchangeError, errorToProblem } from '#lib/webhooks/failure.ts'
-import { responseToProblem } from '#lib/webhooks/response.ts'
+import { ExchangeError, errorToProblem, responseToProblem } from '#lib/webhooks/post.ts'
 
 test.each([
   ['ECONNREFUSED', 'refused'],

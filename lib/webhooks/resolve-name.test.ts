@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { resolveName } from '#lib/webhooks/resolve-name.ts'
+import { resolveName } from '#lib/webhooks/target.ts'
 
 const A_RECORD_TYPE = 1
 const sockets: Socket[] = []

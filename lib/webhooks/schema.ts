@@ -27,9 +27,10 @@ export type {
   Delivery,
   DeliveryDetail,
   DeliveryPage,
+  Endpoint,
+  ShownSecret,
   TestResult,
-} from '#lib/webhooks/delivery-wire.ts'
-export type { Endpoint, ShownSecret } from '#lib/webhooks/wire.ts'
+} from '#lib/webhooks/wire.ts'
 
 export const ENDPOINTS_MAX = 10
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid, newId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
@@ -18,13 +18,13 @@ const RETIRES_AFTER = Prisma.sql`interval '24 hours'`
 const SIGNING_SECRETS_MAX = 10
 
 /** An endpoint or, if `endpointId` is null, the webhooks of all charges and withdrawals. */
-export interface SecretHolder {
+interface SecretHolder {
   accountId: string
   mode: Mode
   endpointId: string | null
 }
 
-export interface ShownSecret {
+interface ShownSecret {
   secret: string
   created_at: string
   previous_retires_at: string | null
@@ -134,4 +134,29 @@ function holderCondition({ accountId, mode, endpointId }: SecretHolder): Prisma.
 export function tooManySecrets(): TrocoError {
   const message = `The limit of ${SIGNING_SECRETS_MAX} active secrets is reached: wait until the oldest expires`
   return refuse('limit_reached', message)
+}
+
+const SECRET_PREFIX = 'whsec_'
+
+/**
+ * Headers of Standard Webhooks 1.0: the id is the same for every attempt, the timestamp is that of
+ * this attempt, by the database's clock. All active secrets sign, so that receivers can switch gradually.
+ */
+export function signatureHeaders(
+  eventId: string,
+  body: string,
+  secrets: string[],
+  at: Date,
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const signed = `${eventId}.${timestamp}.${body}`
+  const signatures = secrets.map(secret => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+  })
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
 }

@@ -5,12 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { findDeniedClass } from '#lib/core/addresses.ts'
 import { supplyEnv } from '#lib/core/settings.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
-import { allowedRanges } from '#lib/webhooks/address.ts'
-import { closeConnections } from '#lib/webhooks/connection.ts'
-import { postWebhook } from '#lib/webhooks/post.ts'
+import { closeConnections, postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
-import type { ResolveName } from '#lib/webhooks/resolve-name.ts'
-import { findTarget } from '#lib/webhooks/target.ts'
+import type { ResolveName } from '#lib/webhooks/target.ts'
+import { allowedRanges, findTarget } from '#lib/webhooks/target.ts'
 
 const PUBLIC_ADDRESS = '8.8.8.8'
 const PRODUCTION = {

@@ -1,12 +1,19 @@
+import { lookup, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, findDeniedClass, hostnameOf, parseAddress } from '#lib/core/addresses.ts'
+import {
+  type Address,
+  createRangeList,
+  findDeniedClass,
+  hostnameOf,
+  LOOPBACK,
+  listInterfaceRanges,
+  parseAddress,
+  type RangeList,
+} from '#lib/core/addresses.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
-import { allowedRanges, ownRanges } from '#lib/webhooks/address.ts'
-import { findOwnAddresses } from '#lib/webhooks/own-addresses.ts'
 import type { Problem } from '#lib/webhooks/problem.ts'
-import { type ResolveName, resolveInTime, resolveName } from '#lib/webhooks/resolve-name.ts'
 
 /** Checked destination: the parsed URL and its allowed addresses. */
 export interface Target {
@@ -136,4 +143,105 @@ function isGateway(url: URL): boolean {
   const own = new URL(env().PUBLIC_URL)
   if (hostnameOf(own) !== hostnameOf(url)) return false
   return portOf(own) === portOf(url) || (own.port === '' && url.port === '')
+}
+
+/** Returns the ranges of WEBHOOK_ALLOW_CIDRS. Default: none; locally, this machine's addresses. */
+export function allowedRanges(): RangeList {
+  const { WEBHOOK_ALLOW_CIDRS = '', TROCO_ENV } = env()
+  const key = `${TROCO_ENV} ${WEBHOOK_ALLOW_CIDRS}`
+  if (cachedRanges?.key === key && performance.now() < cachedRanges.until)
+    return cachedRanges.ranges
+  const own = TROCO_ENV === 'local' ? [...LOOPBACK, ...listInterfaceRanges()] : []
+  const ranges = createRangeList(WEBHOOK_ALLOW_CIDRS ? WEBHOOK_ALLOW_CIDRS.split(',') : own)
+  cachedRanges = { key, until: performance.now() + RANGES_CACHE_MS, ranges }
+  return ranges
+}
+
+/** Cache lifetime: listing interfaces costs as much as a loopback call. */
+const RANGES_CACHE_MS = 5_000
+let cachedRanges: { key: string; until: number; ranges: RangeList } | undefined
+
+function ownRanges(): RangeList {
+  return createRangeList([...LOOPBACK, '0.0.0.0/8', '::/128', ...listInterfaceRanges()])
+}
+
+/** Lifetime of the list; a changed DNS record of PUBLIC_URL counts after it. */
+const CACHE_MS = 60_000
+
+interface Cached {
+  key: string
+  until: number
+  /** Addresses of PUBLIC_URL, kept while its name cannot be resolved. */
+  found: string[]
+  ranges: Promise<RangeList>
+}
+const cache = new WeakMap<ResolveName, Cached>()
+
+/** In production no webhook may reach these addresses: interfaces, PUBLIC_URL, OWN_ADDRESSES. */
+function findOwnAddresses(publicName: string, resolve: ResolveName): Promise<RangeList> {
+  const { TROCO_ENV, OWN_ADDRESSES = '' } = env()
+  if (TROCO_ENV !== 'production') return Promise.resolve(createRangeList([]))
+  const key = `${publicName} ${OWN_ADDRESSES}`
+  const last = cache.get(resolve)
+  if (last?.key === key && performance.now() < last.until) return last.ranges
+  const cached = { key, until: performance.now() + CACHE_MS, found: [] as string[] }
+  const build = async () => {
+    const now = isIP(publicName)
+      ? [{ address: publicName }]
+      : await resolveInTime(publicName, resolve)
+    const addresses = now.flatMap(({ address }) => parseAddress(address)?.address ?? [])
+    cached.found = addresses.length > 0 || last?.key !== key ? addresses : last.found
+    const configured = OWN_ADDRESSES ? OWN_ADDRESSES.split(',') : []
+    return createRangeList([...cached.found, ...configured, ...listInterfaceRanges()])
+  }
+  const ranges = build()
+  cache.set(resolve, Object.assign(cached, { ranges }))
+  return ranges
+}
+
+export type ResolveName = (hostname: string) => Promise<{ address: string; family: number }[]>
+
+const RESOLVE_MS = 5_000
+/** Two attempts of 2 s fit within the 5 s limit of a name resolution. */
+const defaultResolver = new Resolver({ timeout: 2_000, tries: 2 })
+const UNKNOWN_NAME_CODES = /^(ENOTFOUND|ENODATA)$/
+
+/**
+ * Queries DNS servers directly: the system resolver blocks a thread per query, so two slow names
+ * could delay all webhooks. Names unknown to DNS (the hosts file) go to the system resolver.
+ */
+export async function resolveName(
+  hostname: string,
+  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = defaultResolver,
+): Promise<{ address: string; family: number }[]> {
+  if (/(^|\.)localhost$/i.test(hostname)) return lookup(hostname, { all: true, verbatim: true })
+  const results = await Promise.allSettled([
+    resolver.resolve4(hostname),
+    resolver.resolve6(hostname),
+  ])
+  const addresses = results.flatMap((result, index) =>
+    result.status === 'fulfilled'
+      ? result.value.map(address => ({ address, family: index === 0 ? 4 : 6 }))
+      : [],
+  )
+  if (addresses.length > 0) return addresses
+  const failures = results.filter(result => result.status === 'rejected')
+  const isUnknown = failures.every(({ reason }) => UNKNOWN_NAME_CODES.test(reason.code))
+  if (isUnknown) return lookup(hostname, { all: true, verbatim: true })
+  throw failures[0]?.reason
+}
+
+/** Resolves a name; empty if it is unknown or not resolved within 5 s. */
+async function resolveInTime(name: string, resolve: ResolveName): Promise<{ address: string }[]> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<[]>(done => {
+    timer = setTimeout(() => done([]), RESOLVE_MS)
+  })
+  try {
+    return await Promise.race([resolve(name), timeout])
+  } catch {
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
 }

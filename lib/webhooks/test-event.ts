@@ -7,14 +7,13 @@ import { childSpan, traceHeaders, traceOfEvent } from '#lib/core/trace.ts'
 import { db } from '#lib/db/client.ts'
 import { readDatabaseTime } from '#lib/db/clock.ts'
 import { PER_HOST_MAX, PER_URL_MAX } from '#lib/webhooks/claim-deliveries.ts'
-import type { TestResult } from '#lib/webhooks/delivery-wire.ts'
-import { eventToIntegration } from '#lib/webhooks/event-wire.ts'
+import { eventToIntegration } from '#lib/webhooks/events.ts'
 import { postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
-import { readSigningSecrets } from '#lib/webhooks/secrets.ts'
-import { signatureHeaders } from '#lib/webhooks/sign.ts'
+import { readSigningSecrets, signatureHeaders } from '#lib/webhooks/secrets.ts'
 import { type EventType, PING, type TestEventType } from '#lib/webhooks/states.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
+import type { TestResult } from '#lib/webhooks/wire.ts'
 
 /** Time that a test event waits for a place before it is refused with `too_many_requests`. */
 const PLACE_WAIT_MS = 2_000

@@ -20,8 +20,8 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { changeOrder, makeOrdersDue, orderOf, sendDueReturns } from '#lib/testing/orders.ts'
 import { openReceiver } from '#lib/testing/receiver.ts'
-import { readEventRange } from '#lib/webhooks/feed.ts'
-import { hasDelivered } from '#lib/webhooks/queries.ts'
+import { hasDelivered } from '#lib/webhooks/endpoints.ts'
+import { readEventRange } from '#lib/webhooks/events.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import {
   pruneAttemptBodies,

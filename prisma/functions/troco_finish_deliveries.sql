@@ -1,5 +1,5 @@
 -- version 1
--- Stores results of attempts for lib/webhooks/finish.ts and returns the endpoints to disable: those
+-- Stores results of attempts for lib/webhooks/deliver.ts and returns the endpoints to disable: those
 -- with `exhausted_min` exhausted deliveries that have failed for `failing_min`. The plans depend on no
 -- statistics, and rows that are locked are addressed by ctid, see troco_claim_deliveries.
 CREATE OR REPLACE FUNCTION troco_finish_deliveries(

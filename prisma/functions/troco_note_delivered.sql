@@ -1,6 +1,6 @@
 -- version 1
 -- Stores that webhooks of these accounts and modes were delivered, in the order in which events are numbered.
--- Called by lib/webhooks/queries.ts and lib/worker/prune.ts.
+-- Called by lib/webhooks/endpoints.ts and lib/worker/prune.ts.
 CREATE OR REPLACE FUNCTION troco_note_delivered(account_ids uuid[], modes text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WITH first AS (

@@ -1,6 +1,6 @@
 -- version 1
 -- Gives the event feeds of an account, or of all if it is null, another epoch. Its numbers begin after the next
--- multiple of 2^32. Returns the number of feeds. Called by lib/webhooks/feed.ts.
+-- multiple of 2^32. Returns the number of feeds. Called by lib/webhooks/events.ts.
 CREATE OR REPLACE FUNCTION troco_renew_feeds(of_account uuid) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -19,8 +19,8 @@ import {
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { readDelivery } from '#lib/webhooks/deliveries.ts'
+import { listEndpoints } from '#lib/webhooks/endpoints.ts'
 import { countFailed } from '#lib/webhooks/resend.ts'
 import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
 

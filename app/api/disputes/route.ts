@@ -1,7 +1,7 @@
 import { listDisputes } from '#lib/charges/disputes/records.ts'
 import { DisputePage, disputesQuery } from '#lib/charges/disputes/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const GET = endpoint({
   method: 'GET',

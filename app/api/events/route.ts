@@ -3,16 +3,17 @@ import { serializeChargeEvent } from '#lib/charges/queries.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
-import { eventPageSchema } from '#lib/webhooks/event-page.ts'
+import { pageResult } from '#lib/http/query.ts'
+import { listEvents } from '#lib/webhooks/endpoints.ts'
 import {
   type EventRow,
+  eventPageSchema,
   eventsQuery,
   eventToIntegration,
   eventToWire,
-} from '#lib/webhooks/event-wire.ts'
-import { judgePosition, readEventRange } from '#lib/webhooks/feed.ts'
-import { listEvents } from '#lib/webhooks/queries.ts'
+  judgePosition,
+  readEventRange,
+} from '#lib/webhooks/events.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 

@@ -1,7 +1,7 @@
 import { listRequests } from '#lib/dashboard/requests/read.ts'
 import { RequestPage, requestsQuery } from '#lib/dashboard/requests/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { recordExport } from '#lib/dashboard/record-export.ts'
-import { CSV_TYPE, writeStatement } from '#lib/dashboard/statement-csv.ts'
-import { statementFilter } from '#lib/dashboard/statement-wire.ts'
+import { recordExport } from '#lib/dashboard/exports.ts'
+import { statementFilter } from '#lib/dashboard/statement.ts'
+import { CSV_TYPE, writeStatement } from '#lib/dashboard/statement-export.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,13 +1,13 @@
 import { readTimeZone } from '#lib/accounts/queries.ts'
-import { listEntries } from '#lib/dashboard/statement-list.ts'
 import {
   entryToWire,
+  listEntries,
   periodToWire,
   StatementPage,
   statementQuery,
-} from '#lib/dashboard/statement-wire.ts'
+} from '#lib/dashboard/statement.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const GET = endpoint({
   method: 'GET',

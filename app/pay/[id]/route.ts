@@ -1,4 +1,4 @@
-import { servePaymentPage } from '#lib/http/payer-page.ts'
+import { servePaymentPage } from '#lib/http/public-pages.ts'
 import { createRouteHandler } from '#lib/http/route-handler.ts'
 
 export const GET = createRouteHandler(servePaymentPage)

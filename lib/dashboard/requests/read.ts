@@ -1,3 +1,4 @@
+import { isObject } from '#lib/core/fields.ts'
 import { isUuid, smallestIdAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { LoggedRequest, RequestDetail, RequestsQuery } from '#lib/dashboard/requests/schema.ts'
@@ -5,6 +6,22 @@ import { Prisma } from '#lib/db/client.ts'
 import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
+
+/** What the log of requests stores instead of a value that may be personal. */
+export const MASKED = '***'
+
+/** Returns the names of the fields of a body whose value is masked, each once. */
+export function namesOfMasked(body: unknown): string[] {
+  return [...new Set(namesIn(body))]
+}
+
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    typeof inner === 'string' && inner.includes(MASKED) ? [name] : namesIn(inner),
+  )
+}
 
 /** Partitions are dropped as a whole, up to a day later. */
 const SHOWN_MS = 7 * 86_400_000

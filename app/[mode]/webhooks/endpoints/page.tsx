@@ -13,7 +13,7 @@ import { EmptyState } from '#components/ui/empty-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { listEndpoints } from '#lib/webhooks/endpoints.ts'
 
 const SECRET_PATH = '/dashboard/webhooks/secret'
 

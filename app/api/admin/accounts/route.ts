@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { findAccounts } from '#lib/operator/accounts.ts'
 import { FindAccountsQuery, FoundAccounts } from '#lib/operator/wire.ts'
 

@@ -1,7 +1,7 @@
 import { listAudit } from '#lib/audit/queries.ts'
 import { AuditPage, staffAuditQuery } from '#lib/audit/schema.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
 import { addBank } from '#lib/accounts/add-bank.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { BankRequest } from '#lib/banks/schema.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { listBankLines, sumOwned } from '#lib/operator/banks/list.ts'
 import { BankAdded, BankList } from '#lib/operator/banks/schema.ts'
 

@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { listItems, summarizeOpen } from '#lib/operator/differences/list.ts'
 import { DifferencePage, differenceQuery } from '#lib/operator/differences/schema.ts'
 

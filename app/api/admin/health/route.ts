@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readHealth } from '#lib/operator/health.ts'
 import { HealthRead } from '#lib/operator/health-wire.ts'
 

@@ -4,7 +4,7 @@ import { openingRequest } from '#lib/accounts/schema.ts'
 import { InvitationCreated, InvitationList } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { env } from '#lib/core/settings.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'
 
 export const GET = adminEndpoint({

@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { refuseCrossSite } from '#lib/http/web.ts'
+import { refuseCrossSite } from '#lib/http/route-handler.ts'
 import { refuseAuthRequest } from '#lib/session/auth-request.ts'
 import { signInFailureInit } from '#lib/session/authenticate.ts'
 import { authOptions } from '#lib/session/options.ts'

@@ -1,6 +1,5 @@
 import { readTimeZone } from '#lib/accounts/queries.ts'
-import { readBalanceHistory } from '#lib/dashboard/balance-history.ts'
-import { BalanceHistory, balanceQuery } from '#lib/dashboard/statement-wire.ts'
+import { BalanceHistory, balanceQuery, readBalanceHistory } from '#lib/dashboard/statement.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

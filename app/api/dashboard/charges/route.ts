@@ -2,7 +2,7 @@ import { listChargeRows } from '#lib/charges/queries.ts'
 import { rowFiltersOf, shownChargesQuery } from '#lib/charges/shown-query.ts'
 import { ListedChargePage } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,4 +1,4 @@
-import { readFirstSteps } from '#lib/dashboard/first-steps.ts'
+import { readFirstSteps } from '#lib/dashboard/home.ts'
 import { StepsRead } from '#lib/dashboard/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

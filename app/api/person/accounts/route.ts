@@ -3,7 +3,7 @@ import { accountRequest } from '#lib/accounts/schema.ts'
 import { AccountOpened } from '#lib/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { log } from '#lib/core/log.ts'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = userEndpoint({

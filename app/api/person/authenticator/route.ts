@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { beginAuthenticator, removeAuthenticator } from '#lib/people/authenticator.ts'
 import { AuthenticatorSecret, EmptyResponse } from '#lib/people/wire.ts'
 

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requestEmailLink } from '#lib/people/verify-email.ts'
 import { EmptyResponse } from '#lib/people/wire.ts'
 

@@ -1,7 +1,7 @@
 import { joinAccount } from '#lib/accounts/join.ts'
 import { joinRequest } from '#lib/accounts/schema.ts'
 import { Joined } from '#lib/accounts/wire.ts'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requestOpenidLink } from '#lib/people/openid.ts'
 import { EmptyResponse } from '#lib/people/wire.ts'
 

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { addPasskey } from '#lib/people/passkeys.ts'
 import { newPasskey } from '#lib/people/schema.ts'
 import { FactorAdded } from '#lib/people/wire.ts'

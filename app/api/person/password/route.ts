@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { changePassword, hasPassword } from '#lib/people/change-password.ts'
 import { passwordChange } from '#lib/people/schema.ts'
 import { requireProof } from '#lib/session/proof.ts'

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { proofRequest } from '#lib/people/schema.ts'
 import { listProofMethods, verifyProof } from '#lib/people/verify-proof.ts'
 import { EmptyResponse, ProofMethods } from '#lib/people/wire.ts'

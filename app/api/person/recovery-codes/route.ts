@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { factorProof } from '#lib/people/schema.ts'
 import { renewRecoveryCodes } from '#lib/people/second-factor.ts'
 import { verifyFactorProof } from '#lib/people/verify-proof.ts'

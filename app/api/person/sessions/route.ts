@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { endOtherDevices, listDevices } from '#lib/people/devices.ts'
 import { Device } from '#lib/people/schema.ts'
 

@@ -1,5 +1,5 @@
 import { EmptyResponse } from '#lib/accounts/wire.ts'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { endViewing } from '#lib/people/view-account.ts'
 
 export const DELETE = userEndpoint({

@@ -3,7 +3,7 @@ import { newcomerRequest } from '#lib/accounts/schema.ts'
 import { JoinedAsNew } from '#lib/accounts/wire.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { log } from '#lib/core/log.ts'
-import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({

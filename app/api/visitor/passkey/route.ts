@@ -1,4 +1,4 @@
-import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { readChallenge } from '#lib/people/challenge.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
 import { passkeyOptionsRequest } from '#lib/people/schema.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requestReset } from '#lib/people/reset.ts'
 import { resetRequest } from '#lib/people/schema.ts'
 

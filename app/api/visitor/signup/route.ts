@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { signUpRequest } from '#lib/accounts/schema.ts'
 import { requestSignUp } from '#lib/accounts/sign-up.ts'
-import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'
 
 export const POST = visitorEndpoint({

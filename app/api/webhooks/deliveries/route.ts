@@ -1,8 +1,8 @@
 import { listDeliveriesByReference } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
-import { DeliveryPage } from '#lib/webhooks/delivery-wire.ts'
+import { pageResult } from '#lib/http/query.ts'
 import { deliveriesQuery } from '#lib/webhooks/schema.ts'
+import { DeliveryPage } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,12 @@
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { createEndpoint, documentsNotHeld, tooManyEndpoints } from '#lib/webhooks/endpoints.ts'
-import { listEndpoints, readCreatedEndpoint } from '#lib/webhooks/queries.ts'
+import {
+  createEndpoint,
+  documentsNotHeld,
+  listEndpoints,
+  readCreatedEndpoint,
+  tooManyEndpoints,
+} from '#lib/webhooks/endpoints.ts'
 import { endpointRequest } from '#lib/webhooks/schema.ts'
 import { EndpointCreated, EndpointList } from '#lib/webhooks/wire.ts'
 

@@ -24,8 +24,7 @@ import { isTrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
-import { countMissed } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { countMissed, readEndpoint } from '#lib/webhooks/endpoints.ts'
 
 interface EndpointPageProps {
   params: Promise<{ mode: string; id: string }>

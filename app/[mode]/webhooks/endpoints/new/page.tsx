@@ -8,7 +8,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { env } from '#lib/core/settings.ts'
 import { requirePermission } from '#lib/session/gate.ts'
-import { listEndpoints } from '#lib/webhooks/queries.ts'
+import { listEndpoints } from '#lib/webhooks/endpoints.ts'
 import { ENDPOINTS_MAX } from '#lib/webhooks/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -1,6 +1,6 @@
 import { changeStatuses } from '#lib/accounts/change-statuses.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { AccountStatusChanges, statusChangesRequest } from '#lib/operator/wire.ts'
 
 export const POST = adminEndpoint({

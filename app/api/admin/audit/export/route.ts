@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { exportAudit, staffAuditExportQuery } from '#lib/dashboard/audit-export.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { exportAudit, staffAuditExportQuery } from '#lib/dashboard/audit.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,5 +1,5 @@
 import { refuse } from '#lib/core/errors.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readBank } from '#lib/operator/banks/detail.ts'
 import { BankDetailRead } from '#lib/operator/banks/schema.ts'
 

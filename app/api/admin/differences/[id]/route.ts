@@ -1,5 +1,5 @@
 import { refuse } from '#lib/core/errors.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'
 import { DifferenceDetailRead } from '#lib/operator/differences/schema.ts'
 

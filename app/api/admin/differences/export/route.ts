@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { exportDifferences } from '#lib/operator/differences/export.ts'
 import { differenceExportQuery } from '#lib/operator/differences/schema.ts'
 

@@ -1,7 +1,7 @@
 import { revokeInvitation } from '#lib/accounts/revoke.ts'
 import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const DELETE = adminEndpoint({
   method: 'DELETE',

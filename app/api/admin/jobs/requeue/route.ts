@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { JobsRequeued, requeueRequest } from '#lib/operator/health-wire.ts'
 import { requeueJobs } from '#lib/operator/requeue.ts'
 

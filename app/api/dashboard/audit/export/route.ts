@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/audit/note.ts'
-import { auditExportQuery, exportAudit } from '#lib/dashboard/audit-export.ts'
+import { auditExportQuery, exportAudit } from '#lib/dashboard/audit.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { chargesExportQuery, exportCharges } from '#lib/dashboard/charges-export.ts'
-import { recordExport } from '#lib/dashboard/record-export.ts'
+import { chargesExportQuery, exportCharges, recordExport } from '#lib/dashboard/exports.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { recordExport } from '#lib/dashboard/record-export.ts'
-import { exportRefunds, refundsExportQuery } from '#lib/dashboard/refunds-export.ts'
+import { exportRefunds, recordExport, refundsExportQuery } from '#lib/dashboard/exports.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { recordExport } from '#lib/dashboard/record-export.ts'
+import { recordExport } from '#lib/dashboard/exports.ts'
 import { exportQuery, exportStatement } from '#lib/dashboard/statement-export.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { recordExport } from '#lib/dashboard/record-export.ts'
-import { exportWithdrawals, withdrawalsExportQuery } from '#lib/dashboard/withdrawals-export.ts'
+import { exportWithdrawals, recordExport, withdrawalsExportQuery } from '#lib/dashboard/exports.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { confirmAuthenticator } from '#lib/people/authenticator.ts'
 import { codeProof } from '#lib/people/schema.ts'
 import { FactorAdded } from '#lib/people/wire.ts'

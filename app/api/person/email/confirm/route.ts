@@ -1,5 +1,5 @@
 import { admitPending } from '#lib/accounts/admit.ts'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { emailConfirmation } from '#lib/people/schema.ts'
 import { confirmEmail } from '#lib/people/verify-email.ts'
 import { EmptyResponse } from '#lib/people/wire.ts'

@@ -1,6 +1,6 @@
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { removePasskey } from '#lib/people/passkeys.ts'
 import { EmptyResponse } from '#lib/people/wire.ts'
 

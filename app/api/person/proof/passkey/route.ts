@@ -1,4 +1,4 @@
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
 import { PasskeyOptions } from '#lib/people/wire.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { userEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { userEndpoint } from '#lib/http/endpoint.ts'
 import { endDevice } from '#lib/people/devices.ts'
 
 export const DELETE = userEndpoint({

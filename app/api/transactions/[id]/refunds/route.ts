@@ -5,7 +5,7 @@ import { type RefundRow, refundRequest, refundsQuery } from '#lib/charges/refund
 import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/page.ts'
+import { pageResult } from '#lib/http/query.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { admitPending } from '#lib/accounts/admit.ts'
-import { visitorEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { confirmReset } from '#lib/people/reset.ts'
 import { resetConfirmation } from '#lib/people/schema.ts'
 

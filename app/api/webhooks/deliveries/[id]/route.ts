@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/http/endpoint.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/webhooks/delivery-wire.ts'
+import { readDelivery } from '#lib/webhooks/deliveries.ts'
+import { DeliveryRead } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

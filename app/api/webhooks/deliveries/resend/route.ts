@@ -1,9 +1,9 @@
 import { resolveReference } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { DeliveriesResent } from '#lib/webhooks/delivery-wire.ts'
 import { resendFailed } from '#lib/webhooks/resend.ts'
 import { resendRequest } from '#lib/webhooks/schema.ts'
+import { DeliveriesResent } from '#lib/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,7 +1,11 @@
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { deleteEndpoint, documentsNotHeld, editEndpoint } from '#lib/webhooks/endpoints.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
+import {
+  deleteEndpoint,
+  documentsNotHeld,
+  editEndpoint,
+  readEndpoint,
+} from '#lib/webhooks/endpoints.ts'
 import { endpointChange } from '#lib/webhooks/schema.ts'
 import { EndpointDeleted, EndpointRead } from '#lib/webhooks/wire.ts'
 

@@ -1,6 +1,6 @@
 import { activateAccount } from '#lib/accounts/activate.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readStatusChange } from '#lib/operator/accounts.ts'
 import { optionalReasonRequest } from '#lib/operator/schema.ts'
 import { AccountStatusChange } from '#lib/operator/wire.ts'

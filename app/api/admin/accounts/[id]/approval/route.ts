@@ -2,7 +2,7 @@ import { confirmApprovalRule } from '#lib/accounts/confirm-approval.ts'
 import { approvalConfirmation } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -3,7 +3,7 @@ import { assignConnections } from '#lib/accounts/assign-connections.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { AssignedConnections } from '#lib/banks/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

@@ -3,7 +3,7 @@ import { limitAccount } from '#lib/accounts/limit.ts'
 import { accountLimits } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const PUT = adminEndpoint({
   method: 'PUT',

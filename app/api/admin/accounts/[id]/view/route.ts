@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { beginViewing } from '#lib/people/view-account.ts'
 

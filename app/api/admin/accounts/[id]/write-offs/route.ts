@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { writeOffClaim } from '#lib/accounts/write-off.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { writeOffRequest } from '#lib/operator/schema.ts'
 
 export const POST = adminEndpoint({

@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readBankMoney } from '#lib/operator/banks/detail.ts'
 import { BankMoneyRead } from '#lib/operator/banks/schema.ts'
 

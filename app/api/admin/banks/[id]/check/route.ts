@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { checkConnection } from '#lib/banks/check-connection.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'
 import { BankChecked } from '#lib/operator/banks/schema.ts'
 

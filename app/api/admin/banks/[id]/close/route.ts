@@ -1,6 +1,6 @@
 import { closeConnection } from '#lib/accounts/close-connection.ts'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/detail.ts'
 import { BankClosed, closeRequest } from '#lib/operator/banks/schema.ts'
 

@@ -2,7 +2,7 @@ import { requireActor } from '#lib/audit/note.ts'
 import { credentialsOf } from '#lib/banks/bank-request.ts'
 import { renewCredentials } from '#lib/banks/renew-credentials.ts'
 import { CredentialsRequest } from '#lib/banks/schema.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'
 import { BankChecked } from '#lib/operator/banks/schema.ts'
 

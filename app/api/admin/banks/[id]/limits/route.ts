@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { limitConnection } from '#lib/banks/limit-connection.ts'
 import { LimitsRequest } from '#lib/banks/schema.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/detail.ts'
 import { BankLimited } from '#lib/operator/banks/schema.ts'
 

@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/detail.ts'
 import { MoneyOutOpened, openingRequest } from '#lib/operator/banks/schema.ts'
 import { openMoneyOut } from '#lib/operator/restore.ts'

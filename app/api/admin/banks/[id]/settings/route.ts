@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { correctSettings } from '#lib/banks/check-connection.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeSettings } from '#lib/operator/banks/detail.ts'
 import { SettingsCorrected } from '#lib/operator/banks/schema.ts'
 

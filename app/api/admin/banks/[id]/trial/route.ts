@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { beginTrial } from '#lib/trials/begin.ts'
 import { BeginTrial, TrialRead } from '#lib/trials/schema.ts'
 import { readTrial } from '#lib/trials/steps.ts'

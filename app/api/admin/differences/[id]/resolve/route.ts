@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { payByUnmatched } from '#lib/charges/pay-by-unmatched.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'
 import { giveBack } from '#lib/operator/differences/give-back.ts'
 import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'

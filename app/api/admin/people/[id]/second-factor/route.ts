@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { SecondFactorReset } from '#lib/operator/wire.ts'
 import { resetSecondFactor } from '#lib/people/reset-by-staff.ts'

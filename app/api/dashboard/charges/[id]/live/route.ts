@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { streamCharge } from '#lib/dashboard/live-stream.ts'
+import { streamCharge } from '#lib/dashboard/live.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

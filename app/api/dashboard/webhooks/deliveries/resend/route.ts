@@ -1,8 +1,8 @@
 import { resolveReference } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { DeliveriesFailed } from '#lib/webhooks/delivery-wire.ts'
 import { countFailed } from '#lib/webhooks/resend.ts'
 import { failedQuery } from '#lib/webhooks/schema.ts'
+import { DeliveriesFailed } from '#lib/webhooks/wire.ts'
 
 export const GET = endpoint({
   method: 'GET',

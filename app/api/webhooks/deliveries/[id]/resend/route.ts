@@ -1,9 +1,9 @@
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { readDelivery } from '#lib/webhooks/delivery-queries.ts'
-import { DeliveryResent } from '#lib/webhooks/delivery-wire.ts'
+import { readDelivery } from '#lib/webhooks/deliveries.ts'
 import { resendDelivery } from '#lib/webhooks/resend.ts'
 import { noFields } from '#lib/webhooks/schema.ts'
+import { DeliveryResent } from '#lib/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,7 +1,6 @@
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { pauseEndpoint } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { pauseEndpoint, readEndpoint } from '#lib/webhooks/endpoints.ts'
 import { noFields } from '#lib/webhooks/schema.ts'
 import { EndpointRead } from '#lib/webhooks/wire.ts'
 

@@ -1,7 +1,6 @@
 import { endpoint } from '#lib/http/endpoint.ts'
 import { webhookOwner } from '#lib/http/webhook-owner.ts'
-import { enableEndpoint } from '#lib/webhooks/enable.ts'
-import { readEndpoint } from '#lib/webhooks/queries.ts'
+import { enableEndpoint, readEndpoint } from '#lib/webhooks/endpoints.ts'
 import { enableRequest } from '#lib/webhooks/schema.ts'
 import { EndpointEnabled } from '#lib/webhooks/wire.ts'
 

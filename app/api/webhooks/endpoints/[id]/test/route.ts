@@ -3,10 +3,10 @@ import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { eventSamples } from '#lib/http/openapi-schemas.ts'
-import { TestRead } from '#lib/webhooks/delivery-wire.ts'
-import { eventPageSchema } from '#lib/webhooks/event-page.ts'
+import { eventPageSchema } from '#lib/webhooks/events.ts'
 import { testRequest } from '#lib/webhooks/schema.ts'
 import { sendTestEvent } from '#lib/webhooks/test-event.ts'
+import { TestRead } from '#lib/webhooks/wire.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
 const sampleOf = eventSamples(

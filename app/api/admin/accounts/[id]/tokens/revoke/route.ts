@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/audit/note.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readStatusChange } from '#lib/operator/accounts.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { revokeAccountTokens } from '#lib/tokens/revoke-as-operator.ts'

@@ -1,7 +1,7 @@
 import { createAuditNote } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { revealDelivery } from '#lib/webhooks/delivery-queries.ts'
-import { DeliveryRead } from '#lib/webhooks/delivery-wire.ts'
+import { revealDelivery } from '#lib/webhooks/deliveries.ts'
+import { DeliveryRead } from '#lib/webhooks/wire.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { revealDocument } from '#lib/charges/reveal.ts'
 import { DocumentRead } from '#lib/charges/wire.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 
 export const POST = adminEndpoint({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { answerDispute } from '#lib/charges/disputes/answer.ts'
 import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { answerRequest } from '#lib/operator/disputes/schema.ts'
 
 export const POST = adminEndpoint({

@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readEnding } from '#lib/operator/ending.ts'
 import { endProposal, WithdrawalEndingRead } from '#lib/operator/schema.ts'
 import { proposeEnd } from '#lib/withdrawals/end.ts'

@@ -1,4 +1,4 @@
-import { adminEndpoint } from '#lib/http/accountless-endpoint.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readEnding } from '#lib/operator/ending.ts'
 import { endConfirmation, WithdrawalEndingRead } from '#lib/operator/schema.ts'
 import { confirmEnd } from '#lib/withdrawals/end.ts'

@@ -1,7 +1,97 @@
 import * as z from 'zod'
-import { anyObject, instant, modeField, openApiMeta } from '#lib/core/fields.ts'
-import type { ResourceSerializers } from '#lib/webhooks/event-wire.ts'
+import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { anyObject, instant, listLimit, modeField, must, openApiMeta } from '#lib/core/fields.ts'
+import { Invariant } from '#lib/core/invariant.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { EVENT_TYPES, type EventType, PING, TEST_EVENT_TYPES } from '#lib/webhooks/states.ts'
+
+/** Stored event; `resource` is the row of its subject at that time. */
+export interface EventRow {
+  id: string
+  type: EventType
+  mode: Mode
+  sequence: bigint | number
+  resource: unknown
+  created_at: string
+}
+
+/** `showsDocuments`: whether payers' documents are serialized in full or masked. */
+export type ResourceSerializers = Record<
+  'transaction' | 'withdrawal',
+  (resource: unknown, showsDocuments: boolean) => object
+>
+
+/** Serializes an event for a webhook body and for GET /events. */
+export function eventToWire(
+  event: EventRow,
+  serializers: ResourceSerializers,
+  showsDocuments: boolean,
+) {
+  const [subject, name] = event.type.split('.') as [keyof ResourceSerializers, string]
+  return {
+    id: event.id,
+    type: event.type,
+    event: name,
+    mode: event.mode,
+    sequence: Number(event.sequence),
+    created_at: event.created_at,
+    ...serializers[subject](event.resource, showsDocuments),
+  }
+}
+
+/** Serializes an event for an endpoint: as for a webhook_url, with payer, items and UTMs added. */
+export function eventToIntegration(
+  event: EventRow,
+  serializers: ResourceSerializers,
+  showsDocuments: boolean,
+) {
+  const body: Record<string, unknown> = eventToWire(event, serializers, showsDocuments)
+  const { transaction } = body as { transaction?: Record<string, unknown> }
+  if (!transaction) return body
+  const { client_name, client_email, client_doc, client_phone, items, utms } = transaction
+  const client = { name: client_name, email: client_email, doc: client_doc, phone: client_phone }
+  return { ...body, client, products: items ?? [], utms: utms ?? {} }
+}
+
+const AFTER_RULE = 'be a sequence number: 0 or the next_after of a previous response'
+
+const EPOCH_RULE = 'be the Troco-Feed-Epoch of a previous response'
+
+export const eventsQuery = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, must(AFTER_RULE))
+    .transform(Number)
+    .default(0)
+    .meta({
+      like: z.int().min(0).default(0),
+      ...openApiMeta(
+        'Sequence number of the last event that you have read. 0 starts at the first event.',
+        0,
+      ),
+    }),
+  epoch: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/, must(EPOCH_RULE))
+    .optional()
+    .meta(
+      openApiMeta(
+        'The `Troco-Feed-Epoch` of the response that you continue. If the feed has another one, because a backup was restored or the token is of the other mode, the response is 410 and says where to continue.',
+        'b54f1c0e9a7d3362',
+      ),
+    ),
+  form: z
+    .enum(['webhook_url', 'endpoint'], must('be webhook_url or endpoint'))
+    .default('webhook_url')
+    .meta(
+      openApiMeta(
+        'Form of the events: as a `webhook_url` receives them, or as an endpoint does, with `client`, `products` and `utms`.',
+        'endpoint',
+      ),
+    ),
+  limit: listLimit(100),
+})
 
 const EVENT_ID = '01a1fbbf-2574-7f02-a3c8-1b6d0e4f9a77'
 const UNPAID = { paid_at: null, end_to_end_id: null }
@@ -181,4 +271,79 @@ function eventSchema(type: EventType, shapes: Shapes) {
 /** Converts `transaction.refund_failed` to `TransactionRefundFailed`. */
 function schemaId(type: EventType): string {
   return type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+interface EventRange {
+  /** Oldest stored sequence number, or `last` + 1. */
+  oldest: number
+  /** Last assigned sequence number, or 0. */
+  last: number
+  /** Within an epoch, sequence numbers have no gaps and are given once. */
+  epoch: string
+  /** The restore that the reader has not heard of: the last number that it kept, and where to go on. */
+  restore: { epoch: string; kept: number; next: number } | null
+}
+
+/** The epoch of a feed `s` that no restore has changed. */
+const firstEpoch = Prisma.sql`left(md5(k.account_id || k.mode), 16)`
+
+/** Reads the range of a feed for a reader at `after`, who knows the epoch `known` or none. */
+export async function readEventRange(
+  accountId: string,
+  mode: Mode,
+  after: number,
+  known: string | undefined,
+): Promise<EventRange> {
+  const [range] = await db().$queryRaw<
+    { oldest: bigint | null; last: bigint | null; epoch: string; restore: EventRange['restore'] }[]
+  >`
+    SELECT s.last, coalesce(s.epoch, ${firstEpoch}) AS epoch, (
+      SELECT e.sequence FROM events e
+      WHERE e.account_id = s.account_id AND e.mode = s.mode ORDER BY e.sequence LIMIT 1) AS oldest, (
+      SELECT json_build_object('epoch', f.epoch, 'kept', f.kept, 'next', f.next) FROM feed_epochs f
+      WHERE f.account_id = s.account_id AND f.mode = s.mode
+        AND (f.epoch = ${known ?? null} OR (f.kept <= ${after}::bigint AND f.next > ${after}::bigint))
+      ORDER BY f.epoch = ${known ?? null} DESC, f.next LIMIT 1) AS restore
+    FROM (SELECT ${accountId}::uuid AS account_id, ${mode} AS mode) k
+    LEFT JOIN event_sequences s USING (account_id, mode)`
+  if (!range) throw new Invariant('the range of a feed is one row')
+  const last = Number(range.last ?? 0)
+  const oldest = Number(range.oldest ?? last + 1)
+  return { oldest, last, epoch: range.epoch, restore: range.restore }
+}
+
+/**
+ * Returns why a reader cannot go on at `after`; null if it can. What a restore kept, it has read under the same
+ * numbers, so it goes on there; what came after that is gone, and so are the numbers up to the next epoch.
+ */
+export function judgePosition(
+  { oldest, last, epoch, restore }: EventRange,
+  after: number,
+  known: string | undefined,
+): TrocoError | null {
+  const feed = { epoch, lastSequence: last }
+  const isOther = known !== undefined && known !== epoch
+  if (restore && (isOther ? restore.epoch === known : after > restore.kept)) {
+    const { kept, next } = restore
+    const continueAfter = after <= kept ? after : next
+    return refuse('feed_restored', { ...feed, continueAfter, lastKept: kept })
+  }
+  if (isOther) return refuse('feed_epoch_changed', { ...feed, continueAfter: oldest - 1 })
+  if (after > last) return refuse('after_beyond_feed', { ...feed, continueAfter: last })
+  // The number after the last that was kept is the first of the next epoch.
+  const position = restore?.kept === after ? restore.next : after
+  return position + 1 < oldest && position < last
+    ? refuse('events_gone', { ...feed, continueAfter: oldest - 1 })
+    : null
+}
+
+/**
+ * Gives every event feed another epoch: prisma/functions/troco_renew_feeds.sql. The feeds of a restored database
+ * would give out numbers again that readers have seen. Returns the number of feeds. Of one account only, if it is
+ * given.
+ */
+export async function renewFeedEpochs(accountId?: string, tx: Tx = db()): Promise<number> {
+  const [row] = await tx.$queryRaw<{ renewed: number }[]>`
+    SELECT troco_renew_feeds(${accountId ?? null}::uuid) AS renewed`
+  return row?.renewed ?? 0
 }

@@ -1,17 +1,18 @@
 import { refuse } from '#lib/core/errors.ts'
+import { parseExactJson } from '#lib/core/exact-json.ts'
 import { CLOCK_SKEW_MS, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { maskTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { reasonColumns, utc } from '#lib/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 import { transaction } from '#lib/db/transaction.ts'
-import type { Attempt, Delivery, DeliveryDetail } from '#lib/webhooks/delivery-wire.ts'
-import { hideDocument, mayHaveSentDocument } from '#lib/webhooks/documents.ts'
+import type { DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
-import { pausesAfterS } from '#lib/webhooks/schedule.ts'
 import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/webhooks/states.ts'
+import type { Attempt, Delivery, DeliveryDetail } from '#lib/webhooks/wire.ts'
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
 const CLOCK_SKEW = Prisma.sql`make_interval(secs => ${CLOCK_SKEW_MS / 1_000}::int)`
@@ -48,7 +49,7 @@ const lateralJoins = Prisma.sql`
     ORDER BY a.number DESC LIMIT 1) l ON true`
 
 /** List query, with the subject ids that its reference resolves to. */
-export type DeliveriesFilter = DeliveriesQuery & { subject_ids?: string[] }
+type DeliveriesFilter = DeliveriesQuery & { subject_ids?: string[] }
 
 export function listDeliveries(
   accountId: string,
@@ -181,3 +182,153 @@ const attemptAsJson = asJson(Prisma.sql`
   a.number, ${utc('a.created_at')}, a.response_status, a.problem, ${reasonColumns('a', 'problem')},
   a.address, a.duration_ms,
   a.request_headers, a.request_body, a.response_headers, a.response_body`)
+
+type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'url' | 'event'>
+
+/**
+ * Returns which of the deliveries contain payers' documents in full (docs/decisions/023). The flag of
+ * an endpoint is for its present URL: a delivery to an earlier one, which a member without the
+ * permission may have set, is masked. Call it after the claim: whoever changes a URL clears the flag
+ * in the same transaction.
+ */
+export async function readDocumentRule(due: Recipient[]): Promise<(one: Recipient) => boolean> {
+  const toEndpoints = due.filter(({ endpointId }) => endpointId !== null)
+  const receivers = [...new Map(toEndpoints.map(one => [keyOf(one), one])).values()]
+  const full =
+    receivers.length === 0
+      ? []
+      : await queryRows<Pick<Recipient, 'accountId' | 'endpointId' | 'url'>>(Prisma.sql`
+          SELECT json_build_object('accountId', p.account_id, 'endpointId', p.id, 'url', p.url)::text
+            AS json
+          FROM unnest(${receivers.map(({ accountId }) => accountId)}::uuid[],
+            ${receivers.map(({ endpointId }) => endpointId)}::uuid[],
+            ${receivers.map(({ url }) => url)}::text[]) k (account_id, id, url)
+          JOIN webhook_endpoints p USING (account_id, id, url) WHERE p.full_documents`)
+  const fullKeys = new Set(full.map(keyOf))
+  return one => {
+    const { webhook_masked } = one.event.resource as { webhook_masked?: boolean }
+    return one.endpointId === null ? webhook_masked !== true : fullKeys.has(keyOf(one))
+  }
+}
+
+function keyOf({ accountId, endpointId, url }: Omit<Recipient, 'event'>): string {
+  return `${accountId} ${endpointId} ${url}`
+}
+
+interface Body {
+  transaction?: { client_doc: string }
+  client?: { doc: string }
+}
+
+/** Masks the document in a serialized event. A body without one stays as it is. */
+export function maskBody(text: string): string {
+  const body = parseExactJson(text) as Body
+  const { transaction, client } = body
+  if (!transaction) return text
+  transaction.client_doc = maskTaxId(transaction.client_doc)
+  if (client) client.doc = maskTaxId(client.doc)
+  return JSON.stringify(body)
+}
+
+type Attempted = Pick<
+  Attempt,
+  'request_headers' | 'request_body' | 'response_body' | 'response_headers'
+>
+
+/**
+ * Returns whether attempts may have sent a document in full. Every attempt starts from the body that
+ * the first one stored, so only that body, already masked, proves that none did. It may be pruned.
+ */
+function mayHaveSentDocument(attempts: Attempted[], document: string | null): boolean {
+  const [first] = attempts
+  if (document === null || !first) return false
+  return (
+    first.request_body === null || maskText(first.request_body, document) !== first.request_body
+  )
+}
+
+/**
+ * Hides a document in what an attempt sent and received. The signature is removed, because it proves
+ * a guess: the mask of a CPF leaves 1,000. So is the response, which may repeat the request encoded.
+ */
+function hideDocument<Row extends Attempted>(attempt: Row, document: string): Row {
+  const { request_headers, request_body } = attempt
+  const { 'webhook-signature': _, ...headers } = request_headers
+  return {
+    ...attempt,
+    request_headers: headers,
+    request_body: request_body && maskText(request_body, document),
+    response_headers: null,
+    response_body: null,
+  }
+}
+
+/** Masks a document in a body, also in texts of the merchant that repeat it. */
+function maskText(text: string, document: string): string {
+  // Up to four characters between two digits, for punctuation.
+  const anyNotation = new RegExp([...normalizeTaxId(document)].join('[^0-9A-Za-z]{0,4}'), 'gi')
+  return maskBody(text).replaceAll(anyNotation, maskTaxId(document))
+}
+
+/** Maximum deliveries read, so that the cost does not grow with traffic. */
+const SAMPLE_MAX = 1_000
+const SAMPLE_AGE_MAX = '7 days'
+
+/** Success share and mean duration; null without attempts. Excludes stopped deliveries. */
+export async function readDeliveryRate(
+  accountId: string,
+  mode: Mode,
+): Promise<{ delivered: number; mean_ms: number | null } | null> {
+  const [counts] = await queryRows<{ arrived: number; tried: number; mean_ms: number | null }>(
+    Prisma.sql`
+    SELECT row_to_json(found)::text AS json FROM (
+      SELECT count(*) FILTER (WHERE d.status = 'delivered') AS arrived, count(*) AS tried,
+        round(avg(a.duration_ms) FILTER (WHERE d.status = 'delivered'))::int AS mean_ms
+      FROM (
+        SELECT d.account_id, d.id, d.status, d.created_at FROM deliveries d
+        WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode}
+        ORDER BY d.sequence DESC LIMIT ${SAMPLE_MAX}) d
+      CROSS JOIN LATERAL (
+        SELECT a.duration_ms FROM delivery_attempts a
+        WHERE a.account_id = d.account_id AND a.delivery_id = d.id
+        ORDER BY a.number DESC LIMIT 1) a
+      WHERE d.created_at > now() - ${SAMPLE_AGE_MAX}::interval AND d.status <> 'stopped') found`,
+  )
+  if (!counts || counts.tried === 0) return null
+  return { delivered: counts.arrived / counts.tried, mean_ms: counts.mean_ms }
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const RESOURCE_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR]
+const ENDPOINT_PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE]
+
+/** Jitter: receivers that failed together must not be retried together. */
+const JITTER = 0.2
+
+type Target = 'resource' | 'endpoint'
+
+/** Returns the pauses in seconds, without jitter, after attempt `attempt` and each later one. */
+function pausesAfterS(target: Target, attempt: number): number[] {
+  return pausesOf(target)
+    .slice(attempt - 1)
+    .map(pauseMs => pauseMs / SECOND)
+}
+
+function pausesOf(target: Target): number[] {
+  return target === 'endpoint' ? ENDPOINT_PAUSES_MS : RESOURCE_PAUSES_MS
+}
+
+/** Attempts count from 1; null after the last. A longer Retry-After of the receiver wins. */
+export function nextPauseMs(
+  target: Target,
+  attempt: number,
+  retryAfterMs: number | null,
+): number | null {
+  const pauseMs = pausesOf(target)[attempt - 1]
+  if (pauseMs === undefined) return null
+  const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1))
+  return Math.max(jittered, retryAfterMs ?? 0)
+}
