@@ -2,9 +2,9 @@
 
 import { CircleAlert, Download, X } from 'lucide-react'
 import { useRef, useState } from 'react'
+import { useApi } from '#components/form/api.ts'
 import { useProblemText } from '#components/form/problem.tsx'
 import { fileNameOf, saveAs } from '#components/form/save-file.ts'
-import { useApi } from '#components/nav/api-provider.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { ApiError } from '#lib/core/call-api.ts'

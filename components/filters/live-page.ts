@@ -1,7 +1,7 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 
 export interface ListPage<Row> {
   data: Row[]

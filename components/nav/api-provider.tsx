@@ -3,13 +3,11 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import dynamic from 'next/dynamic'
 import { type ReactNode, useMemo, useState } from 'react'
-import { ApiContext, useApi } from '#components/form/api.ts'
+import { ApiContext } from '#components/form/api.ts'
 import { type Member, MemberContext } from '#components/nav/permissions.tsx'
 import { ApiError, createApi } from '#lib/core/call-api.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
-
-export { useApi }
 
 const ProofDialog = dynamic(
   async () => (await import('#components/proof/proof-dialog.tsx')).ProofDialog,

@@ -2,9 +2,9 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import * as z from 'zod'
+import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { moneyText } from '#components/format/format.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'

@@ -2,7 +2,7 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { AmountRows } from '#components/ui/amount-rows.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { CodeForm } from '#app/[mode]/bank/code-form.tsx'
 import { ConfirmPayment, type Outcome } from '#app/[mode]/bank/confirm-payment.tsx'
 import { PaymentOutcome } from '#app/[mode]/bank/payment-outcome.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { BankReading } from '#lib/dashboard/schema.ts'
 

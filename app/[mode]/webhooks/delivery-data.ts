@@ -1,7 +1,7 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 import type { ApiScope } from '#lib/core/call-api.ts'
 import type {
   DeliveriesQuery,

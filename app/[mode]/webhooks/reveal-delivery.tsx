@@ -3,8 +3,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { DELIVERIES_PATH } from '#app/[mode]/webhooks/delivery-data.ts'
+import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
 import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 interface RevealDeliveryProps {

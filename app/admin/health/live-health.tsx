@@ -6,8 +6,8 @@ import { useTranslations } from 'next-intl'
 import { Checks } from '#app/admin/health/checks.tsx'
 import { Jobs } from '#app/admin/health/jobs.tsx'
 import { Workers } from '#app/admin/health/workers.tsx'
+import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
 import type { Check as CheckLine, Health } from '#lib/operator/schema.ts'
 
 const REFRESH_MS = 5_000

@@ -1,7 +1,7 @@
 'use client'
 
 import { useEffect, useRef } from 'react'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 
 /** Delay before opening the stream, because many visits are shorter. Until then the page polls. */
 const OPEN_AFTER_MS = 2_000

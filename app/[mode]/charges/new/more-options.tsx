@@ -12,7 +12,7 @@ import {
 } from '#app/[mode]/charges/new/new-charge.ts'
 import type { ProblemFor } from '#app/[mode]/charges/new/payer-fields.tsx'
 import { useDraftedFields } from '#app/[mode]/charges/new/rows.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 import { Field, Select } from '#components/ui/field.tsx'
 
 const OPTIONAL_FIELDS = ['external_id', 'expires_in', 'webhook_url', 'items', 'metadata']

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/nav/api-provider.tsx'
+import { useApi } from '#components/form/api.ts'
 import { Field } from '#components/ui/field.tsx'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 

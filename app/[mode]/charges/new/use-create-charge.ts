@@ -1,7 +1,7 @@
 import { useRouter } from 'next/navigation'
 import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
 import { refusedFieldOf, type useReview } from '#components/form/review.tsx'
-import { useApi } from '#components/nav/api-provider.tsx'
 import type { ChargeRequest } from '#lib/charges/schema.ts'
 import { needsReview } from '#lib/charges/states.ts'
 import { ApiError } from '#lib/core/call-api.ts'
