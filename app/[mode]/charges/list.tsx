@@ -1,22 +1,25 @@
 'use client'
 
-import { Plus, QrCode } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { ChevronDown, FunnelX, Plus, QrCode, X } from 'lucide-react'
+import dynamic from 'next/dynamic'
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
-import { AmountFilter } from '#app/[mode]/charges/amount-filter.tsx'
-import { ChargeSummary } from '#app/[mode]/charges/summary.tsx'
+import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { ExportButton } from '#components/filters/export-button.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { type ListPage, useLivePage } from '#components/filters/live-page.ts'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
+import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import type { ListedCharge } from '#lib/charges/schema.ts'
+import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
+import type { ChargeTotals, ListedCharge } from '#lib/charges/schema.ts'
 import { SHOWN_CHARGE_STATUSES } from '#lib/charges/states.ts'
 
 const REFRESH_MS = 4_000
@@ -120,5 +123,174 @@ function StatusChips({ chosen, onChoose }: StatusChipsProps) {
         </button>
       ))}
     </fieldset>
+  )
+}
+
+const AmountDialog = dynamic(() =>
+  import('#app/[mode]/charges/amount-dialog.tsx').then(module => module.AmountDialog),
+)
+
+const CHIP_CLASS =
+  'inline-flex h-9 items-center gap-1.5 border bg-surface font-medium text-small transition-colors duration-150'
+const UNSET_CLASS = 'border-line2 text-muted hover:text-ink'
+const SET_CLASS = 'border-accent bg-accent-soft text-accent'
+
+interface AmountFilterProps {
+  get: (name: string) => string
+  set: (changes: Record<string, string | null>) => void
+}
+
+/** Filters by minimum and maximum amount. The URL contains them in cents. */
+function AmountFilter({ get, set }: AmountFilterProps) {
+  const t = useTranslations()
+  const [isOpen, setOpen] = useState(false)
+  const text = useRangeText(get('min_amount'), get('max_amount'))
+  const stateClass = text === null ? UNSET_CLASS : SET_CLASS
+  return (
+    <span className="inline-flex">
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        onClick={() => setOpen(true)}
+        className={`${CHIP_CLASS} ${stateClass} px-3.5 ${text === null ? 'rounded-chip' : 'rounded-l-chip border-r-0 pr-2'}`}
+      >
+        {t('charges.amount')}: {text ?? t('charges.amountAny')}
+        {text === null ? <ChevronDown size={14} aria-hidden /> : null}
+      </button>
+      {text === null ? null : (
+        <button
+          type="button"
+          onClick={() => set({ min_amount: null, max_amount: null })}
+          aria-label={`${t('ui.clear')}: ${t('charges.amount')}`}
+          className={`${CHIP_CLASS} ${stateClass} rounded-r-chip border-l-0 pr-3 pl-1`}
+        >
+          <X size={15} aria-hidden />
+        </button>
+      )}
+      {isOpen ? (
+        <AmountDialog
+          from={parseCents(get('min_amount'))}
+          to={parseCents(get('max_amount'))}
+          onClose={() => setOpen(false)}
+          onChoose={(from, to) => {
+            setOpen(false)
+            set({ min_amount: from, max_amount: to })
+          }}
+        />
+      ) : null}
+    </span>
+  )
+}
+
+/** Parses an amount in cents; null if absent or invalid, which the server ignores too. */
+function parseCents(text: string): number | null {
+  return /^\d{1,12}$/.test(text) ? Number(text) : null
+}
+
+function useRangeText(fromParam: string, toParam: string): string | null {
+  const t = useTranslations('charges')
+  const locale = useLocale()
+  const [from, to] = [fromParam, toParam].map(text => {
+    const amount = parseCents(text)
+    return amount === null ? null : moneyText(amount, locale)
+  })
+  if (from && to) return t('between', { from, to })
+  return from ? t('atLeast', { from }) : to ? t('atMost', { to }) : null
+}
+
+const TOTALS_REFRESH_MS = 15_000
+
+interface ChargeSummaryProps {
+  filters: Record<string, string>
+  clear: () => void
+}
+
+function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
+  const t = useTranslations()
+  const count = countFilters(filters)
+  return (
+    <div className="mb-2 flex flex-wrap items-center gap-x-5 gap-y-1 text-small">
+      <Totals filters={filters} />
+      {count > 0 ? (
+        <p className="flex flex-wrap items-center gap-x-3 text-muted">
+          {t('charges.filters', { count })}
+          <button
+            type="button"
+            onClick={clear}
+            className="inline-flex min-h-8 items-center gap-1.5 font-semibold text-accent hover:underline"
+          >
+            <FunnelX size={15} aria-hidden />
+            {t('ui.clearAll')}
+          </button>
+        </p>
+      ) : null}
+      <Exports filters={filters} />
+    </div>
+  )
+}
+
+/** Counts the filters. The bounds of a period, or of an amount, count as one filter. */
+function countFilters(filters: Record<string, string>): number {
+  return new Set(Object.keys(filters).map(name => name.replace(/_(from|to)$/, ''))).size
+}
+
+function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
+  const t = useTranslations('charges')
+  const api = useApi()
+  const path = `/dashboard/charges/totals?${new URLSearchParams(filters)}`
+  const { data, error } = useQuery({
+    queryKey: ['charges', api.scope, path],
+    queryFn: ({ signal }) => api.get<ChargeTotals>(path, signal),
+    refetchInterval: TOTALS_REFRESH_MS,
+  })
+  if (!data && error) return <p className="text-muted">{t('totalFailed')}</p>
+  if (!data) return <Skeleton className="h-[22px] w-[330px] max-w-full" />
+  const { count, amount, paid_amount, is_exact } = data
+  const atLeast = is_exact ? null : <span className="text-muted">{t('more')} </span>
+  return (
+    <p className="flex min-h-[22px] flex-wrap gap-x-4" data-testid="charge-totals">
+      <span className="font-semibold">
+        {is_exact ? t('count', { count }) : t('countMore', { count })}
+      </span>
+      <span>
+        {atLeast}
+        <Money cents={amount} /> <span className="text-muted">{t('sum')}</span>
+      </span>
+      <span>
+        {atLeast}
+        <Money cents={paid_amount} /> <span className="text-muted">{t('sumPaid')}</span>
+      </span>
+    </p>
+  )
+}
+
+/** The refunds are those of the period, whatever the other filters: they are of paid charges. */
+function Exports({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
+  const t = useTranslations('charges')
+  const locale = useLocale()
+  const { created_from, created_to } = filters
+  const period = { ...(created_from && { created_from }), ...(created_to && { created_to }) }
+  const pathOf = (subject: string, query: Record<string, string>) =>
+    `/dashboard/${subject}/export?${new URLSearchParams({ locale, ...query })}`
+  const labels = {
+    stop: t('stop'),
+    broken: t('exportBroken'),
+    saving: (rows: number) => t('exporting', { rows }),
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-x-5 md:ml-auto">
+      <ExportButton
+        path={pathOf('charges', filters)}
+        labels={{ ...labels, save: t('export'), saved: rows => t('exported', { rows }) }}
+      />
+      <ExportButton
+        path={pathOf('refunds', period)}
+        labels={{
+          ...labels,
+          save: t('exportRefunds'),
+          saved: rows => t('exportedRefunds', { rows }),
+        }}
+      />
+    </div>
   )
 }

@@ -1,25 +1,28 @@
 'use client'
 
+import { TriangleAlert } from 'lucide-react'
+import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
-import { useRef, useState } from 'react'
-import { ItemsField } from '#app/[mode]/charges/new/items-field.tsx'
-import { MetadataField } from '#app/[mode]/charges/new/metadata-field.tsx'
-import { MoreOptions } from '#app/[mode]/charges/new/more-options.tsx'
+import { type ReactNode, useRef, useState } from 'react'
+import {
+  ItemsField,
+  MetadataField,
+  MoreOptions,
+  PayerFields,
+} from '#app/[mode]/charges/new/more-options.tsx'
 import { readCharge } from '#app/[mode]/charges/new/new-charge.ts'
-import { PayerFields } from '#app/[mode]/charges/new/payer-fields.tsx'
-import { ChargeReview } from '#app/[mode]/charges/new/review.tsx'
-import { useCreateCharge } from '#app/[mode]/charges/new/use-create-charge.ts'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { useReview } from '#components/form/review.tsx'
+import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { type ChargeRequest, chargeRequest } from '#lib/charges/schema.ts'
-import { DESCRIPTION_LENGTH_MAX } from '#lib/charges/states.ts'
+import { DESCRIPTION_LENGTH_MAX, needsReview } from '#lib/charges/states.ts'
 import { ApiError } from '#lib/core/call-api.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 interface NewChargeFormProps {
   /** Default lifetime of the account's charges, in seconds. */
@@ -127,4 +130,95 @@ export function NewChargeForm({ expiresIn, reviewAbove }: NewChargeFormProps) {
       </Sheet>
     </form>
   )
+}
+
+interface ChargeReviewProps {
+  body: ChargeRequest
+  description: string
+  isBusy: boolean
+  onBack: () => void
+  problem: ReactNode
+}
+
+function ChargeReview({ body, description, ...rest }: ChargeReviewProps) {
+  const t = useTranslations('newCharge')
+  return (
+    <Review
+      {...rest}
+      amountLabel={t('amount')}
+      amount={body.amount}
+      warning={t('reviewText')}
+      icon={TriangleAlert}
+      confirm={rest.isBusy ? t('busy') : t('confirm')}
+    >
+      <ReviewRow name={t('payer')}>
+        <span className="block break-words font-semibold text-[19px] leading-snug">
+          {body.client_name}
+        </span>
+        <span className="block text-muted text-small">{formatTaxId(body.client_doc)}</span>
+        <span className="block break-all text-muted text-small">{body.client_email}</span>
+      </ReviewRow>
+      {description ? (
+        <ReviewRow name={t('description')}>
+          <span className="break-words">{description}</span>
+        </ReviewRow>
+      ) : null}
+      {body.external_id ? (
+        <ReviewRow name={t('external_id')}>
+          <span className="break-all font-mono text-[14px]">{body.external_id}</span>
+        </ReviewRow>
+      ) : null}
+    </Review>
+  )
+}
+
+interface CreateResponse {
+  data: { transaction_id: string }
+}
+
+interface Options {
+  /** Amount above which the member reviews the charge; null: none. */
+  reviewAbove: number | null
+  review: ReturnType<typeof useReview<ChargeRequest>>
+  readDescription: () => string
+}
+
+/** Returns a function that creates a charge, after a review if it needs one, and opens its page. */
+function useCreateCharge({ reviewAbove, review: state, readDescription }: Options) {
+  const api = useApi()
+  const router = useRouter()
+  const [isCreated, setCreated] = useState(false)
+  const { reviewed, review, returnToField } = state
+
+  async function create(body: ChargeRequest, idempotencyKey: string) {
+    if (!reviewed && needsReview(body.amount, reviewAbove)) return review(body)
+    try {
+      const { data } = await api.send<CreateResponse>('POST', '/transactions', {
+        body,
+        idempotencyKey,
+        ...(reviewed ? { reviewedAmount: reviewed.amount } : {}),
+      })
+      setCreated(true)
+      const unsaved = await describe(data.transaction_id)
+      router.push(`/${api.scope.mode}/charges/${data.transaction_id}${unsaved}`)
+    } catch (error) {
+      // The threshold was lowered after this page was opened.
+      if (error instanceof ApiError && error.code === 'review_required') return review(body)
+      const field = refusedFieldOf(error)
+      if (reviewed && field) returnToField(field)
+      throw error
+    }
+  }
+
+  /** Returns the query by which the charge's page asks for a text that could not be saved. */
+  async function describe(id: string): Promise<string> {
+    const description = readDescription()
+    if (!description) return ''
+    const path = `/dashboard/charges/${id}/description`
+    return api.send('POST', path, { body: { description } }).then(
+      () => '',
+      () => `?${new URLSearchParams({ description })}`,
+    )
+  }
+  return { create, isCreated }
 }
