@@ -1,11 +1,13 @@
-import { ArrowUpRight, Plus, ScrollText } from 'lucide-react'
+import { ArrowUpRight, Check, CircleAlert, Plus, ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { LedgerCheck } from '#app/[mode]/home/ledger-check.tsx'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { DATED_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
+import { Chip } from '#components/ui/chip.tsx'
+import { Notice } from '#components/ui/notice.tsx'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Home } from '#lib/dashboard/schema.ts'
 
@@ -149,6 +151,75 @@ function BalanceAnnouncement({ available }: { available: number }) {
   return (
     <span role="status" className="sr-only">
       {text}
+    </span>
+  )
+}
+
+/** Result of the last ledger check; the first runs a minute after the account is created. */
+function LedgerCheck({ books }: Pick<Home, 'books'>) {
+  const t = useTranslations('books')
+  const text = useTimeText()
+  if (!books) return null
+  const time = text(books.checked_at, DATED_FORMAT)
+  return books.is_right ? (
+    <Hint isPlain text={t('rightWhen', { time })}>
+      <Chip tone="ok" icon={Check}>
+        {t('right')}
+      </Chip>
+    </Hint>
+  ) : (
+    <Hint isPlain text={t('wrongWhen', { time })}>
+      <Chip tone="bad" icon={CircleAlert}>
+        {t('wrong')}
+      </Chip>
+    </Hint>
+  )
+}
+
+export function LedgerWarning({ books }: Pick<Home, 'books'>) {
+  const t = useTranslations('books')
+  if (!books || books.is_right) return null
+  return (
+    <div className="mb-6 md:mb-8">
+      <Notice tone="bad" icon={CircleAlert} role="alert">
+        {t.rich('wrongHelp', { code: words => <code className="font-mono">{words}</code> })}
+      </Notice>
+    </div>
+  )
+}
+
+const SIDES = { start: 'left-0', end: 'right-0' }
+
+interface HintProps {
+  text: ReactNode
+  side?: keyof typeof SIDES
+  /** Omits the dotted underline, for content that already looks interactive, such as a chip. */
+  isPlain?: boolean
+  children: ReactNode
+}
+
+export function Hint({ text, side = 'start', isPlain = false, children }: HintProps) {
+  const id = useId()
+  const underlineClass = isPlain
+    ? ''
+    : 'underline decoration-line2 decoration-dotted decoration-1 underline-offset-4'
+  return (
+    <span className="group relative inline-block">
+      <span
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the explanation opens on keyboard focus
+        tabIndex={0}
+        aria-describedby={id}
+        className={`inline-flex min-h-6 cursor-help items-center rounded-[4px] ${underlineClass}`}
+      >
+        {children}
+      </span>
+      <span
+        role="tooltip"
+        id={id}
+        className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden w-max max-w-[min(280px,72vw)] rounded-control bg-ink px-3 py-2 font-normal text-paper text-small group-focus-within:block group-hover:block ${SIDES[side]}`}
+      >
+        {text}
+      </span>
     </span>
   )
 }

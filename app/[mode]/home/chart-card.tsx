@@ -1,11 +1,13 @@
+import { ChevronDown } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
-import { RangePicker } from '#app/[mode]/home/range-picker.tsx'
+import { useState } from 'react'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
+import { Menu } from '#components/ui/menu.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
-import type { DayReceived } from '#lib/dashboard/schema.ts'
+import { type DayReceived, MONTH } from '#lib/dashboard/schema.ts'
 
 /** Periods whose days are counted, not named; the first is the default. */
 const LAST_DAYS = ['', '7d', '30d', '90d']
@@ -137,4 +139,62 @@ function useRangeText(days: DayReceived[], isChosen: boolean): string {
   if (!isChosen || !first || !last) return t('days', { count: days.length })
   const format = dateFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   return format.formatRange(new Date(first.day), new Date(last.day))
+}
+
+const PeriodDialog = dynamic(() =>
+  import('#components/filters/period-dialogs.tsx').then(module => module.PeriodDialog),
+)
+
+const DAYS = ['7d', '30d', '90d'] as const
+const OTHERS = ['this_month', 'last_month', 'month', 'custom'] as const
+
+const SEGMENT_CLASS =
+  'inline-flex h-8 flex-1 items-center justify-center gap-1 whitespace-nowrap rounded-[8px] px-3 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:bg-surface aria-pressed:font-semibold aria-pressed:text-ink aria-pressed:shadow-[0_1px_2px_var(--lift)] md:h-[30px]'
+
+interface RangePickerProps {
+  get: (name: string) => string
+  set: (changes: Record<string, string | null>) => void
+}
+
+function RangePicker({ get, set }: RangePickerProps) {
+  const t = useTranslations()
+  const [dialog, setDialog] = useState<'month' | 'custom' | null>(null)
+  const period = MONTH.test(get('period')) ? 'month' : get('period')
+  const other = OTHERS.find(known => known === period)
+  const days = other ? null : (DAYS.find(known => known === period) ?? '30d')
+  const choose = (value: string) => {
+    if (value === 'month' || value === 'custom') setDialog(value)
+    else set({ period: value, from: null, to: null })
+  }
+  return (
+    <fieldset className="flex shrink-0 rounded-control bg-sunk p-[3px]">
+      <legend className="sr-only">{t('chart.range')}</legend>
+      {DAYS.map(value => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === days}
+          aria-label={t(`chart.long.${value}`)}
+          onClick={() => choose(value)}
+          className={SEGMENT_CLASS}
+        >
+          {t(`chart.${value}`)}
+        </button>
+      ))}
+      <Menu
+        value={other ?? ''}
+        choices={OTHERS.map(value => ({ value, label: t(`period.${value}`) }))}
+        onChoose={choose}
+        trigger={
+          <button type="button" aria-pressed={other !== undefined} className={SEGMENT_CLASS}>
+            {t('chart.other')}
+            <ChevronDown size={14} aria-hidden />
+          </button>
+        }
+      />
+      {dialog ? (
+        <PeriodDialog what={dialog} get={get} set={set} onClose={() => setDialog(null)} />
+      ) : null}
+    </fieldset>
+  )
 }

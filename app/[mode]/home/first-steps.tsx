@@ -1,14 +1,21 @@
 'use client'
 
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { X } from 'lucide-react'
+import { Check, Circle, X } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { FirstStep } from '#app/[mode]/home/first-step.tsx'
 import { useApi } from '#components/form/api.ts'
 import { storePreference } from '#components/format/preferences.ts'
+import { buttonClass } from '#components/ui/button.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { FIRST_STEPS, FIRST_STEPS_COOKIE, type Steps } from '#lib/dashboard/schema.ts'
+import {
+  FIRST_STEPS,
+  FIRST_STEPS_COOKIE,
+  type FirstStepName,
+  type Steps,
+} from '#lib/dashboard/schema.ts'
 
 const REFRESH_MS = 3_000
 const DONE_SHOWN_MS = 4_000
@@ -86,4 +93,109 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
       </Sheet>
     </section>
   )
+}
+
+const STEP_PATHS: Record<FirstStepName, string> = {
+  payment: '/test/charges/new',
+  token: '/test/settings/tokens/new',
+  webhook: '/test/webhooks/endpoints/new',
+}
+
+interface FirstStepProps {
+  step: FirstStepName
+  isDone: boolean
+  /** Whether this is the first open step. Only that step shows details. */
+  isNext: boolean
+  origin: string
+  isLocal: boolean
+}
+
+function FirstStep({ step, isDone, isNext, origin, isLocal }: FirstStepProps) {
+  const t = useTranslations('steps')
+  const Icon = isDone ? Check : Circle
+  const toneClass = isDone
+    ? 'bg-ok-soft text-ok'
+    : isNext
+      ? 'bg-accent-soft text-accent'
+      : 'text-muted'
+  return (
+    <li className={`flex gap-3 border-line not-first:border-t ${isNext ? 'py-3.5' : 'py-1.5'}`}>
+      <span className={`grid w-6 shrink-0 place-items-center ${isNext ? 'h-6' : 'h-10'}`}>
+        <span className={`grid size-6 place-items-center rounded-chip ${toneClass}`}>
+          <Icon size={14} strokeWidth={2.2} aria-hidden />
+        </span>
+        <span className="sr-only">{isDone ? t('isDone') : t('isOpen')}</span>
+      </span>
+      <div className="min-w-0 flex-1">
+        <div
+          className={`flex items-center justify-between gap-x-6 gap-y-3 ${isNext ? 'flex-wrap' : 'min-h-10'}`}
+        >
+          <div className={isNext ? 'min-w-0 flex-1 basis-72' : 'min-w-0'}>
+            <p className={isDone ? 'text-muted' : 'font-semibold'}>{t(`${step}.title`)}</p>
+            {isNext ? (
+              <p className="mt-0.5 max-w-[64ch] text-muted text-small">{t(`${step}.text`)}</p>
+            ) : null}
+          </div>
+          {isDone ? null : <StepActions step={step} isNext={isNext} />}
+        </div>
+        {isNext && step === 'token' ? (
+          <CommandExample text={chargeCommand(origin, t('tokenWord'))} />
+        ) : null}
+        {isNext && step === 'webhook' && isLocal ? (
+          <>
+            <p className="mt-3 text-muted text-small">{t('webhook.local')}</p>
+            <CommandExample text={RECEIVER_COMMAND} />
+          </>
+        ) : null}
+      </div>
+    </li>
+  )
+}
+
+function StepActions({ step, isNext }: { step: FirstStepName; isNext: boolean }) {
+  const t = useTranslations('steps')
+  return (
+    <div className={`flex flex-wrap gap-2 ${isNext ? '' : 'shrink-0'}`}>
+      {step === 'payment' && isNext ? (
+        <Link href="/test/bank" prefetch={false} className={buttonClass('quiet')}>
+          {t('payment.bank')}
+        </Link>
+      ) : null}
+      <Link
+        href={STEP_PATHS[step]}
+        prefetch={false}
+        className={buttonClass(isNext ? 'quiet' : 'plain')}
+      >
+        {t(`${step}.action`)}
+      </Link>
+    </div>
+  )
+}
+
+function CommandExample({ text }: { text: string }) {
+  const t = useTranslations('steps')
+  return (
+    <div className="mt-2.5 flex items-start gap-x-2 rounded-control bg-sunk p-2 pl-4 max-md:flex-col">
+      <section
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+        tabIndex={0}
+        aria-label={t('example')}
+        className="min-w-0 max-w-full flex-1 overflow-x-auto py-1.5"
+      >
+        <pre className="font-mono text-[13px] leading-[1.65]">{text}</pre>
+      </section>
+      <CopyButton text={text} variant="plain" />
+    </div>
+  )
+}
+
+const RECEIVER_COMMAND = `node -e "require('http').createServer((q, s) => {
+  q.pipe(process.stdout); s.end() }).listen(9000)"`
+
+function chargeCommand(origin: string, token: string): string {
+  return `curl ${origin}/api/transactions \\
+  -H "Authorization: Bearer ${token}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"amount": 4990, "client_name": "Ana Rocha",
+    "client_email": "ana@example.com", "client_doc": "529.982.247-25"}'`
 }
