@@ -4,15 +4,27 @@ import { useQuery } from '@tanstack/react-query'
 import { ArrowLeftRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { RequestFilters, type RequestKinds } from '#app/[mode]/requests/filters.tsx'
-import { RequestRows } from '#app/[mode]/requests/rows.tsx'
+import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import type { ListPage } from '#components/filters/live-page.ts'
+import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
+import { useDurations } from '#components/format/duration.ts'
+import { RelativeTime } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
+import {
+  Cell,
+  HeaderCell,
+  ROW_LINK,
+  Row,
+  Table,
+  TWO_LINES,
+  WIDE_ONLY,
+} from '#components/ui/table.tsx'
 import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
 const REFRESH_MS = 5_000
@@ -66,4 +78,135 @@ function NoRequests({ clear }: { clear: (() => void) | null }) {
       )}
     </Sheet>
   )
+}
+
+function RequestRows({ requests }: { requests: LoggedRequest[] }) {
+  const t = useTranslations('requests')
+  const { callDuration } = useDurations()
+  return (
+    <ListSheet>
+      <Table aria-label={t('title')}>
+        <thead>
+          <tr>
+            <HeaderCell>{t('one')}</HeaderCell>
+            <HeaderCell width="25%">{t('status')}</HeaderCell>
+            <HeaderCell width="12%" isWideOnly>
+              {t('token_id')}
+            </HeaderCell>
+            <HeaderCell width="104px" side="right">
+              {t('duration')}
+            </HeaderCell>
+            <HeaderCell width="140px">{t('time')}</HeaderCell>
+          </tr>
+        </thead>
+        <tbody>
+          {requests.map(request => (
+            <Row key={request.id}>
+              <Cell>
+                <RequestLink request={request} />
+              </Cell>
+              <Cell>
+                <RequestStatus request={request} />
+              </Cell>
+              <Cell className={`text-muted ${WIDE_ONLY}`}>
+                <span className={TWO_LINES}>{request.token_name}</span>
+              </Cell>
+              <Cell className="whitespace-nowrap text-right text-muted text-small">
+                {callDuration(request.duration_ms)}
+              </Cell>
+              <Cell className="text-muted text-small">
+                <span className="relative z-10">
+                  <RelativeTime at={request.created_at} side="end" />
+                </span>
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <ul className="@table:hidden">
+        {requests.map(request => (
+          <li
+            key={request.id}
+            className="relative flex flex-col gap-1.5 border-line px-4 py-3.5 not-first:border-t"
+          >
+            <RequestLink request={request} />
+            <div className="flex items-end justify-between gap-3">
+              <RequestStatus request={request} />
+              <span className="relative z-10 shrink-0 text-muted text-small">
+                <RelativeTime at={request.created_at} side="end" />
+              </span>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </ListSheet>
+  )
+}
+
+function RequestLink({ request: { id, mode, method, path } }: { request: LoggedRequest }) {
+  return (
+    <Link
+      href={`/${mode}/requests/${id}`}
+      prefetch={false}
+      className={`block font-mono text-[13px] leading-[1.5] ${ROW_LINK}`}
+    >
+      <span className="font-semibold">{method}</span> <RequestPath path={path} />
+    </Link>
+  )
+}
+
+const STATUSES = ['failed', '2xx', '4xx', '5xx'] as const
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'].map(asChoice)
+
+/** Values that the requests of the account have. */
+interface RequestKinds {
+  tokens: { id: string; name: string }[]
+  paths: string[]
+  codes: string[]
+}
+
+type RequestFiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'> & {
+  kinds: RequestKinds
+}
+
+function RequestFilters({ get, set, kinds }: RequestFiltersProps) {
+  const t = useTranslations('requests')
+  const choices = {
+    status: STATUSES.map(value => ({ value, label: t(`class.${value}`) })),
+    method: METHODS,
+    path: kinds.paths.map(asChoice),
+    code: kinds.codes.map(asChoice),
+    token_id: kinds.tokens.map(({ id, name }) => ({ value: id, label: name })),
+  }
+  const names = Object.keys(choices) as (keyof typeof choices)[]
+  return (
+    <div className="mb-4 flex items-center gap-2 max-md:overflow-x-auto max-md:py-1 max-md:[scrollbar-width:none] md:flex-wrap">
+      {names.map(name => (
+        <ChoiceFilter
+          key={name}
+          label={t(name)}
+          anyLabel={t('any')}
+          value={get(name)}
+          choices={withValue(choices[name], get(name))}
+          onChoose={value => set({ [name]: value })}
+        />
+      ))}
+      <PeriodFilter get={get} set={set} />
+    </div>
+  )
+}
+
+interface Choice {
+  value: string
+  label: string
+}
+
+function asChoice(value: string): Choice {
+  return { value, label: value }
+}
+
+/** Adds a value that a link chose, such as one status. */
+function withValue(choices: Choice[], value: string): Choice[] {
+  const isListed = value === '' || choices.some(choice => choice.value === value)
+  return isListed ? choices : [...choices, asChoice(value)]
 }

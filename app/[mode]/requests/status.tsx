@@ -1,7 +1,24 @@
 import { CircleCheck, CircleX, Info } from 'lucide-react'
+import { Fragment } from 'react'
 import { Chip } from '#components/ui/chip.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
 import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
+
+/** Shows a path that breaks after its slashes. */
+export function RequestPath({ path }: { path: string }) {
+  const [, ...segments] = path.split('/')
+  return (
+    <span className="wrap-anywhere">
+      {segments.map((segment, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: segments have no id and never move
+        <Fragment key={index}>
+          /<wbr />
+          {segment}
+        </Fragment>
+      ))}
+    </span>
+  )
+}
 
 type RequestStatusProps = { request: Pick<LoggedRequest, 'status' | 'code'> }
 

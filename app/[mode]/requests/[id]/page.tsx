@@ -4,13 +4,13 @@ import { notFound } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
-import { BodySection } from '#app/[mode]/requests/[id]/body.tsx'
-import { RequestPath } from '#app/[mode]/requests/path.tsx'
-import { RequestStatus } from '#app/[mode]/requests/status.tsx'
+import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { callDurationText } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { TraceSteps } from '#components/status/trace.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -147,5 +147,37 @@ function RequestFacts({ request }: { request: RequestDetail }) {
         <CopyValue name={t('requestId')} value={request_id} />
       </Fact>
     </Facts>
+  )
+}
+
+interface BodySectionProps {
+  title: string
+  body: unknown
+  bytes: number
+  /** Names of the fields whose values are masked. */
+  masked: string[]
+}
+
+/** Shows a stored body, or a sentence that says why none is stored. */
+function BodySection({ title, body, bytes, masked }: BodySectionProps) {
+  const t = useTranslations('requests')
+  if (body === null) {
+    return (
+      <Section title={title}>
+        <p className="text-muted">{bytes > 0 ? t('notStored', { bytes }) : t('noBody')}</p>
+      </Section>
+    )
+  }
+  const text = JSON.stringify(body, null, 2)
+  return (
+    <Section
+      title={title}
+      aside={<CopyButton text={text} label={t('copy')} variant="plain" className="text-small" />}
+    >
+      <p className="-mt-2 text-muted text-small">
+        {masked.length > 0 ? t('masked', { names: masked.join(', ') }) : t('nothingMasked')}
+      </p>
+      <CodeBlock label={title} text={text} />
+    </Section>
   )
 }
