@@ -1,34 +1,37 @@
 'use client'
 
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Clock, ShieldCheck, ShieldOff, TimerOff, UserPlus } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
-import { InvitationRow } from '#app/[mode]/settings/members/invitation-row.tsx'
-import { MemberRow } from '#app/[mode]/settings/members/member-row.tsx'
+import { type ReactNode, useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { Chip } from '#components/ui/chip.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import type { InvitationRow as Invitation, MemberRow as Member } from '#lib/accounts/schema.ts'
 
 const RoleDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/role-dialog.tsx').then(module => module.RoleDialog),
+  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.RoleDialog),
 )
 const LeaveDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/leave-dialog.tsx').then(found => found.LeaveDialog),
+  import('#app/[mode]/settings/members/dialogs.tsx').then(found => found.LeaveDialog),
 )
 const LastOwnerDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/last-owner-dialog.tsx').then(found => found.LastOwnerDialog),
+  import('#app/[mode]/settings/members/dialogs.tsx').then(found => found.LastOwnerDialog),
 )
 const RemoveDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/remove-dialog.tsx').then(module => module.RemoveDialog),
+  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.RemoveDialog),
 )
 const InviteDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/invite-dialog.tsx').then(module => module.InviteDialog),
+  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.InviteDialog),
 )
 
-export interface MembersAndInvitations {
+interface MembersAndInvitations {
   members: Member[]
   invitations: Invitation[]
 }
@@ -148,4 +151,152 @@ export function MemberList({ people: initialData, currentUserId }: MemberListPro
 
 function isLastOwner({ role }: Member, members: Member[]): boolean {
   return role === 'owner' && members.filter(member => member.role === 'owner').length === 1
+}
+
+interface MemberRowProps {
+  member: Member
+  isMe: boolean
+  children: ReactNode
+}
+
+function MemberRow({ member, isMe, children }: MemberRowProps) {
+  const t = useTranslations('members')
+  const { user_id, full_name, email, role, joined_at, last_used_at, has_second_factor } = member
+  const FactorIcon = has_second_factor ? ShieldCheck : ShieldOff
+  return (
+    <li
+      data-testid="member-row"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] @wide:grid-cols-[minmax(0,1fr)_150px_184px_256px] @wide:items-start"
+    >
+      <div className="min-w-0">
+        <p id={`member-${user_id}`} className="break-words font-semibold">
+          {full_name}
+          {isMe ? <span className="ml-1.5 font-normal text-muted">{t('you')}</span> : null}
+        </p>
+        {full_name === email ? null : (
+          <p className="wrap-anywhere text-muted text-small">{email}</p>
+        )}
+      </div>
+      <div>
+        <p className="font-medium" data-testid="member-role">
+          {t(`role.${role}`)}
+        </p>
+        <p className="mt-0.5 flex gap-1.5 text-muted text-small">
+          <FactorIcon
+            size={14}
+            aria-hidden
+            className={`mt-[3px] shrink-0 ${has_second_factor ? 'text-ok' : ''}`}
+          />
+          {has_second_factor ? t('twoSteps') : t('oneStep')}
+        </p>
+      </div>
+      <dl className="grid gap-y-0.5 text-small">
+        <Time name={t('lastUsed')}>
+          {last_used_at ? <RelativeTime at={last_used_at} /> : t('never')}
+        </Time>
+        <Time name={t('since')}>
+          <RelativeTime at={joined_at} />
+        </Time>
+      </dl>
+      <div className="flex flex-wrap gap-1 empty:hidden @max-wide:-ml-2.5 @wide:-mt-2 @wide:justify-end">
+        {children}
+      </div>
+    </li>
+  )
+}
+
+function Time({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex gap-2">
+      <dt className="w-[84px] shrink-0 text-muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+interface InvitationRowProps {
+  invitation: Invitation
+  /** Absent for members who may only read. */
+  onResend?: () => void
+  onDone: () => Promise<unknown>
+}
+
+function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
+  const t = useTranslations('members')
+  const api = useApi()
+  const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
+  const revocation = useAction(() => api.send('DELETE', `/dashboard/invitations/${id}`), onDone)
+  return (
+    <li
+      data-testid="invitation-row"
+      className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2.5 border-line px-4 py-4 not-first:border-t md:px-[18px] @wide:grid-cols-[minmax(0,1fr)_150px_184px_256px] @wide:items-start"
+    >
+      <div className="min-w-0">
+        <p id={`invitation-${id}`} className="wrap-anywhere font-semibold">
+          {email}
+        </p>
+        {inviter ? (
+          <p className="break-words text-muted text-small">{t('invitedBy', { name: inviter })}</p>
+        ) : null}
+      </div>
+      <p className="font-medium">{t(`role.${role}`)}</p>
+      <div className="text-small">
+        {is_expired ? (
+          <Chip tone="off" icon={TimerOff}>
+            {t('expired')}
+          </Chip>
+        ) : (
+          <>
+            <Chip tone="wait" icon={Clock}>
+              {t('waiting')}
+            </Chip>
+            <p className="mt-1 text-muted">
+              {t('until')} <RelativeTime at={expires_at} />
+            </p>
+          </>
+        )}
+      </div>
+      {onResend ? (
+        <div className="flex flex-wrap gap-1 @max-wide:-ml-2.5 @wide:-mt-2 @wide:justify-end">
+          <Button variant="plain" aria-describedby={`invitation-${id}`} onClick={onResend}>
+            {t('again')}
+          </Button>
+          <Button
+            variant="plain"
+            aria-describedby={`invitation-${id}`}
+            onClick={revocation.run}
+            disabled={revocation.isBusy}
+          >
+            {t('revoke')}
+          </Button>
+        </div>
+      ) : null}
+      {revocation.failure ? (
+        <div className="@wide:col-span-4">
+          <Problem error={revocation.failure} />
+        </div>
+      ) : null}
+    </li>
+  )
+}
+
+export function InviteButton() {
+  const t = useTranslations('members')
+  const { scope } = useApi()
+  const queryClient = useQueryClient()
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button variant="primary" onClick={() => setOpen(true)}>
+        <UserPlus size={17} aria-hidden />
+        {t('invite')}
+      </Button>
+      {isOpen ? (
+        <InviteDialog
+          onClose={() => setOpen(false)}
+          onDone={() => queryClient.invalidateQueries({ queryKey: ['members', scope] })}
+        />
+      ) : null}
+    </>
+  )
 }

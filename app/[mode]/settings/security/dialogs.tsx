@@ -1,13 +1,22 @@
 'use client'
 
+import { Download } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
+import { useState } from 'react'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
+import { saveAs } from '#components/form/save-file.ts'
 import { CodeField } from '#components/proof/code-field.tsx'
+import { FactorForm } from '#components/proof/factor-form.tsx'
+import { type PasskeyChallenge, registerPasskey } from '#components/proof/passkey-calls.ts'
+import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { codeProof } from '#lib/people/schema.ts'
+import { Field } from '#components/ui/field.tsx'
+import { SecretDialog } from '#components/ui/secret-dialog.tsx'
+import { codeProof, type Factor, passkeyName, type ShownPasskey } from '#lib/people/schema.ts'
 
 export interface AuthenticatorSetup {
   secret: string
@@ -83,4 +92,172 @@ export function AuthenticatorDialog({ setup, onClose, onDone }: AuthenticatorDia
 
 interface ConfirmedFactor {
   recovery_codes: string[] | null
+}
+
+interface PasskeyDialogProps {
+  onClose: () => void
+  onDone: (codes: string[] | null) => void
+}
+
+type Options = Parameters<typeof registerPasskey>[0]['options']
+
+export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const [isDismissed, setDismissed] = useState(false)
+  const form = useForm({
+    schema: passkeyName,
+    read: data => ({ name: String(data.get('name')).trim() || undefined }),
+    send: async ({ name }) => {
+      setDismissed(false)
+      const path = '/person/passkeys'
+      const challengeResponse = await api.send<{ data: PasskeyChallenge<Options> }>(
+        'POST',
+        `${path}/options`,
+      )
+      const created = await registerPasskey(challengeResponse.data)
+      if (!created) return setDismissed(true)
+      const body = { name, ...created }
+      const response = await api.send<{ data: { recovery_codes: string[] | null } }>('POST', path, {
+        body,
+      })
+      onDone(response.data.recovery_codes)
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('factor.passkey.dialogTitle')}
+      description={t('factor.passkey.dialogText')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <Field
+          label={t('factor.passkey.name')}
+          name="name"
+          maxLength={60}
+          autoComplete="off"
+          hint={t('factor.passkey.nameHint')}
+          problem={form.problems.name ? t('factor.passkey.nameInvalid') : null}
+        />
+        {isDismissed ? (
+          <p role="status" className="text-muted text-small">
+            {t('factor.passkey.dismissed')}
+          </p>
+        ) : null}
+        <DialogActions
+          action={t('factor.passkey.make')}
+          busy={t('factor.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}
+
+interface RecoveryCodesDialogProps {
+  codes: string[]
+  email: string
+  onClose: () => void
+}
+
+export function RecoveryCodesDialog({ codes, email, onClose }: RecoveryCodesDialogProps) {
+  const t = useTranslations('factor')
+  const text = `${t('codes.file', { email })}\n\n${codes.join('\n')}\n`
+  const save = () => saveAs(new Blob([text], { type: 'text/plain' }), t('codes.fileName'))
+  return (
+    <SecretDialog
+      title={t('codes.dialogTitle')}
+      description={t('codes.dialogText')}
+      savedLabel={t('codes.done')}
+      onSaved={onClose}
+    >
+      <ul
+        data-testid="recovery-codes"
+        className="grid grid-cols-2 gap-x-4 gap-y-2 rounded-control bg-sunk px-4 py-4 text-center font-mono text-[15px]"
+      >
+        {codes.map(code => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap gap-3">
+        <CopyButton text={text} label={t('codes.copy')} />
+        <Button variant="quiet" onClick={save}>
+          <Download size={16} aria-hidden />
+          {t('codes.save')}
+        </Button>
+      </div>
+    </SecretDialog>
+  )
+}
+
+interface RenewCodesDialogProps {
+  methods: Factor[]
+  onClose: () => void
+  onDone: (codes: string[]) => void
+}
+
+/** Requires a second factor even after a recent proof: recovery codes replace the second factor. */
+export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogProps) {
+  const t = useTranslations('factor')
+  const api = useApi()
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('codes.renewTitle')}
+      description={t('codes.renewText')}
+    >
+      <FactorForm
+        methods={methods}
+        onProof={async body => {
+          const path = '/person/recovery-codes'
+          const response = await api.send<{ data: { recovery_codes: string[] } }>('POST', path, {
+            body,
+          })
+          onDone(response.data.recovery_codes)
+        }}
+      />
+    </Dialog>
+  )
+}
+
+interface RemoveDialogProps {
+  /** Passkey to remove; null to remove the authenticator app. */
+  passkey: ShownPasskey | null
+  isLast: boolean
+  onClose: () => void
+  onDone: () => void
+}
+
+export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const path = passkey ? `/person/passkeys/${passkey.id}` : '/person/authenticator'
+  const removal = useAction(() => api.send('DELETE', path).then(onDone))
+  const title = passkey
+    ? t('factor.passkey.removeTitle', { name: passkey.name })
+    : t('factor.app.removeTitle')
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={title}
+      description={isLast ? t('factor.removeLast') : t('factor.removeOther')}
+    >
+      <div className="grid gap-5">
+        <DialogActions
+          action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
+          busy={t('factor.busy')}
+          isBusy={removal.isBusy || removal.isDone}
+          failure={removal.failure}
+          isDestructive
+          onCancel={onClose}
+          onConfirm={removal.run}
+        />
+      </div>
+    </Dialog>
+  )
 }

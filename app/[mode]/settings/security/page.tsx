@@ -1,12 +1,11 @@
 import { ShieldAlert } from 'lucide-react'
 import type { Metadata } from 'next'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
-import { Section } from '#app/[mode]/settings/section.tsx'
 import { Devices } from '#app/[mode]/settings/security/devices.tsx'
-import { PasswordForm } from '#app/[mode]/settings/security/password-form.tsx'
-import { ProviderSection } from '#app/[mode]/settings/security/provider-section.tsx'
 import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
-import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
+import { LinkProvider, PasswordForm } from '#app/[mode]/settings/security/sign-in-ways.tsx'
+import { Section, SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Notice } from '#components/ui/notice.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -87,5 +86,30 @@ async function SecondFactorSection({ user }: { user: { id: string; email: string
         <SecondFactor factors={factors} email={user.email} />
       </Section>
     </ClientMessages>
+  )
+}
+
+interface ProviderSectionProps {
+  /** Id of the provider in URLs. */
+  provider: string
+  name: string
+  isLinked: boolean
+  mode: string
+  /** Whether the provider confirmed another e-mail, or none. */
+  isRefused: boolean
+}
+
+function ProviderSection({ provider, name, isLinked, mode, isRefused }: ProviderSectionProps) {
+  const t = useTranslations('openid')
+  return (
+    <Section title={t('title')} text={t('text', { name })}>
+      {isLinked ? (
+        <p className="font-medium">{t('on', { name })}</p>
+      ) : (
+        <ClientMessages namespaces={['openid']}>
+          <LinkProvider {...{ provider, name, isRefused }} path={`/${mode}/settings/security`} />
+        </ClientMessages>
+      )}
+    </Section>
   )
 }

@@ -1,34 +1,40 @@
 'use client'
 
-import { CircleCheck, CircleMinus, KeyRound, LifeBuoy, Smartphone } from 'lucide-react'
+import {
+  CircleCheck,
+  CircleMinus,
+  KeyRound,
+  LifeBuoy,
+  type LucideIcon,
+  Smartphone,
+} from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
-import type { AuthenticatorSetup } from '#app/[mode]/settings/security/authenticator-dialog.tsx'
-import { FactorRow, PasskeyRows } from '#app/[mode]/settings/security/factor-rows.tsx'
+import { type ReactNode, useState } from 'react'
+import type { AuthenticatorSetup } from '#app/[mode]/settings/security/dialogs.tsx'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { Factors, ShownPasskey } from '#lib/people/schema.ts'
 
 const AuthenticatorDialog = dynamic(
-  async () =>
-    (await import('#app/[mode]/settings/security/authenticator-dialog.tsx')).AuthenticatorDialog,
+  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).AuthenticatorDialog,
 )
 const PasskeyDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/passkey-dialog.tsx')).PasskeyDialog,
+  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).PasskeyDialog,
 )
 const RemoveDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/remove-dialog.tsx')).RemoveDialog,
+  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RemoveDialog,
 )
 const RenewCodesDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/renew-dialog.tsx')).RenewCodesDialog,
+  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RenewCodesDialog,
 )
 const RecoveryCodesDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/codes-dialog.tsx')).RecoveryCodesDialog,
+  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RecoveryCodesDialog,
 )
 
 type OpenDialog =
@@ -140,6 +146,75 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
       {openDialog?.kind === 'codes' ? (
         <RecoveryCodesDialog codes={openDialog.codes} email={email} onClose={close} />
       ) : null}
+    </div>
+  )
+}
+
+interface PasskeyRowsProps {
+  passkeys: ShownPasskey[]
+  onRemove: (passkey: ShownPasskey) => void
+}
+
+function PasskeyRows({ passkeys, onRemove }: PasskeyRowsProps) {
+  const t = useTranslations('factor')
+  if (passkeys.length === 0) return null
+  return (
+    <ul
+      aria-label={t('passkey.title')}
+      className="mt-4 rounded-control border border-line2 sm:ml-[38px]"
+    >
+      {passkeys.map(passkey => (
+        <li
+          key={passkey.id}
+          className="flex items-center gap-3 border-line py-2 pr-2 pl-3.5 not-first:border-t"
+        >
+          <div className="min-w-0 flex-1">
+            <p className="break-words font-medium">{passkey.name}</p>
+            <p className="text-muted text-small">
+              {passkey.lastUsedAt
+                ? t.rich('passkey.used', {
+                    when: () => <RelativeTime at={passkey.lastUsedAt ?? ''} />,
+                  })
+                : t.rich('passkey.added', { when: () => <RelativeTime at={passkey.createdAt} /> })}
+            </p>
+          </div>
+          <Button
+            variant="plain"
+            aria-label={t('passkey.removeNamed', { name: passkey.name })}
+            onClick={() => onRemove(passkey)}
+          >
+            {t('passkey.remove')}
+          </Button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface FactorRowProps {
+  icon: LucideIcon
+  title: string
+  text: string
+  state?: ReactNode
+  children: ReactNode
+  below?: ReactNode
+}
+
+function FactorRow({ icon: Icon, title, text, state, children, below }: FactorRowProps) {
+  return (
+    <div className="border-line py-5 not-first:border-t">
+      <div className="flex flex-wrap items-start gap-x-5 gap-y-3">
+        <Icon size={18} aria-hidden className="mt-0.5 shrink-0 text-muted max-sm:hidden" />
+        <div className="min-w-0 flex-1 max-sm:basis-full">
+          <h3 className="flex flex-wrap items-center gap-x-2.5 gap-y-1 font-semibold">
+            {title}
+            {state}
+          </h3>
+          <p className="mt-1 max-w-[60ch] text-muted text-small">{text}</p>
+        </div>
+        {children}
+      </div>
+      {below}
     </div>
   )
 }

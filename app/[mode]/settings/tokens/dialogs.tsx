@@ -6,11 +6,19 @@ import {
   IssuedTokenDialog,
   type IssuedTokenRow,
 } from '#app/[mode]/settings/tokens/issued-token.tsx'
+import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/token-fields.tsx'
+import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
-import { Select } from '#components/ui/field.tsx'
-import { OVERLAP_HOURS, rotateRequest, type TokenRow } from '#lib/tokens/schema.ts'
+import { Field, Select } from '#components/ui/field.tsx'
+import {
+  addressesRequest,
+  OVERLAP_HOURS,
+  revokeRequest,
+  rotateRequest,
+  type TokenRow,
+} from '#lib/tokens/schema.ts'
 
 const DEFAULT_OVERLAP_HOURS = 24
 
@@ -68,6 +76,143 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
           onCancel={onClose}
         />
       </form>
+    </Dialog>
+  )
+}
+
+interface RevokeDialogProps {
+  token: TokenRow
+  onClose: () => void
+  onDone: () => void
+}
+
+export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
+  const t = useTranslations()
+  const api = useApi()
+  const form = useForm({
+    schema: revokeRequest.test,
+    read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
+    send: async (body, idempotencyKey) => {
+      await api.send('POST', `/tokens/${token.id}/revoke`, { body, idempotencyKey })
+      onDone()
+      onClose()
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('tokens.revokeTitle', { name: token.name })}
+      description={[
+        t('tokens.revokeText'),
+        token.permissions.includes('webhooks:write') ? t('tokens.revokeKeeps') : null,
+      ]
+        .filter(Boolean)
+        .join(' ')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <p className="truncate font-mono text-[13px] text-muted">
+          {token.prefix}…{token.last_four}
+        </p>
+        <Field
+          label={t('tokens.revokeReason')}
+          note={t('ui.optional')}
+          name="reason"
+          maxLength={200}
+          autoComplete="off"
+          hint={t('tokens.revokeReasonHint')}
+          problem={form.problems.reason ? t('tokens.tooLong') : null}
+        />
+        <DialogActions
+          action={t('tokens.revoke')}
+          busy={t('tokens.busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          isDestructive
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}
+
+interface AddressDialogProps {
+  token: TokenRow
+  onClose: () => void
+  onDone: () => void
+}
+
+export function AddressDialog({ token, onClose, onDone }: AddressDialogProps) {
+  const t = useTranslations('tokens')
+  const api = useApi()
+  const form = useForm({
+    schema: addressesRequest.test,
+    read: data => ({ allowed_addresses: readAddresses(data) }),
+    send: async body => {
+      await api.send('PATCH', `/tokens/${token.id}`, { body })
+      onDone()
+      onClose()
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('addresses.title', { name: token.name })}
+      description={t('addresses.text')}
+    >
+      <form {...form.props} className="grid gap-5">
+        <AddressField
+          addresses={token.allowed_addresses}
+          isWrong={form.problems.allowed_addresses !== undefined}
+        />
+        <DialogActions
+          action={t('addresses.save')}
+          busy={t('busy')}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          onCancel={onClose}
+        />
+      </form>
+    </Dialog>
+  )
+}
+
+interface AdoptDialogProps {
+  token: TokenRow
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Lets an owner confirm a token that exceeds the role of its issuer. */
+export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
+  const t = useTranslations('tokens')
+  const api = useApi()
+  const adoption = useAction(async () => {
+    await api.send('POST', `/dashboard/tokens/${token.id}/adopt`)
+    onDone()
+    onClose()
+  })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={t('adoptTitle', { name: token.name })}
+      description={t('adoptText')}
+    >
+      <div className="grid gap-5">
+        <p className="truncate font-mono text-[13px] text-muted">
+          {token.prefix}…{token.last_four}
+        </p>
+        <DialogActions
+          action={t('adopt')}
+          busy={t('busy')}
+          isBusy={adoption.isBusy}
+          failure={adoption.failure}
+          onCancel={onClose}
+          onConfirm={adoption.run}
+        />
+      </div>
     </Dialog>
   )
 }

@@ -4,12 +4,15 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/address-field.tsx'
 import {
   IssuedTokenDialog,
   type IssuedTokenRow,
 } from '#app/[mode]/settings/tokens/issued-token.tsx'
-import { PermissionFields } from '#app/[mode]/settings/tokens/new/permission-fields.tsx'
+import {
+  AddressField,
+  PermissionFields,
+  readAddresses,
+} from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
