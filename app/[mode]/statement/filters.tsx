@@ -1,9 +1,16 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
-import { type ReactNode, useEffect } from 'react'
+import { CircleAlert, Download } from 'lucide-react'
+import { useRouter, useSearchParams } from 'next/navigation'
+import { useLocale, useTranslations } from 'next-intl'
+import { type ReactNode, useEffect, useState } from 'react'
 import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
+import { useApi } from '#components/form/api.ts'
+import { useProblemText } from '#components/form/problem.tsx'
+import { fileNameOf, saveAs } from '#components/form/save-file.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Notice } from '#components/ui/notice.tsx'
 
 interface StatementFiltersProps {
   /** Period if the URL contains none. To show everything, the URL must contain `period=all`. */
@@ -32,6 +39,57 @@ export function StatementFilters({ defaultPeriod, children }: StatementFiltersPr
       <div aria-busy={isPending} className="transition-opacity duration-150 aria-busy:opacity-60">
         {children}
       </div>
+    </>
+  )
+}
+
+type ExportState = 'exporting' | 'exported' | null
+
+/** Saves every matching row as a file; if the stream breaks, saves nothing and shows an error. */
+export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
+  const t = useTranslations('statement')
+  const api = useApi()
+  const locale = useLocale()
+  const filters = useSearchParams()
+  const problemText = useProblemText()
+  const [outcome, setOutcome] = useState<ExportState>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  const name = format.toUpperCase()
+
+  async function save() {
+    setOutcome('exporting')
+    setFailure(null)
+    try {
+      const query = new URLSearchParams({ format, locale })
+      for (const key of ['period', 'from', 'to']) {
+        const value = filters.get(key)
+        if (value) query.set(key, value)
+      }
+      const response = await api.fetchRaw(`/dashboard/statement/export?${query}`)
+      saveAs(await response.blob(), fileNameOf(response, `statement.${format}`))
+      setOutcome('exported')
+    } catch (error) {
+      setFailure(error)
+      setOutcome(null)
+    }
+  }
+
+  return (
+    <>
+      <Button variant="quiet" onClick={save} disabled={outcome === 'exporting'}>
+        <Download size={16} aria-hidden />
+        {outcome === 'exporting' ? t('exporting', { format: name }) : t('export', { format: name })}
+      </Button>
+      <span role="status" className="sr-only">
+        {outcome === 'exported' ? t('exported', { format: name }) : ''}
+      </span>
+      {failure ? (
+        <div className="order-last w-full">
+          <Notice tone="bad" icon={CircleAlert} role="alert">
+            {t('exportFailed')} {failure instanceof TypeError ? '' : problemText(failure)}
+          </Notice>
+        </div>
+      ) : null}
     </>
   )
 }

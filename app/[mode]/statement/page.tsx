@@ -1,18 +1,18 @@
+import { ScrollText, SearchX } from 'lucide-react'
 import type { Metadata } from 'next'
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
-import { Suspense } from 'react'
-import { ExportButton } from '#app/[mode]/statement/export-button.tsx'
-import { StatementFilters } from '#app/[mode]/statement/filters.tsx'
-import { NoMovements } from '#app/[mode]/statement/no-movements.tsx'
-import { StatementRows } from '#app/[mode]/statement/rows.tsx'
-import {
-  CreditDebitTotals,
-  CreditDebitTotalsLoading,
-  StatementSummary,
-} from '#app/[mode]/statement/summary.tsx'
+import { type ReactNode, Suspense } from 'react'
+import { ExportButton, StatementFilters } from '#app/[mode]/statement/filters.tsx'
+import { SignedMoney, StatementRows } from '#app/[mode]/statement/rows.tsx'
 import { Pager } from '#components/filters/list-body.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { HeroMoney, Money } from '#components/format/format.tsx'
+import { buttonClass } from '#components/ui/button.tsx'
+import { EmptyState } from '#components/ui/empty-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
+import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { dayOf } from '#lib/dashboard/period.ts'
@@ -77,4 +77,111 @@ async function Totals({ accountId, mode, range }: TotalsProps) {
 
 function parseCursor({ cursor }: SearchParams): number | undefined {
   return typeof cursor === 'string' && /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+}
+
+interface StatementSummaryProps {
+  opening: number
+  closing: number
+  children: ReactNode
+}
+
+function StatementSummary({ opening, closing, children }: StatementSummaryProps) {
+  const t = useTranslations('statement')
+  return (
+    <Sheet className="mb-6 px-4 py-4 lg:px-[18px] lg:py-5">
+      <dl
+        aria-label={t('summary')}
+        className="flex flex-wrap gap-4 xl:grid xl:grid-cols-[1fr_1fr_1fr_auto] xl:items-end"
+      >
+        <Sum name={t('opening')} className="max-xl:basis-full">
+          <Money cents={opening} />
+        </Sum>
+        {children}
+        <div className="max-xl:order-first max-xl:basis-full xl:border-line xl:border-l xl:pl-8">
+          <dt className="text-muted text-small">{t('closing')}</dt>
+          <dd className="mt-1.5 text-[28px] leading-none">
+            <HeroMoney cents={closing} testId="closing" />
+          </dd>
+        </div>
+      </dl>
+    </Sheet>
+  )
+}
+
+interface SumProps {
+  name: string
+  className?: string
+  children: ReactNode
+}
+
+function Sum({ name, className = '', children }: SumProps) {
+  return (
+    <div className={`grow basis-2/5 ${className}`}>
+      <dt className="text-muted text-small">{name}</dt>
+      <dd className="mt-1 min-h-[26px] font-semibold text-[17px]">{children}</dd>
+    </div>
+  )
+}
+
+/** Sums of credits and debits; `totals` is null if reading them failed. */
+function CreditDebitTotals({ totals }: { totals: { in: number; out: number } | null }) {
+  const t = useTranslations('statement')
+  if (!totals) {
+    return (
+      <Sum name={`${t('in')} · ${t('out')}`}>
+        <span className="font-medium text-bad text-small">{t('notAdded')}</span>
+      </Sum>
+    )
+  }
+  return (
+    <>
+      <Sum name={t('in')}>
+        <SignedMoney cents={totals.in} />
+      </Sum>
+      <Sum name={t('out')}>
+        <SignedMoney cents={-totals.out} />
+      </Sum>
+    </>
+  )
+}
+
+function CreditDebitTotalsLoading() {
+  const t = useTranslations('statement')
+  return (
+    <>
+      {[t('in'), t('out')].map(name => (
+        <Sum key={name} name={name}>
+          <span className="sr-only">{t('adding')}</span>
+          <Skeleton className="h-[22px] w-28" />
+        </Sum>
+      ))}
+    </>
+  )
+}
+
+interface NoMovementsProps {
+  /** Whether the page shows all movements, so that the account has none at all. */
+  isAllTime: boolean
+  mode: Mode
+}
+
+function NoMovements({ isAllTime, mode }: NoMovementsProps) {
+  const t = useTranslations('statement')
+  return (
+    <Sheet>
+      {isAllTime ? (
+        <EmptyState icon={ScrollText} title={t('none')} text={t('noneText')} />
+      ) : (
+        <EmptyState icon={SearchX} title={t('noneFit')} text={t('noneFitText')}>
+          <Link
+            href={`/${mode}/statement?period=all`}
+            prefetch={false}
+            className={buttonClass('quiet')}
+          >
+            {t('allTime')}
+          </Link>
+        </EmptyState>
+      )}
+    </Sheet>
+  )
 }

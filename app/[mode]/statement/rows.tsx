@@ -1,19 +1,28 @@
-import { useTranslations } from 'next-intl'
-import { MovementLink } from '#app/[mode]/statement/movement-link.tsx'
-import { SignedMoney } from '#app/[mode]/statement/signed-money.tsx'
+import {
+  ArrowDownLeft,
+  ArrowUpRight,
+  CornerUpLeft,
+  type LucideIcon,
+  ShieldAlert,
+  Undo2,
+} from 'lucide-react'
+import Link from 'next/link'
+import { useLocale, useTranslations } from 'next-intl'
 import { Day, ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
+import { Money, moneyText } from '#components/format/format.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,
   CodeCell,
   HeaderCell,
+  ROW_LINK,
   Row,
   Table,
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
 import type { Mode } from '#lib/core/mode.ts'
+import { maskPixKey } from '#lib/core/pix/pix-key.ts'
 import type { StatementRow } from '#lib/dashboard/schema.ts'
 
 interface StatementRowsProps {
@@ -135,5 +144,65 @@ function EntryCard({ row, mode }: EntryProps) {
         </span>
       </span>
     </li>
+  )
+}
+
+const ICONS: Record<StatementRow['kind'], LucideIcon> = {
+  charge_paid: ArrowDownLeft,
+  withdrawal_held: ArrowUpRight,
+  withdrawal_returned: Undo2,
+  payout_returned: Undo2,
+  unmatched_credited: ArrowDownLeft,
+  refund_held: CornerUpLeft,
+  dispute_held: ShieldAlert,
+  dispute_won: Undo2,
+  owed_repaid: ShieldAlert,
+  refund_returned: Undo2,
+}
+
+interface MovementLinkProps {
+  row: StatementRow
+  mode: Mode
+}
+
+function MovementLink({ row, mode }: MovementLinkProps) {
+  const t = useTranslations('statement')
+  const { kind, charge_id, withdrawal_id, client_name, pix_key_type, dict_key } = row
+  const Icon = ICONS[kind]
+  const path = charge_id ? `charges/${charge_id}` : withdrawal_id && `withdrawals/${withdrawal_id}`
+  const key = pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null
+  const tone = row.amount > 0 ? 'bg-ok-soft text-ok' : 'bg-off-soft text-off'
+  return (
+    <span className="flex min-w-0 items-center gap-3">
+      <span
+        aria-hidden
+        className={`grid size-[23px] shrink-0 place-items-center rounded-chip ${tone}`}
+      >
+        <Icon size={13} strokeWidth={2.2} />
+      </span>
+      <span className="min-w-0">
+        {path ? (
+          <Link
+            href={`/${mode}/${path}`}
+            prefetch={false}
+            className={`block font-medium ${ROW_LINK}`}
+          >
+            {t(`kind.${kind}`)}
+          </Link>
+        ) : (
+          <span className="block font-medium">{t(`kind.${kind}`)}</span>
+        )}
+        <span className={`text-muted text-small ${TWO_LINES}`}>{client_name ?? key}</span>
+      </span>
+    </span>
+  )
+}
+
+export function SignedMoney({ cents }: { cents: number }) {
+  const sign = cents > 0 ? '+' : cents < 0 ? '\u2212' : ''
+  return (
+    <span className={`whitespace-nowrap ${cents > 0 ? 'text-ok' : ''}`}>
+      {sign} {moneyText(Math.abs(cents), useLocale())}
+    </span>
   )
 }
