@@ -3,9 +3,13 @@
 import { Check, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
-import { curlCommand, requestText, responseText } from '#app/[mode]/webhooks/http-text.ts'
-import { diffResponses } from '#app/[mode]/webhooks/response-diff.ts'
+import {
+  curlCommand,
+  diffResponses,
+  requestText,
+  responseText,
+  useAttemptText,
+} from '#app/[mode]/webhooks/attempt-text.ts'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip } from '#components/ui/chip.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'

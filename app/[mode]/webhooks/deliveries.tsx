@@ -1,25 +1,40 @@
 'use client'
 
-import { Webhook } from 'lucide-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { RefreshCw, Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
-import { useDeliveries } from '#app/[mode]/webhooks/delivery-data.ts'
-import { DeliveryFilters } from '#app/[mode]/webhooks/delivery-filters.tsx'
-import { COLUMNS_CLASS, DeliveryRow } from '#app/[mode]/webhooks/delivery-row.tsx'
-import { ResendFailed } from '#app/[mode]/webhooks/resend-failed.tsx'
+import { type ReactNode, useState } from 'react'
+import {
+  DELIVERIES_PATH,
+  deliveriesKey,
+  useDeliveries,
+} from '#app/[mode]/webhooks/delivery-data.ts'
+import { COLUMNS_CLASS, DeliveryRow, hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
+import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
+import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { PeriodFilter } from '#components/filters/period-filter.tsx'
 import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
-import type { DeliveriesQuery, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
+import type {
+  DeliveriesFailed,
+  DeliveriesQuery,
+  DeliveriesResent,
+  DeliveryPage,
+  Endpoint,
+} from '#lib/webhooks/schema.ts'
+import { DELIVERY_STATUSES, EVENT_GROUPS, EVENT_TYPES, NO_ENDPOINT } from '#lib/webhooks/states.ts'
 
 interface DeliveriesProps {
   query: DeliveriesQuery
@@ -162,4 +177,131 @@ function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
       </a>
     </EmptyState>
   )
+}
+
+interface DeliveryFiltersProps {
+  get: (name: string) => string
+  set: (changes: Record<string, string | null>) => void
+  endpoints: Pick<Endpoint, 'id' | 'url'>[]
+}
+
+function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
+  const t = useTranslations('deliveries')
+  const statuses = DELIVERY_STATUSES.map(value => ({ value, label: t(`status.${value}`) }))
+  const types = [...EVENT_GROUPS, ...EVENT_TYPES].map(value => ({ value, label: value }))
+  const receivers = [
+    ...endpoints.map(({ id, url }) => ({ value: id, label: hostAndPathOf(url) })),
+    { value: NO_ENDPOINT, label: t('ofResources') },
+  ]
+  return (
+    <div className="flex gap-2 max-md:w-full max-md:overflow-x-auto max-md:py-1 max-md:[scrollbar-width:none] md:contents">
+      <ChoiceFilter
+        label={t('filter.status')}
+        value={get('status')}
+        choices={statuses}
+        onChoose={status => set({ status })}
+      />
+      <ChoiceFilter
+        label={t('filter.type')}
+        anyLabel={t('filter.any')}
+        value={get('type')}
+        choices={types}
+        onChoose={type => set({ type })}
+      />
+      <ChoiceFilter
+        label={t('filter.receiver')}
+        anyLabel={t('filter.any')}
+        value={get('endpoint_id')}
+        choices={receivers}
+        onChoose={endpoint_id => set({ endpoint_id })}
+      />
+      <PeriodFilter get={get} set={set} />
+    </div>
+  )
+}
+
+const RECOUNT_MS = 15_000
+
+interface ResendFailedProps {
+  filter: ResendFilter
+  initialCount: number
+}
+
+function ResendFailed({ filter, initialCount }: ResendFailedProps) {
+  const t = useTranslations('deliveries')
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [isConfirming, setConfirming] = useState(false)
+  const query = new URLSearchParams(Object.entries(filter))
+  const { data } = useQuery({
+    queryKey: [...deliveriesKey(api.scope), 'failed', `${query}`],
+    queryFn: ({ signal }) =>
+      api.get<DeliveriesFailed>(`/dashboard${DELIVERIES_PATH}/resend?${query}`, signal),
+    initialData: { failed: initialCount },
+    refetchInterval: RECOUNT_MS,
+  })
+  const resend = useMutation({
+    mutationFn: (idempotencyKey: string) =>
+      api.send<DeliveriesResent>('POST', `${DELIVERIES_PATH}/resend`, {
+        body: filter,
+        idempotencyKey,
+      }),
+    onSuccess: async () => {
+      setConfirming(false)
+      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
+    },
+  })
+  const { failed } = data
+  return (
+    <div
+      className={failed > 0 || resend.data ? 'ml-auto flex min-h-9 items-center gap-3' : 'sr-only'}
+    >
+      <span role="status" className="text-muted text-small">
+        {resend.data ? <ResentCount {...resend.data} /> : null}
+      </span>
+      {failed > 0 ? (
+        <button
+          type="button"
+          onClick={() => {
+            resend.reset()
+            setConfirming(true)
+          }}
+          className="min-h-9 font-semibold text-accent text-small hover:underline"
+        >
+          {t('resendFailed', { count: failed })}
+        </button>
+      ) : null}
+      <Dialog
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
+        title={t('resendFailedTitle', { count: failed })}
+        description={t.rich('resendFailedText', {
+          from: () => <ExactTime at={filter.from} format="second" />,
+          to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
+        })}
+      >
+        <div className="grid gap-4">
+          <WebhookProblem error={resend.error} />
+          <div className="flex justify-end gap-2">
+            <Button variant="quiet" onClick={() => setConfirming(false)}>
+              {t('cancel')}
+            </Button>
+            <Button
+              variant="primary"
+              disabled={resend.isPending}
+              onClick={() => resend.mutate(crypto.randomUUID())}
+            >
+              <RefreshCw size={16} aria-hidden />
+              {t('resend')}
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    </div>
+  )
+}
+
+function ResentCount({ resent: count, more: hasMore }: DeliveriesResent) {
+  const t = useTranslations('deliveries')
+  return hasMore ? t('resentMore', { count }) : t('resentAll', { count })
 }

@@ -1,21 +1,26 @@
 'use client'
 
-import { ArrowLeft } from 'lucide-react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { ArrowLeft, Check, Clock, RefreshCw, Send, X } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { AttemptTimeline } from '#app/[mode]/webhooks/attempt-timeline.tsx'
+import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
-import { useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
+import { DELIVERIES_PATH, deliveriesKey, useDelivery } from '#app/[mode]/webhooks/delivery-data.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
-import { ResendButton } from '#app/[mode]/webhooks/resend-button.tsx'
-import { RevealDelivery } from '#app/[mode]/webhooks/reveal-delivery.tsx'
+import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
+import { useDurations, useSecondsTo } from '#components/format/duration.ts'
+import { ExactTime } from '#components/format/exact-time.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
+import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
+import type { Delivery, DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
@@ -124,5 +129,166 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
       <dt className="text-muted">webhook-id</dt>
       <dd className="break-all font-mono text-[12.5px] leading-[20px]">{event_id}</dd>
     </dl>
+  )
+}
+
+interface AttemptTimelineProps {
+  delivery: DeliveryDetail
+  shownNumber: number | null
+  onChoose: (number: number) => void
+}
+
+function AttemptTimeline({ delivery, shownNumber, onChoose }: AttemptTimelineProps) {
+  const t = useTranslations('deliveries')
+  const { brief } = useAttemptText()
+  const { callDuration } = useDurations()
+  const { attempts, is_under_way, next_attempt_at: nextAttemptAt, later_pauses_s } = delivery
+  const number = attempts.length + 1
+  return (
+    <section className="mt-5">
+      <h3 className="mb-3.5 font-semibold text-small">{t('attempts')}</h3>
+      <Timeline label={t('attempts')}>
+        {attempts.map(attempt => {
+          const { problem } = attempt
+          return (
+            <TimelineStep
+              key={attempt.number}
+              tone={problem === null ? 'ok' : 'off'}
+              icon={problem === null ? Check : X}
+              aside={attempt.number}
+              title={
+                <button
+                  type="button"
+                  aria-pressed={attempt.number === shownNumber}
+                  onClick={() => onChoose(attempt.number)}
+                  className="min-h-6 text-left hover:underline aria-pressed:text-accent"
+                >
+                  {brief(attempt)}
+                </button>
+              }
+            >
+              <ExactTime at={attempt.at} format="second" /> · {callDuration(attempt.duration_ms)}
+            </TimelineStep>
+          )
+        })}
+        {is_under_way ? (
+          <TimelineStep tone="wait" icon={Send} title={t('status.sending')} aside={number} />
+        ) : nextAttemptAt ? (
+          <NextAttemptStep at={nextAttemptAt} number={number} laterPausesS={later_pauses_s} />
+        ) : null}
+      </Timeline>
+    </section>
+  )
+}
+
+interface NextAttemptStepProps {
+  at: string
+  number: number
+  laterPausesS: number[]
+}
+
+function NextAttemptStep({ at, number, laterPausesS }: NextAttemptStepProps) {
+  const t = useTranslations('deliveries')
+  const { remaining, delay } = useDurations()
+  const seconds = useSecondsTo(at)
+  const pauses = laterPausesS.map(delay).join(', ')
+  return (
+    <TimelineStep
+      tone="wait"
+      icon={Clock}
+      aside={number}
+      title={seconds > 0 ? t('nextAttemptIn', { time: remaining(seconds) }) : t('nextAttemptNow')}
+    >
+      {pauses ? t('thenAfter', { pauses }) : t('lastAttempt')}
+    </TimelineStep>
+  )
+}
+
+interface ResendButtonProps {
+  delivery: DeliveryDetail
+  onSent: () => void
+}
+
+/** Resends a delivery, with the same bytes. Asks for confirmation if it was already delivered. */
+function ResendButton({ delivery, onSent }: ResendButtonProps) {
+  const t = useTranslations('deliveries')
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [isConfirming, setConfirming] = useState(false)
+  const resend = useMutation({
+    mutationFn: (idempotencyKey: string) =>
+      api.send<{ data: Delivery }>('POST', `${DELIVERIES_PATH}/${delivery.id}/resend`, {
+        idempotencyKey,
+      }),
+    onSuccess: async () => {
+      onSent()
+      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
+    },
+    onSettled: () => setConfirming(false),
+  })
+  const send = () => resend.mutate(crypto.randomUUID())
+  const isDelivered = delivery.status === 'delivered'
+  return (
+    <>
+      <Button
+        variant="primary"
+        disabled={resend.isPending || delivery.is_under_way}
+        onClick={isDelivered ? () => setConfirming(true) : send}
+        className="disabled:opacity-60"
+      >
+        <RefreshCw size={16} aria-hidden />
+        {t('resend')}
+      </Button>
+      {resend.error ? (
+        <div className="w-full">
+          <WebhookProblem error={resend.error} />
+        </div>
+      ) : null}
+      <Dialog
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
+        title={t('resendTitle')}
+        description={t('resendText')}
+      >
+        <div className="flex justify-end gap-2">
+          <Button variant="quiet" onClick={() => setConfirming(false)}>
+            {t('cancel')}
+          </Button>
+          <Button variant="primary" disabled={resend.isPending} onClick={send}>
+            {t('resendAnyway')}
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  )
+}
+
+interface RevealDeliveryProps {
+  id: string
+  onRevealed: (delivery: DeliveryDetail) => void
+}
+
+/** Shows the attempts in full; each time is audited. */
+function RevealDelivery({ id, onRevealed }: RevealDeliveryProps) {
+  const t = useTranslations('deliveries')
+  const api = useApi()
+  const reveal = useMutation({
+    mutationFn: () =>
+      api.send<{ data: DeliveryDetail }>('POST', `/dashboard${DELIVERIES_PATH}/${id}/document`),
+    onSuccess: ({ data }) => onRevealed(data),
+  })
+  return (
+    <div className="mt-4">
+      <button
+        type="button"
+        disabled={reveal.isPending}
+        onClick={() => reveal.mutate()}
+        className="min-h-6 font-semibold text-accent text-small hover:underline"
+      >
+        {t('revealDocument')}
+      </button>
+      <p className="text-muted text-small">{t('revealDocumentText')}</p>
+      <Problem error={reveal.error} />
+    </div>
   )
 }

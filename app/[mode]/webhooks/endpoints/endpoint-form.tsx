@@ -4,9 +4,7 @@ import Link from 'next/link'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
-import { DocumentChoice } from '#app/[mode]/webhooks/endpoints/document-choice.tsx'
-import { EventChoice } from '#app/[mode]/webhooks/endpoints/event-choice.tsx'
-import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
+import { SecretValue } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.ts'
@@ -15,7 +13,7 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ApiError } from '#lib/core/call-api.ts'
 import { type Endpoint, endpointRequest } from '#lib/webhooks/schema.ts'
-import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { EVENT_GROUPS, EVENT_TYPES, type EventType, matchEventTypes } from '#lib/webhooks/states.ts'
 
 const ENDPOINTS_PATH = '/webhooks/endpoints'
 
@@ -134,5 +132,109 @@ function NewEndpoint({ id, secret }: NewEndpointProps) {
         </Link>
       </div>
     </div>
+  )
+}
+
+interface EventChoiceProps {
+  chosen: readonly EventType[]
+  problem?: string | undefined
+}
+
+const CHECKBOX_CLASS = 'mt-0.5 size-[18px] shrink-0 accent-accent'
+
+function EventChoice({ chosen: initialChoice, problem: formProblem }: EventChoiceProps) {
+  const t = useTranslations('endpoints')
+  const [chosen, setChosen] = useState(new Set(initialChoice))
+  // Hidden at the first choice. If hidden on submit, the button would move before the click ends.
+  const problem = chosen.size === 0 ? formProblem : undefined
+  const isAll = chosen.size === EVENT_TYPES.length
+  function toggle(type: EventType) {
+    const next = new Set(chosen)
+    if (!next.delete(type)) next.add(type)
+    setChosen(next)
+  }
+  return (
+    <fieldset aria-describedby={problem ? 'event_types-problem' : undefined}>
+      <legend className="mb-2 font-semibold text-small">{t('events')}</legend>
+      <label className="flex min-h-9 items-start gap-2.5 py-1.5 font-medium">
+        <input
+          type="checkbox"
+          className={CHECKBOX_CLASS}
+          checked={isAll}
+          ref={box => {
+            if (box) box.indeterminate = !isAll && chosen.size > 0
+          }}
+          onChange={() => setChosen(new Set(isAll ? [] : EVENT_TYPES))}
+        />
+        {t('allEvents')}
+      </label>
+      <div className="mt-1 grid gap-x-6 gap-y-3 sm:grid-cols-2">
+        {EVENT_GROUPS.map(group => (
+          <div key={group}>
+            <p className="mb-1 text-muted text-small">
+              {t(group === 'transaction.*' ? 'ofCharges' : 'ofWithdrawals')}
+            </p>
+            {matchEventTypes(group).map(type => (
+              <label key={type} className="flex min-h-9 items-start gap-2.5 py-1.5">
+                <input
+                  type="checkbox"
+                  name="event_types"
+                  value={type}
+                  className={CHECKBOX_CLASS}
+                  checked={chosen.has(type)}
+                  onChange={() => toggle(type)}
+                />
+                <span className="min-w-0">
+                  <span className="block font-mono text-[13px] leading-[22px]">
+                    {type.split('.')[0]}.<wbr />
+                    {type.split('.')[1]}
+                  </span>
+                  <span className="block text-muted text-small">
+                    {t(`means.${messageKeyOf(type)}`)}
+                  </span>
+                </span>
+              </label>
+            ))}
+          </div>
+        ))}
+      </div>
+      {problem ? (
+        <p id="event_types-problem" className="mt-1.5 font-medium text-bad text-small">
+          {problem}
+        </p>
+      ) : null}
+    </fieldset>
+  )
+}
+
+/** Returns the message key of an event: keys cannot contain a dot. */
+function messageKeyOf<Type extends string>(type: Type) {
+  return type.replace('.', '_') as Type extends `${infer A}.${infer B}` ? `${A}_${B}` : never
+}
+
+/** Choice of full or masked documents; for roles that may not read them, what is sent. */
+function DocumentChoice({ endpoint }: { endpoint: Endpoint | undefined }) {
+  const t = useTranslations('endpoints')
+  const mayChoose = useHasPermission()('payers:read')
+  const isFull = endpoint?.full_documents ?? mayChoose
+  if (!mayChoose)
+    return (
+      <p className="text-muted text-small">
+        {t(isFull ? 'documentsUntilMoved' : 'documentsMasked')}
+      </p>
+    )
+  return (
+    <label className="flex items-start gap-2.5">
+      <input
+        type="checkbox"
+        name="full_documents"
+        defaultChecked={isFull}
+        className="mt-0.5 size-[18px] shrink-0 accent-accent"
+      />
+      <span className="min-w-0">
+        <span className="block font-medium">{t('documents')}</span>
+        <span className="block text-muted text-small">{t('documentsText')}</span>
+      </span>
+    </label>
   )
 }

@@ -1,9 +1,14 @@
 import { Plus, Webhook } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/auto-refresh.tsx'
-import { EndpointList } from '#app/[mode]/webhooks/endpoints/endpoint-list.tsx'
+import {
+  EndpointHealth,
+  EndpointState,
+  EndpointTrouble,
+} from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
@@ -12,8 +17,12 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import type { Mode } from '#lib/core/mode.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 import { listEndpoints } from '#lib/webhooks/endpoints.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
+import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
 const SECRET_PATH = '/dashboard/webhooks/secret'
 
@@ -66,5 +75,51 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
       </Sheet>
       <AutoRefresh />
     </ClientMessages>
+  )
+}
+
+interface EndpointListProps {
+  endpoints: Endpoint[]
+  mode: Mode
+}
+
+function EndpointList({ endpoints, mode }: EndpointListProps) {
+  const t = useTranslations('endpoints')
+  return (
+    <Sheet>
+      <ul aria-label={t('title')}>
+        {endpoints.map(endpoint => (
+          <li
+            key={endpoint.id}
+            data-testid="endpoint-row"
+            className="relative grid gap-x-6 gap-y-1.5 border-line px-4 py-4 not-first:border-t first:rounded-t-sheet last:rounded-b-sheet has-[a:hover]:bg-paper md:grid-cols-[minmax(0,1fr)_max-content] md:px-[18px]"
+          >
+            <Link
+              href={`/${mode}/webhooks/endpoints/${endpoint.id}`}
+              prefetch={false}
+              title={endpoint.url}
+              className={`min-w-0 font-semibold ${ROW_LINK}`}
+            >
+              <span className="line-clamp-2 break-all">{endpoint.url}</span>
+            </Link>
+            <div className="max-md:row-start-3 md:justify-self-end">
+              <EndpointState endpoint={endpoint} />
+            </div>
+            <p className="min-w-0 text-muted text-small">
+              {endpoint.event_types.length === EVENT_TYPES.length
+                ? t('allEvents')
+                : t('someEvents', { count: endpoint.event_types.length, of: EVENT_TYPES.length })}
+              {' · '}
+              <EndpointHealth health={endpoint.health} />
+            </p>
+            {endpoint.disabled_at || endpoint.failing_since ? (
+              <p className="relative z-10 text-bad text-small md:justify-self-end">
+                <EndpointTrouble endpoint={endpoint} />
+              </p>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+    </Sheet>
   )
 }

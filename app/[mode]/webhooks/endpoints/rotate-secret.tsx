@@ -4,11 +4,11 @@ import { useMutation } from '@tanstack/react-query'
 import { RotateCw } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { SecretValue } from '#app/[mode]/webhooks/endpoints/secret-value.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/form/api.ts'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { CopyButton } from '#components/ui/copy.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import type { ShownSecret } from '#lib/webhooks/schema.ts'
 
@@ -83,6 +83,32 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
           </div>
         </div>
       </Dialog>
+    </div>
+  )
+}
+
+export function SecretValue({ secret }: { secret: string }) {
+  const t = useTranslations('endpoints')
+  return (
+    <div>
+      <div className="flex flex-wrap items-center gap-2 rounded-control bg-sunk p-2 pl-4">
+        <code
+          data-testid="secret-value"
+          className="min-w-0 flex-1 basis-52 break-all font-mono text-[13px]"
+        >
+          {secret}
+        </code>
+        <CopyButton text={secret} />
+      </div>
+      <p className="mt-2 text-muted text-small">
+        {t.rich('verify', {
+          docs: words => (
+            <a href="/docs/webhooks" className="font-semibold text-accent underline">
+              {words}
+            </a>
+          ),
+        })}
+      </p>
     </div>
   )
 }

@@ -4,8 +4,10 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import { hostAndPathOf } from '#app/[mode]/webhooks/delivery-row.tsx'
-import { EndpointActions } from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
-import { TestEvent } from '#app/[mode]/webhooks/endpoints/[id]/test-event.tsx'
+import {
+  EndpointActions,
+  TestEvent,
+} from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
 import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/auto-refresh.tsx'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
 import {
