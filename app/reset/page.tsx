@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { ResetRequestForm } from '#app/reset/reset-request-form.tsx'
+import { ResetRequestForm } from '#app/reset/reset-forms.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { canSendMail } from '#lib/mail/queue.ts'

@@ -1,14 +1,15 @@
 'use client'
 
-import { MailCheck } from 'lucide-react'
+import { CircleCheck, MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useForm } from '#components/form/form.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { Button } from '#components/ui/button.tsx'
+import { NewPasswordField } from '#components/proof/new-password-field.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { createVisitorApi } from '#lib/core/call-api.ts'
-import { resetRequest } from '#lib/people/schema.ts'
+import { ApiError, createVisitorApi } from '#lib/core/call-api.ts'
+import { resetConfirmation, resetRequest } from '#lib/people/schema.ts'
 
 /** Requests a reset link. The response is the same whether or not the e-mail belongs to a user. */
 export function ResetRequestForm() {
@@ -43,6 +44,53 @@ export function ResetRequestForm() {
       />
       <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('asking') : t('ask')}
+      </Button>
+    </form>
+  )
+}
+
+interface NewPasswordFormProps {
+  secret: string
+  email: string
+}
+
+export function NewPasswordForm({ secret, email }: NewPasswordFormProps) {
+  const t = useTranslations('reset')
+  const [isDone, setDone] = useState(false)
+  const { problems, failure, isBusy, props } = useForm({
+    schema: resetConfirmation,
+    read: data => ({ secret, password: data.get('password') || undefined }),
+    send: async body => {
+      await createVisitorApi().send('POST', '/visitor/reset/confirm', { body })
+      setDone(true)
+    },
+  })
+  if (isDone) {
+    return (
+      <div role="status">
+        <CircleCheck size={22} strokeWidth={1.8} aria-hidden className="text-ok" />
+        <p className="mt-3 font-semibold">{t('done')}</p>
+        <p className="mt-1.5 mb-5 text-muted text-small">{t('doneText')}</p>
+        {/* Full page load, to leave the URL whose secret has been used. */}
+        <a href="/login" className={`${buttonClass('primary')} h-11 w-full`}>
+          {t('signIn')}
+        </a>
+      </div>
+    )
+  }
+  const isExpired = failure instanceof ApiError && failure.code === 'link_expired'
+  return (
+    <form {...props} className="grid gap-5">
+      <Problem error={failure} />
+      {isExpired ? (
+        <a href="/reset" className={buttonClass('quiet')}>
+          {t('again')}
+        </a>
+      ) : null}
+      <input type="email" autoComplete="username" value={email} readOnly hidden />
+      <NewPasswordField label={t('new')} problem={problems.password} />
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
+        {isBusy ? t('saving') : t('choose')}
       </Button>
     </form>
   )

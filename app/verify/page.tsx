@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { LinkRequest } from '#app/verify/link-request.tsx'
+import { LinkRequest } from '#app/verify/verify-forms.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { buttonClass } from '#components/ui/button.tsx'

@@ -360,7 +360,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a resend of failed deliveries leaves the filters of its page out',
-    file: 'app/[mode]/webhooks/resend-failed.tsx',
+    file: 'app/[mode]/webhooks/deliveries.tsx',
     text: 'body: filter,',
     replacement: 'body: { from: filter.from, status: filter.status },',
     testFile: 'e2e/browser/webhooks.spec.ts',
@@ -417,7 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an owner who takes a lower role stays on the page',
-    file: 'app/[mode]/settings/members/role-dialog.tsx',
+    file: 'app/[mode]/settings/members/dialogs.tsx',
     text: 'if (isMe && body.role !== role) return',
     replacement: 'if (isMe && body.role === role) return',
     testFile: 'e2e/browser/members.spec.ts',

@@ -2,8 +2,10 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
-import { Invitation } from '#app/join/[secret]/invitation.tsx'
+import { JoinButton, MailRequest, NewcomerForm } from '#app/join/[secret]/join-forms.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { OpenAccountForm } from '#components/join/open-account.tsx'
+import { SignOutButton } from '#components/nav/sign-out.tsx'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
@@ -82,4 +84,61 @@ function EndedInvitation({ reason }: { reason: EndReason }) {
       </Link>
     </VisitorPage>
   )
+}
+
+interface InvitationProps {
+  secret: string
+  email: string
+  /** Whether the invitation is to an existing account; otherwise it allows opening an account. */
+  hasAccount: boolean
+  signedInEmail: string | null
+  /** Whether the invited e-mail already belongs to a user. */
+  isRegistered: boolean
+  /** Whether this is the link that was mailed, which proves the e-mail. */
+  isMailed: boolean
+}
+
+function Invitation({
+  secret,
+  email,
+  hasAccount,
+  signedInEmail,
+  isRegistered,
+  isMailed,
+}: InvitationProps) {
+  const t = useTranslations('join')
+  const joinPath = `/join/${secret}`
+  if (signedInEmail === email)
+    return hasAccount ? <JoinButton secret={secret} /> : <OpenAccountForm secret={secret} />
+  if (signedInEmail !== null) {
+    return (
+      <div className="grid gap-4">
+        <p>{t('otherPerson', { reader: signedInEmail, email })}</p>
+        <div className="rounded-control border border-line2">
+          <SignOutButton
+            label={t('signOut')}
+            retryLabel={t('signOutFailed')}
+            to={joinPath}
+            className="justify-center"
+          />
+        </div>
+      </div>
+    )
+  }
+  if (isRegistered || !isMailed) {
+    return (
+      <div className="grid gap-4">
+        <p>{isMailed ? t('known', { email }) : t('needsMail', { email })}</p>
+        <Link
+          href={`/login?next=${encodeURIComponent(joinPath)}`}
+          prefetch={false}
+          className={`${buttonClass('primary')} h-11 w-full`}
+        >
+          {t('signIn')}
+        </Link>
+        {isMailed ? null : <MailRequest secret={secret} email={email} />}
+      </div>
+    )
+  }
+  return <NewcomerForm secret={secret} email={email} isOpening={!hasAccount} />
 }

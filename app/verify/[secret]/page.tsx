@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { ConfirmButton } from '#app/verify/[secret]/confirm-button.tsx'
+import { ConfirmButton } from '#app/verify/verify-forms.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { requireSession } from '#lib/session/gate.ts'
