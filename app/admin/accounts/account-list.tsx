@@ -1,8 +1,9 @@
+import { Check, Clock, type LucideIcon, Pause } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { AccountState } from '#app/admin/accounts/account-state.tsx'
-import { SelectBox } from '#app/admin/accounts/selection.tsx'
+import { SelectBox } from '#app/admin/accounts/list-actions.tsx'
 import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,
@@ -13,6 +14,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
+import type { AccountStatus } from '#lib/accounts/schema.ts'
 import type { AccountLine, PerMode } from '#lib/operator/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
@@ -149,5 +151,20 @@ function AccountCard({ account }: { account: AccountLine }) {
         </div>
       </dl>
     </li>
+  )
+}
+
+const STATUS_STYLES: Record<AccountStatus, { tone: Tone; icon: LucideIcon }> = {
+  active: { tone: 'ok', icon: Check },
+  pending: { tone: 'wait', icon: Clock },
+  suspended: { tone: 'bad', icon: Pause },
+}
+
+export function AccountState({ status }: { status: AccountStatus }) {
+  const t = useTranslations('accountStatus')
+  return (
+    <span data-testid="account-status">
+      <Chip {...STATUS_STYLES[status]}>{t(status)}</Chip>
+    </span>
   )
 }

@@ -1,24 +1,23 @@
-import { CircleAlert, Clock } from 'lucide-react'
+import { CircleAlert, Clock, ShieldAlert, ShieldCheck } from 'lucide-react'
 import type { Metadata } from 'next'
+import Link from 'next/link'
 import { notFound } from 'next/navigation'
+import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import {
   AccountActions,
+  ApprovalChange,
   RevokeAllButton,
   ViewButton,
 } from '#app/admin/accounts/[id]/account-actions.tsx'
-import { Amounts, PaymentLinks } from '#app/admin/accounts/[id]/amounts.tsx'
-import { ApprovalChange } from '#app/admin/accounts/[id]/approval-change.tsx'
-import { ConnectionsForm } from '#app/admin/accounts/[id]/connections-form.tsx'
+import { AccountLimitsForm, ConnectionsForm } from '#app/admin/accounts/[id]/account-forms.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
-import { AccountLimitsForm } from '#app/admin/accounts/[id]/limits-form.tsx'
-import { MemberLines } from '#app/admin/accounts/[id]/member-lines.tsx'
-import { AccountState } from '#app/admin/accounts/account-state.tsx'
+import { AccountState } from '#app/admin/accounts/account-list.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'
 import { RecordLines } from '#components/audit/record-lines.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { Money, RelativeTime } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Notice } from '#components/ui/notice.tsx'
@@ -33,7 +32,7 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readAccount } from '#lib/operator/accounts.ts'
 import { readEnding } from '#lib/operator/ending.ts'
 import { findBankOrder, findMaskedCharge } from '#lib/operator/payment-lookup.ts'
-import type { AccountDetail } from '#lib/operator/schema.ts'
+import type { AccountDetail, AccountMember } from '#lib/operator/schema.ts'
 import { listTokensOf } from '#lib/operator/tokens.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 import type { TokenStatus } from '#lib/tokens/states.ts'
@@ -205,5 +204,109 @@ async function About({ account }: { account: AccountDetail }) {
         <CopyValue name={t('id')} value={id} />
       </Fact>
     </Facts>
+  )
+}
+
+const AMOUNT_NAMES = ['balance', 'outbound', 'disputed', 'claim', 'volume'] as const
+/** On phones, the two amounts stand below their name. */
+const NARROW_ROW = 'max-sm:grid max-sm:grid-cols-2'
+/** Shown only for accounts that have them. */
+const RARE_NAMES: readonly string[] = ['disputed', 'claim']
+
+function Amounts({ account }: { account: AccountDetail }) {
+  const t = useTranslations('adminAccount')
+  return (
+    <table className="w-full">
+      <thead>
+        <tr className={`text-right text-muted text-small ${NARROW_ROW}`}>
+          <td className="max-sm:hidden" />
+          <th scope="col" className="pb-1 font-medium">
+            {t('live')}
+          </th>
+          <th scope="col" className="pb-1 pl-4 font-medium">
+            {t('test')}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {AMOUNT_NAMES.filter(
+          name => !RARE_NAMES.includes(name) || account[name].live + account[name].test > 0,
+        ).map(name => (
+          <tr key={name} className={`border-line border-t text-right ${NARROW_ROW}`}>
+            <th
+              scope="row"
+              className="py-2.5 pr-3 text-left font-normal text-small max-sm:col-span-2 max-sm:pb-0"
+            >
+              {t(`amount.${name}`)}
+            </th>
+            <td className="py-2.5 font-semibold max-sm:text-small">
+              <Money cents={account[name].live} />
+            </td>
+            <td className="py-2.5 pl-4 text-muted max-sm:pl-2 max-sm:text-small">
+              <Money cents={account[name].test} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function PaymentLinks({ accountId }: { accountId: string }) {
+  const t = useTranslations('adminPayments')
+  return (
+    <nav aria-label={t('label')} className="flex gap-4">
+      {(['charges', 'withdrawals'] as const).map(kind => (
+        <Link
+          key={kind}
+          href={`/admin/accounts/${accountId}/${kind}`}
+          prefetch={false}
+          className="font-semibold text-accent text-small hover:underline"
+        >
+          {t(kind)}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function MemberLines({ members }: { members: AccountMember[] }) {
+  const t = useTranslations()
+  return (
+    <ul aria-label={t('adminAccount.members')}>
+      {members.map(({ id, name, email, role, has_second_factor: hasFactor, is_disabled }) => (
+        <li
+          key={id}
+          className="flex flex-wrap items-center gap-x-6 gap-y-1 border-line py-3 not-first:border-t"
+        >
+          <div className="min-w-0 flex-1 basis-44">
+            <Link
+              href={`/admin/people/${id}`}
+              prefetch={false}
+              className="block wrap-anywhere font-medium hover:underline"
+            >
+              {name}
+            </Link>
+            <p className="wrap-anywhere text-muted text-small">{email}</p>
+          </div>
+          <p className="w-20 text-small">
+            {t(`settings.role.${role}`)}
+            {is_disabled ? (
+              <span className="block text-bad">{t('adminAccount.disabled')}</span>
+            ) : null}
+          </p>
+          <p
+            className={`flex w-42 items-center gap-1.5 text-small ${hasFactor ? 'text-ok' : 'text-muted'}`}
+          >
+            {hasFactor ? (
+              <ShieldCheck size={15} aria-hidden className="shrink-0" />
+            ) : (
+              <ShieldAlert size={15} aria-hidden className="shrink-0" />
+            )}
+            {hasFactor ? t('adminAccount.factor') : t('adminAccount.noFactor')}
+          </p>
+        </li>
+      ))}
+    </ul>
   )
 }

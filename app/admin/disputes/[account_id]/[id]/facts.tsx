@@ -2,12 +2,13 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Deadline } from '#components/status/dispute-state.tsx'
 import { CopyValue } from '#components/ui/copy-value.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { DisputeDetail } from '#lib/operator/disputes/schema.ts'
+import type { DisputeDetail, DisputeEvidence } from '#lib/operator/disputes/schema.ts'
 
 export function DisputeFacts({ dispute }: { dispute: DisputeDetail }) {
   const t = useTranslations('disputes')
@@ -51,4 +52,60 @@ export function DisputeFacts({ dispute }: { dispute: DisputeDetail }) {
       </Fact>
     </Facts>
   )
+}
+
+export function Evidence({ evidence }: { evidence: DisputeEvidence }) {
+  const t = useTranslations('disputes')
+  const { viewed_at: viewedAt, attempts, refunds } = evidence
+  return (
+    <Facts>
+      <Fact name={t('created')}>
+        <ExactTime at={evidence.created_at} format="dated" />
+      </Fact>
+      <Fact name={t('viewed')}>
+        {viewedAt ? <ExactTime at={viewedAt} format="dated" /> : t('notViewed')}
+      </Fact>
+      <Fact name={t('paid')}>
+        <ExactTime at={evidence.paid_at} format="dated" />
+      </Fact>
+      <Fact name={t('charged')}>
+        <Money cents={evidence.charged} />
+      </Fact>
+      <Fact name={t('payer')}>{evidence.payer}</Fact>
+      <Fact name={t('reference')}>
+        <span className="break-all">{evidence.reference}</span>
+      </Fact>
+      <Fact name={t('charge')}>
+        <CopyValue name={t('charge')} value={evidence.charge_id} />
+      </Fact>
+      <Fact name={t('endToEnd')}>
+        <CopyValue name={t('endToEnd')} value={evidence.end_to_end_id} />
+      </Fact>
+      <Fact name={t('attempts')}>
+        <Lines none={t('noAttempts')}>
+          {attempts.map(({ at, type, host, response_status: status }) => (
+            <li key={`${at} ${type} ${host}`} className="break-words">
+              <ExactTime at={at} format="dated" /> · <code className="text-small">{type}</code> ·{' '}
+              {host} · {status === null ? t('noResponse') : t('httpStatus', { status })}
+            </li>
+          ))}
+        </Lines>
+      </Fact>
+      <Fact name={t('refunds')}>
+        <Lines none={t('noRefunds')}>
+          {refunds.map(({ at, amount, status }) => (
+            <li key={`${at} ${amount}`}>
+              <ExactTime at={at} format="dated" /> · <Money cents={amount} /> ·{' '}
+              {t(`refundStatus.${status}`)}
+            </li>
+          ))}
+        </Lines>
+      </Fact>
+    </Facts>
+  )
+}
+
+function Lines({ none, children }: { none: string; children: ReactNode[] }) {
+  if (children.length === 0) return <span className="text-muted">{none}</span>
+  return <ul className="grid gap-1.5">{children}</ul>
 }

@@ -1,6 +1,6 @@
 'use client'
 
-import { Check, Pause } from 'lucide-react'
+import { Building2, Check, Pause } from 'lucide-react'
 import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
@@ -11,10 +11,10 @@ const ReasonDialog = dynamic(() =>
   import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
 )
 const ResultDialog = dynamic(() =>
-  import('#app/admin/accounts/result-dialog.tsx').then(module => module.ResultDialog),
+  import('#app/admin/accounts/dialogs.tsx').then(module => module.ResultDialog),
 )
 
-export interface SelectableAccount {
+interface SelectableAccount {
   id: string
   name: string
 }
@@ -150,5 +150,23 @@ export function SelectBox({ accounts, label }: SelectBoxProps) {
         className="size-[18px] accent-accent"
       />
     </label>
+  )
+}
+
+const InviteDialog = dynamic(
+  async () => (await import('#app/admin/accounts/dialogs.tsx')).InviteDialog,
+)
+
+export function InviteMerchant() {
+  const t = useTranslations('inviteMerchant')
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button variant="primary" onClick={() => setOpen(true)}>
+        <Building2 size={17} aria-hidden />
+        {t('invite')}
+      </Button>
+      {isOpen ? <InviteDialog onClose={() => setOpen(false)} /> : null}
+    </>
   )
 }

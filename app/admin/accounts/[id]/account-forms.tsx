@@ -3,12 +3,14 @@
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { useApi } from '#components/form/api.ts'
 import { editFormProps, useForm } from '#components/form/form.ts'
 import { SaveButton } from '#components/form/save.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Select } from '#components/ui/field.tsx'
+import { type AccountLimits, accountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
 import { AssignedConnections, type ConnectionLine } from '#lib/banks/schema.ts'
 
 interface ConnectionsFormProps {
@@ -123,4 +125,33 @@ function NoConnection() {
 function readAssigned(data: FormData): AssignedConnections {
   const read = (name: string) => String(data.get(name) ?? '') || null
   return { receiving_id: read('receiving_id'), paying_id: read('paying_id') }
+}
+
+const HINTS: Partial<Record<keyof AccountLimits, 'limit.night' | 'limit.day'>> = {
+  night_max: 'limit.night',
+  day_max: 'limit.day',
+}
+
+export function AccountLimitsForm({
+  accountId,
+  limits,
+}: {
+  accountId: string
+  limits: AccountLimits
+}) {
+  const t = useTranslations('adminAccount')
+  return (
+    <LimitsForm
+      path={`/admin/accounts/${accountId}/limits`}
+      schema={accountLimits}
+      names={LIMIT_NAMES}
+      limits={limits}
+      textsOf={name => {
+        const hint = HINTS[name]
+        return { label: t(`limit.${name}`), ...(hint && { hint: t(hint) }) }
+      }}
+      none={t('limit.none')}
+      invalid={t('limit.invalid')}
+    />
+  )
 }

@@ -1,0 +1,164 @@
+'use client'
+
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { RelativeTime } from '#components/format/format.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { InvitationLink } from '#components/ui/invitation-link.tsx'
+import { type InvitationRow, openingRequest } from '#lib/accounts/schema.ts'
+import { type ChangedStatus, STATUS_OUTCOMES } from '#lib/accounts/states.ts'
+
+const INVITATIONS_KEY = ['operator invitations']
+
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const t = useTranslations('inviteMerchant')
+  const api = useApi()
+  const queryClient = useQueryClient()
+  const [created, setCreated] = useState<{ link: string; email: string; isMailed: boolean } | null>(
+    null,
+  )
+  const { data: openInvitations = [] } = useQuery({
+    queryKey: INVITATIONS_KEY,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ data: InvitationRow[] }>('/admin/invitations', signal)).data,
+  })
+  const refresh = () => queryClient.invalidateQueries({ queryKey: INVITATIONS_KEY })
+  const { problems, failure, isBusy, props } = useForm({
+    schema: openingRequest,
+    read: data => ({ email: String(data.get('email')).trim() || undefined }),
+    send: async body => {
+      const path = '/admin/invitations'
+      type Created = { data: { link: string; is_mailed: boolean } }
+      const { data } = await api.send<Created>('POST', path, { body })
+      setCreated({ link: data.link, email: body.email, isMailed: data.is_mailed })
+      await refresh()
+    },
+  })
+  if (created) {
+    return (
+      <Dialog isOpen onClose={onClose} title={t('title')}>
+        <InvitationLink {...created}>
+          <Button variant="quiet" onClick={() => setCreated(null)}>
+            {t('another')}
+          </Button>
+        </InvitationLink>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
+      <form {...props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <Field
+          label={t('email')}
+          name="email"
+          type="email"
+          autoComplete="off"
+          problem={problems.email ? t(`emailProblem.${problems.email}`) : null}
+        />
+        <DialogActions
+          action={t('send')}
+          busy={t('busy')}
+          isBusy={isBusy}
+          failure={failure}
+          onCancel={onClose}
+        />
+      </form>
+      {openInvitations.length > 0 ? (
+        <OpenInvitations invitations={openInvitations} onDone={refresh} />
+      ) : null}
+    </Dialog>
+  )
+}
+
+interface OpenInvitationsProps {
+  invitations: InvitationRow[]
+  onDone: () => Promise<unknown>
+}
+
+export function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
+  const t = useTranslations('inviteMerchant')
+  const api = useApi()
+  const [busy, setBusy] = useState<string | null>(null)
+  const [failure, setFailure] = useState<unknown>(null)
+  async function revoke(id: string) {
+    setBusy(id)
+    setFailure(null)
+    await api.send('DELETE', `/admin/invitations/${id}`).catch(setFailure)
+    await onDone()
+    setBusy(null)
+  }
+  return (
+    <section aria-labelledby="open-invitations" className="mt-6 border-line border-t pt-5">
+      <h3 id="open-invitations" className="mb-2 font-semibold text-small">
+        {t('open')}
+      </h3>
+      <Problem error={failure} />
+      <ul>
+        {invitations.map(({ id, email, expires_at, is_expired }) => (
+          <li key={id} className="flex items-center justify-between gap-3 py-1">
+            <div className="min-w-0">
+              <p id={`invitation-${id}`} className="truncate font-medium" title={email}>
+                {email}
+              </p>
+              <p className="text-muted text-small">
+                {is_expired ? t('expired') : t('expires')} <RelativeTime at={expires_at} />
+              </p>
+            </div>
+            <Button
+              variant="plain"
+              aria-describedby={`invitation-${id}`}
+              disabled={busy === id}
+              onClick={() => revoke(id)}
+            >
+              {t('revoke')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface ResultDialogProps {
+  results: ChangedStatus[]
+  names: ReadonlyMap<string, string>
+  onClose: () => void
+}
+
+/** Shows what became of each account, those that did not change by name. */
+export function ResultDialog({ results, names, onClose }: ResultDialogProps) {
+  const t = useTranslations('accountSelection')
+  return (
+    <Dialog isOpen onClose={onClose} title={t('results')}>
+      <dl className="grid grid-cols-[minmax(0,1fr)] gap-4">
+        {STATUS_OUTCOMES.map(outcome => {
+          const accounts = results.filter(result => result.outcome === outcome)
+          if (accounts.length === 0) return null
+          return (
+            <div key={outcome}>
+              <dt className="font-semibold">
+                {t(`outcome.${outcome}`, { count: accounts.length })}
+              </dt>
+              {accounts.map(({ account_id: id }) => (
+                <dd key={id} className="text-muted text-small">
+                  {names.get(id) ?? id}
+                </dd>
+              ))}
+            </div>
+          )
+        })}
+      </dl>
+      <div className="mt-5 flex justify-end">
+        <Button variant="primary" onClick={onClose}>
+          {t('close')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
