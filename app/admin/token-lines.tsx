@@ -1,18 +1,16 @@
 'use client'
 
-import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { TokenLine } from '#lib/operator/schema.ts'
 import { isActiveToken } from '#lib/tokens/states.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 interface TokenLinesProps {
   tokens: TokenLine[]

@@ -1,14 +1,15 @@
 'use client'
 
-import dynamic from 'next/dynamic'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FilterChip } from '#components/filters/filter-chip.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH, PERIODS } from '#lib/dashboard/schema.ts'
 
-const PeriodDialog = dynamic(() =>
-  import('#components/filters/period-dialogs.tsx').then(module => module.PeriodDialog),
+const PeriodDialog = lazyDialog(
+  () => import('#components/filters/period-dialogs.tsx'),
+  'PeriodDialog',
 )
 
 const CHOICES = [...PERIODS.filter(period => period !== 'custom'), 'month', 'custom'] as const

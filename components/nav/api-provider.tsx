@@ -1,17 +1,15 @@
 'use client'
 
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import dynamic from 'next/dynamic'
 import { type ReactNode, useMemo, useState } from 'react'
 import { ApiContext } from '#components/form/api.ts'
 import { type Member, MemberContext } from '#components/nav/permissions.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { ApiError, createApi } from '#lib/core/call-api.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
-const ProofDialog = dynamic(
-  async () => (await import('#components/proof/proof-dialog.tsx')).ProofDialog,
-)
+const ProofDialog = lazyDialog(() => import('#components/proof/proof-dialog.tsx'), 'ProofDialog')
 
 /** Retries reads that failed for the moment; a retry changes no other error. */
 function shouldRetry(failures: number, error: Error): boolean {

@@ -1,7 +1,6 @@
 'use client'
 
 import { Check, type LucideIcon, ShieldAlert, Undo2, X } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useId, useRef, useState } from 'react'
 import { useAction } from '#components/form/action.ts'
@@ -9,11 +8,13 @@ import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import type { AskingDecision, SandboxCall } from '#components/sandbox/decision-dialog.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { EventType } from '#lib/webhooks/states.ts'
 
-const DecisionDialog = dynamic(() =>
-  import('#components/sandbox/decision-dialog.tsx').then(module => module.DecisionDialog),
+const DecisionDialog = lazyDialog(
+  () => import('#components/sandbox/decision-dialog.tsx'),
+  'DecisionDialog',
 )
 
 const ICONS = {

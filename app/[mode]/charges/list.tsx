@@ -2,7 +2,6 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, FunnelX, Plus, QrCode, X } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -18,6 +17,7 @@ import { useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/charge-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet, Skeleton } from '#components/ui/sheet.tsx'
 import type { ChargeTotals, ListedCharge } from '#lib/charges/schema.ts'
 import { SHOWN_CHARGE_STATUSES } from '#lib/charges/states.ts'
@@ -126,8 +126,9 @@ function StatusChips({ chosen, onChoose }: StatusChipsProps) {
   )
 }
 
-const AmountDialog = dynamic(() =>
-  import('#app/[mode]/charges/amount-dialog.tsx').then(module => module.AmountDialog),
+const AmountDialog = lazyDialog(
+  () => import('#app/[mode]/charges/amount-dialog.tsx'),
+  'AmountDialog',
 )
 
 const CHIP_CLASS =

@@ -4,6 +4,7 @@ import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
@@ -141,8 +142,9 @@ function useRangeText(days: DayReceived[], isChosen: boolean): string {
   return format.formatRange(new Date(first.day), new Date(last.day))
 }
 
-const PeriodDialog = dynamic(() =>
-  import('#components/filters/period-dialogs.tsx').then(module => module.PeriodDialog),
+const PeriodDialog = lazyDialog(
+  () => import('#components/filters/period-dialogs.tsx'),
+  'PeriodDialog',
 )
 
 const DAYS = ['7d', '30d', '90d'] as const

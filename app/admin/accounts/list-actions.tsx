@@ -1,18 +1,15 @@
 'use client'
 
 import { Building2, Check, Pause } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/states.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
-const ResultDialog = dynamic(() =>
-  import('#app/admin/accounts/dialogs.tsx').then(module => module.ResultDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
+const loadDialogs = () => import('#app/admin/accounts/dialogs.tsx')
+const ResultDialog = lazyDialog(loadDialogs, 'ResultDialog')
 
 interface SelectableAccount {
   id: string
@@ -153,9 +150,7 @@ export function SelectBox({ accounts, label }: SelectBoxProps) {
   )
 }
 
-const InviteDialog = dynamic(
-  async () => (await import('#app/admin/accounts/dialogs.tsx')).InviteDialog,
-)
+const InviteDialog = lazyDialog(loadDialogs, 'InviteDialog')
 
 export function InviteMerchant() {
   const t = useTranslations('inviteMerchant')

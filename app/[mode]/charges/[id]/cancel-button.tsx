@@ -1,13 +1,14 @@
 'use client'
 
 import { Ban } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 
-const CancelDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/cancel-dialog.tsx').then(module => module.CancelDialog),
+const CancelDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/cancel-dialog.tsx'),
+  'CancelDialog',
 )
 
 /** When the charge ends meanwhile, the panel shows its outcome in place of the dialog. */

@@ -1,7 +1,6 @@
 'use client'
 
 import { ExternalLink, ReceiptText, Undo2 } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -11,10 +10,12 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 
-const RefundDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/refund-dialog.tsx').then(module => module.RefundDialog),
+const RefundDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/refund-dialog.tsx'),
+  'RefundDialog',
 )
 
 export function ChargeActions({ merchant }: { merchant: string }) {

@@ -1,17 +1,16 @@
 'use client'
 
-import dynamic from 'next/dynamic'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Fact } from '#components/ui/facts.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 
-const DescriptionDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/description-dialog.tsx').then(
-    module => module.DescriptionDialog,
-  ),
+const DescriptionDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/description-dialog.tsx'),
+  'DescriptionDialog',
 )
 
 /** Shows what the payer reads, and changes it while the charge is pending. */

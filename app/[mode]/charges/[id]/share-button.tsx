@@ -1,14 +1,15 @@
 'use client'
 
 import { Share2 } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 
-const ShareDialog = dynamic(() =>
-  import('#app/[mode]/charges/[id]/share-dialog.tsx').then(module => module.ShareDialog),
+const ShareDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/share-dialog.tsx'),
+  'ShareDialog',
 )
 
 /** Shares how to pay, or the receipt of a paid charge. */

@@ -2,34 +2,25 @@
 
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Clock, ShieldCheck, ShieldOff, TimerOff, UserPlus } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import type { InvitationRow as Invitation, MemberRow as Member } from '#lib/accounts/schema.ts'
 
-const RoleDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.RoleDialog),
-)
-const LeaveDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/dialogs.tsx').then(found => found.LeaveDialog),
-)
-const LastOwnerDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/dialogs.tsx').then(found => found.LastOwnerDialog),
-)
-const RemoveDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.RemoveDialog),
-)
-const InviteDialog = dynamic(() =>
-  import('#app/[mode]/settings/members/dialogs.tsx').then(module => module.InviteDialog),
-)
+const loadDialogs = () => import('#app/[mode]/settings/members/dialogs.tsx')
+const RoleDialog = lazyDialog(loadDialogs, 'RoleDialog')
+const LeaveDialog = lazyDialog(loadDialogs, 'LeaveDialog')
+const LastOwnerDialog = lazyDialog(loadDialogs, 'LastOwnerDialog')
+const RemoveDialog = lazyDialog(loadDialogs, 'RemoveDialog')
+const InviteDialog = lazyDialog(loadDialogs, 'InviteDialog')
 
 interface MembersAndInvitations {
   members: Member[]

@@ -8,7 +8,6 @@ import {
   type LucideIcon,
   Smartphone,
 } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
@@ -19,23 +18,15 @@ import { RelativeTime } from '#components/format/relative-time.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { Factors, ShownPasskey } from '#lib/people/schema.ts'
 
-const AuthenticatorDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).AuthenticatorDialog,
-)
-const PasskeyDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).PasskeyDialog,
-)
-const RemoveDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RemoveDialog,
-)
-const RenewCodesDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RenewCodesDialog,
-)
-const RecoveryCodesDialog = dynamic(
-  async () => (await import('#app/[mode]/settings/security/dialogs.tsx')).RecoveryCodesDialog,
-)
+const loadDialogs = () => import('#app/[mode]/settings/security/dialogs.tsx')
+const AuthenticatorDialog = lazyDialog(loadDialogs, 'AuthenticatorDialog')
+const PasskeyDialog = lazyDialog(loadDialogs, 'PasskeyDialog')
+const RemoveDialog = lazyDialog(loadDialogs, 'RemoveDialog')
+const RenewCodesDialog = lazyDialog(loadDialogs, 'RenewCodesDialog')
+const RecoveryCodesDialog = lazyDialog(loadDialogs, 'RecoveryCodesDialog')
 
 type OpenDialog =
   | { kind: 'app'; setup: AuthenticatorSetup }

@@ -2,33 +2,26 @@
 
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { AddressList, messageKeyOf } from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useApi } from '#components/form/api.ts'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { EmptyState } from '#components/ui/empty-state.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { PERMISSIONS, type TokenRow as Token } from '#lib/tokens/schema.ts'
 import { endOfParent, isActiveToken } from '#lib/tokens/states.ts'
 
-const AddressDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/dialogs.tsx').then(found => found.AddressDialog),
-)
-const AdoptDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/dialogs.tsx').then(found => found.AdoptDialog),
-)
-const RevokeDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/dialogs.tsx').then(module => module.RevokeDialog),
-)
-const RotateDialog = dynamic(() =>
-  import('#app/[mode]/settings/tokens/dialogs.tsx').then(module => module.RotateDialog),
-)
+const loadDialogs = () => import('#app/[mode]/settings/tokens/dialogs.tsx')
+const AddressDialog = lazyDialog(loadDialogs, 'AddressDialog')
+const AdoptDialog = lazyDialog(loadDialogs, 'AdoptDialog')
+const RevokeDialog = lazyDialog(loadDialogs, 'RevokeDialog')
+const RotateDialog = lazyDialog(loadDialogs, 'RotateDialog')
 
 interface TokenListProps {
   tokens: Token[]

@@ -1,7 +1,6 @@
 'use client'
 
 import { Check, Eye, Pause } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useAction } from '#components/form/action.ts'
@@ -11,13 +10,12 @@ import { ExactTime } from '#components/format/exact-time.tsx'
 import { Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { ApprovalRule } from '#lib/accounts/schema.ts'
 import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 import type { AccountDetail } from '#lib/operator/schema.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 type StatusAction = 'activate' | 'suspend'
 

@@ -1,7 +1,6 @@
 'use client'
 
 import { CircleAlert } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -11,12 +10,11 @@ import { Problem } from '#components/form/problem.tsx'
 import { ExactTime } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice } from '#components/ui/notice.tsx'
 import type { WithdrawalEnding } from '#lib/operator/schema.ts'
 
-const EndDialog = dynamic(() =>
-  import('#app/admin/accounts/[id]/end-dialog.tsx').then(module => module.EndDialog),
-)
+const EndDialog = lazyDialog(() => import('#app/admin/accounts/[id]/end-dialog.tsx'), 'EndDialog')
 
 interface EndingProps {
   /** Path of the API that ends the withdrawal. */

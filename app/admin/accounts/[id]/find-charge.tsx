@@ -1,23 +1,22 @@
 'use client'
 
 import { Search } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { BankOrderFacts } from '#app/admin/accounts/[id]/bank-order.tsx'
 import { Ending } from '#app/admin/accounts/[id]/ending.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/operator/schema.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 interface FindChargeProps {
   accountId: string

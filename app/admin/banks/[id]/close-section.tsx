@@ -1,15 +1,13 @@
 'use client'
 
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Section } from '#components/ui/sheet.tsx'
 import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 /** Closes the connection; of a closed one, says what is left. */
 export function CloseSection({ bank }: { bank: BankDetail }) {

@@ -1,19 +1,17 @@
 'use client'
 
 import { Lock } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { DATED_FORMAT, ExactTime, useTimeText } from '#components/format/exact-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice } from '#components/ui/notice.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 const LISTS = ['payments', 'refunds', 'payouts'] as const
 

@@ -1,15 +1,13 @@
 'use client'
 
 import { KeyRound, ShieldOff } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { PersonDetail } from '#lib/operator/people/schema.ts'
 
-const ReasonDialog = dynamic(() =>
-  import('#app/admin/reason-dialog.tsx').then(module => module.ReasonDialog),
-)
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 const PATHS = { password: 'password', factor: 'second-factor' } as const
 
