@@ -1,6 +1,6 @@
 import Link from 'next/link'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import type { AuditLine } from '#lib/audit/schema.ts'
 
 interface RecordLinesProps {

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { ActorName, useActionText } from '#components/audit/names.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,

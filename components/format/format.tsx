@@ -1,8 +1,6 @@
 import { useLocale } from 'next-intl'
 import { numberFormat } from '#lib/core/locale.ts'
 
-export { RelativeTime } from '#components/format/relative-time.tsx'
-
 /** Formats cents: R$ 1.234,56, or R$ 1,234.56 in English. */
 export function moneyText(cents: number, locale: string): string {
   const { sign, integer, decimal, fraction } = moneyParts(cents, locale)

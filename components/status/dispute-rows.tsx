@@ -2,7 +2,8 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Deadline, DisputeState } from '#components/status/dispute-state.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {

@@ -1,6 +1,6 @@
 import { Check, Clock, type LucideIcon, Send, TimerOff, X } from 'lucide-react'
 import { useNow, useTranslations } from 'next-intl'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
 import { DUE_SOON_HOURS } from '#lib/dashboard/disputes/states.ts'

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
-import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,

@@ -2,7 +2,7 @@ import { ArrowRight } from 'lucide-react'
 import Link from 'next/link'
 import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import type { Delivery } from '#lib/webhooks/schema.ts'
 

@@ -1,6 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { useDurations } from '#components/format/duration.ts'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
 import type { WorkerLine } from '#lib/operator/schema.ts'

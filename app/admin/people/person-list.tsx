@@ -1,7 +1,7 @@
 import { Ban, ShieldAlert, ShieldCheck, UserCog } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'

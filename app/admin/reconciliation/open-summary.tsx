@@ -1,5 +1,6 @@
 import { useTranslations } from 'next-intl'
-import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DifferenceSummary } from '#lib/operator/differences/schema.ts'
 

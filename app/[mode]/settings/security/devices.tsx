@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { useAction } from '#components/form/action.ts'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import type { Device } from '#lib/people/schema.ts'
 

@@ -1,7 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { Money, RelativeTime } from '#components/format/format.tsx'
+import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import type { BankOrder } from '#lib/operator/schema.ts'

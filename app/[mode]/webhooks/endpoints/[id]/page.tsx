@@ -17,7 +17,7 @@ import {
 } from '#app/[mode]/webhooks/endpoints/endpoint-state.tsx'
 import { RotateSecret } from '#app/[mode]/webhooks/endpoints/rotate-secret.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { RelativeTime } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Fact, Facts } from '#components/ui/facts.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
