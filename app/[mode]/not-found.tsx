@@ -1,7 +1,6 @@
 import { SearchX } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 
 export default function RecordNotFound() {
   const t = useTranslations('notFound')

@@ -3,12 +3,10 @@
 import { Clock, Inbox } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ChoiceFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {
   namespace: 'accounts' | 'adminPeople' | 'adminTokens' | 'disputes'

@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/form/api.ts'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { optionalReasonRequest, reasonRequest } from '#lib/operator/schema.ts'

@@ -11,11 +11,10 @@ import {
   signInWithPasskey,
 } from '#components/form/auth-calls.ts'
 import { delayText } from '#components/format/duration.ts'
-import { CodeField } from '#components/proof/code-field.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Field } from '#components/ui/field.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { CodeField, Field } from '#components/ui/field.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 
 interface SignInFormProps {
   labels: {

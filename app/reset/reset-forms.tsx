@@ -3,7 +3,7 @@
 import { CircleCheck, MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'

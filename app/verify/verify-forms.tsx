@@ -2,7 +2,7 @@
 
 import { MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useAction } from '#components/form/action.ts'
+import { useAction } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi } from '#components/join/enter.ts'
 import { Button, buttonClass } from '#components/ui/button.tsx'

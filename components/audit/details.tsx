@@ -1,15 +1,15 @@
 'use client'
 
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { Changes } from '#components/audit/changes.tsx'
-import { ActorName, useActionText } from '#components/audit/names.tsx'
+import { ActorName, useActionText } from '#components/audit/rows.tsx'
 import { useApi } from '#components/form/api.ts'
-import { ExactTime } from '#components/format/exact-time.tsx'
+import { ExactTime, moneyText } from '#components/format/format.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
-import type { AuditLine } from '#lib/audit/schema.ts'
+import type { AuditLine, AuditValues } from '#lib/audit/schema.ts'
+import { BANK_NAMES } from '#lib/banks/states.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 
 interface DetailsProps {
@@ -132,4 +132,69 @@ function targetPathOf(line: AuditLine, currentMode: Mode, isStaff: boolean): str
   if (group === 'withdrawal') return `${basePath}/withdrawals/${target}`
   if (group === 'charge') return `${basePath}/charges/${target}`
   return null
+}
+
+/** Names of the audited values that hold cents. */
+const MONEY_FIELDS = [
+  ...['amount', 'charge_max', 'withdrawal_max', 'night_max', 'day_max', 'approval_above'],
+  ...['charge_review_above', 'approval_day_above'],
+  ...['payout_max', 'payout_day_max'],
+]
+
+function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {
+  const t = useTranslations('audit')
+  const label = useFieldLabel()
+  const text = useValueText()
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const changed = names.filter(
+    name => !before || !after || JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
+  return (
+    <ul className="grid gap-1.5">
+      {changed.map(name => {
+        const [old, now] = [before?.[name], after?.[name]].map(value =>
+          value === undefined ? null : text(name, value),
+        )
+        return (
+          <li key={name} className="wrap-anywhere">
+            <span className="text-muted">{label(name)}: </span>
+            {old && now ? t('changed', { before: old, after: now }) : (now ?? old)}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function useFieldLabel(): (name: string) => string {
+  const t = useTranslations('auditField')
+  return name => {
+    const key = name as 'name'
+    return t.has(key) ? t(key) : name
+  }
+}
+
+function useValueText(): (name: string, value: AuditValues[string]) => string {
+  const t = useTranslations('audit')
+  const enumText = useEnumText()
+  const locale = useLocale()
+  return (name, value) => {
+    if (value === null) return t('empty')
+    if (typeof value === 'boolean') return value ? t('yes') : t('no')
+    if (Array.isArray(value)) return value.length > 0 ? value.join(', ') : t('empty')
+    if (typeof value === 'number') {
+      return MONEY_FIELDS.includes(name) ? moneyText(value, locale) : String(value)
+    }
+    return name === 'name' ? value : enumText(value)
+  }
+}
+
+function useEnumText(): (value: string) => string {
+  const t = useTranslations('auditValue')
+  return value => {
+    const bank = Object.entries(BANK_NAMES).find(([kind]) => kind === value)
+    if (bank) return bank[1]
+    const key = value as 'owner'
+    return /^\w+$/.test(value) && t.has(key) ? t(key) : value
+  }
 }

@@ -6,7 +6,7 @@ import { useApi } from '#components/form/api.ts'
 import { useProblemText } from '#components/form/problem.tsx'
 import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { ApiError } from '#lib/core/call-api.ts'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
 

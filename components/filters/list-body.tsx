@@ -7,7 +7,7 @@ import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Problem } from '#components/form/problem.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
+import { EmptyState } from '#components/ui/sheet.tsx'
 
 export function Pager({ nextCursor }: { nextCursor: string | null }) {
   const t = useTranslations('ui')

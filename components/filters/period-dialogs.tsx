@@ -1,11 +1,14 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
-import { type SubmitEvent, useState } from 'react'
-import { MonthForm } from '#components/filters/month-form.tsx'
+import { ChevronLeft, ChevronRight } from 'lucide-react'
+import { useLocale, useTimeZone, useTranslations } from 'next-intl'
+import { type ReactNode, type SubmitEvent, useState } from 'react'
+import { calendarDay } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { dateFormat } from '#lib/core/locale.ts'
+import { MONTH } from '#lib/dashboard/schema.ts'
 
 interface PeriodDialogProps {
   what: 'month' | 'custom'
@@ -74,5 +77,108 @@ function DayRangeForm({ from, to, onChoose }: DayRangeFormProps) {
         {t('ui.apply')}
       </Button>
     </form>
+  )
+}
+
+const MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1).padStart(2, '0'))
+const YEAR_MIN = 2000
+
+interface MonthFormProps {
+  chosen: string
+  onChoose: (month: string) => void
+}
+
+/** Chooses a month up to the present one of the merchant's time zone. */
+export function MonthForm({ chosen, onChoose }: MonthFormProps) {
+  const t = useTranslations()
+  const locale = useLocale()
+  const thisMonth = calendarDay(new Date(), useTimeZone()).slice(0, 7)
+  const start = MONTH.test(chosen) ? chosen : thisMonth
+  const [year, setYear] = useState(Number(start.slice(0, 4)))
+  const [month, setMonth] = useState(start.slice(5))
+  const monthName = dateFormat(locale, { month: 'long', timeZone: 'UTC' })
+  const isFuture = (value: string) => `${year}-${value}` > thisMonth
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault()
+    onChoose(`${year}-${month}`)
+  }
+  return (
+    <form method="post" onSubmit={submit} className="grid gap-5">
+      <YearSwitch year={year} yearMax={Number(thisMonth.slice(0, 4))} onChange={setYear} />
+      <fieldset className="grid grid-cols-3 gap-2">
+        <legend className="sr-only">{year}</legend>
+        {MONTHS.map(value => (
+          <label
+            key={value}
+            className="grid min-h-11 place-items-center rounded-control border border-line2 px-1 text-small has-checked:border-accent has-disabled:border-line has-checked:bg-accent-soft has-checked:font-semibold has-checked:text-accent has-disabled:text-faint has-focus-visible:outline-2 has-focus-visible:outline-accent has-focus-visible:outline-offset-2 not-has-disabled:cursor-pointer"
+          >
+            <input
+              type="radio"
+              name="month"
+              value={value}
+              required
+              disabled={isFuture(value)}
+              checked={value === month && !isFuture(value)}
+              onChange={() => setMonth(value)}
+              className="sr-only"
+            />
+            {monthName.format(new Date(`${year}-${value}-01T00:00:00Z`))}
+          </label>
+        ))}
+      </fieldset>
+      <Button variant="primary" type="submit">
+        {t('ui.apply')}
+      </Button>
+    </form>
+  )
+}
+
+interface YearSwitchProps {
+  year: number
+  yearMax: number
+  onChange: (year: number) => void
+}
+
+function YearSwitch({ year, yearMax, onChange }: YearSwitchProps) {
+  const t = useTranslations('period')
+  return (
+    <div className="flex items-center justify-between">
+      <YearButton
+        label={t('previousYear')}
+        isDisabled={year <= YEAR_MIN}
+        onClick={() => onChange(year - 1)}
+      >
+        <ChevronLeft size={18} aria-hidden />
+      </YearButton>
+      <output className="font-semibold tabular-nums">{year}</output>
+      <YearButton
+        label={t('nextYear')}
+        isDisabled={year >= yearMax}
+        onClick={() => onChange(year + 1)}
+      >
+        <ChevronRight size={18} aria-hidden />
+      </YearButton>
+    </div>
+  )
+}
+
+interface YearButtonProps {
+  label: string
+  isDisabled: boolean
+  onClick: () => void
+  children: ReactNode
+}
+
+function YearButton({ label, isDisabled, onClick, children }: YearButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      aria-disabled={isDisabled}
+      onClick={() => isDisabled || onClick()}
+      className="grid size-11 place-items-center rounded-control text-muted not-aria-disabled:hover:bg-sunk not-aria-disabled:hover:text-ink aria-disabled:text-faint"
+    >
+      {children}
+    </button>
   )
 }

@@ -1,4 +1,4 @@
-import { dropDraft } from '#components/form/drop-draft.ts'
+import { dropDraft } from '#components/form/control.ts'
 import type { Factor } from '#lib/people/schema.ts'
 
 /** Second factor that is still required after the correct password. */

@@ -84,3 +84,11 @@ function resetControl(input: Input): void {
   else if (input instanceof HTMLSelectElement) input.selectedIndex = -1
   else input.value = input.defaultValue
 }
+
+/** One draft per browser tab, gone with it. Here because every page signs out, and few load draft.ts. */
+export const DRAFT_KEY = 'troco-draft'
+
+/** Called on signing out: the next user of this tab is another one. */
+export function dropDraft(): void {
+  sessionStorage.removeItem(DRAFT_KEY)
+}

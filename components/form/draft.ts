@@ -1,6 +1,8 @@
 import { useEffect, useId, useRef } from 'react'
 import { useOptionalApi } from '#components/form/api.ts'
 import {
+  DRAFT_KEY,
+  dropDraft,
   type Input,
   isEarly,
   isInput,
@@ -9,7 +11,6 @@ import {
   readValue,
   setValue,
 } from '#components/form/control.ts'
-import { DRAFT_KEY, dropDraft } from '#components/form/drop-draft.ts'
 import { type ApiScope, SESSION_ENDED_EVENT } from '#lib/core/call-api.ts'
 
 /** Age from which a draft is no longer put back: the user has gone on to something else. */

@@ -1,8 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useTimeText } from '#components/format/exact-time.tsx'
-import { moneyText } from '#components/format/format.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { moneyText, useTimeText } from '#components/format/format.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { ApiError, type LimitDetails } from '#lib/core/call-api.ts'
 
 export function useProblemText(): (error: unknown) => string {

@@ -4,10 +4,10 @@ import type { LucideIcon } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { FIELD_CODES } from '#components/form/form.ts'
+import { FIELD_CODES } from '#components/form/form.tsx'
 import { HeroMoney } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { ApiError } from '#lib/core/call-api.ts'
 
 /**

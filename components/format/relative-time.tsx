@@ -2,7 +2,7 @@
 
 import { useLocale, useNow, useTimeZone, useTranslations } from 'next-intl'
 import { useId } from 'react'
-import { calendarDay, FULL_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
+import { calendarDay, FULL_FORMAT, useTimeText } from '#components/format/format.tsx'
 import { dateFormat, relativeTimeFormat } from '#lib/core/locale.ts'
 
 /** Refresh interval, so that "há 4 min" becomes "há 5 min" in time. */

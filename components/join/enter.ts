@@ -1,5 +1,5 @@
 import { signIn } from '#components/form/auth-calls.ts'
-import { storePreference } from '#components/format/preferences.ts'
+import { storePreference } from '#components/nav/preferences.tsx'
 import { createApi } from '#lib/core/call-api.ts'
 import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 

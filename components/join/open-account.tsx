@@ -3,7 +3,7 @@
 import { MailCheck } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, enterAccount } from '#components/join/enter.ts'
 import { Button } from '#components/ui/button.tsx'

@@ -1,7 +1,10 @@
 'use client'
 
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { type ReactNode, useMemo, useState } from 'react'
+import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query'
+import { WifiOff } from 'lucide-react'
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ApiContext } from '#components/form/api.ts'
 import { type Member, MemberContext } from '#components/nav/permissions.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
@@ -47,5 +50,53 @@ export function ApiProvider({ mode, userId, account, children }: ApiProviderProp
         {resolveProof ? <ProofDialog onEnd={endProof} /> : null}
       </ApiContext>
     </QueryClientProvider>
+  )
+}
+
+const RECHECK_MS = 3_000
+
+export function ConnectionNotice() {
+  const t = useTranslations('connection')
+  const queryClient = useQueryClient()
+  const router = useRouter()
+  const [isLost, setLost] = useState(false)
+  useEffect(() => {
+    const markLost = () => setLost(true)
+    addEventListener('offline', markLost)
+    const unsubscribe = queryClient.getQueryCache().subscribe(({ query }) => {
+      const { error } = query.state
+      if (error instanceof ApiError && error.code === 'network') markLost()
+    })
+    return () => {
+      removeEventListener('offline', markLost)
+      unsubscribe()
+    }
+  }, [queryClient])
+  useEffect(() => {
+    if (!isLost) return
+    const timer = setInterval(async () => {
+      const isBack = await fetch('/healthz', { cache: 'no-store' }).then(
+        response => response.ok,
+        () => false,
+      )
+      if (!isBack) return
+      setLost(false)
+      await queryClient.invalidateQueries()
+      router.refresh()
+    }, RECHECK_MS)
+    return () => clearInterval(timer)
+  }, [isLost, queryClient, router])
+  return (
+    <div
+      role="status"
+      className="pointer-events-none fixed inset-x-0 top-3 z-50 flex justify-center px-4"
+    >
+      {isLost ? (
+        <p className="flex items-center gap-2.5 rounded-control bg-ink px-4 py-2.5 font-medium text-paper text-small shadow-over">
+          <WifiOff size={16} aria-hidden className="shrink-0" />
+          {t('lost')}
+        </p>
+      ) : null}
+    </div>
   )
 }

@@ -1,5 +1,5 @@
 import { getLocale, getTranslations } from 'next-intl/server'
-import { LanguageSwitch, ThemeSwitch } from '#components/nav/theme-and-language.tsx'
+import { LanguageSwitch, ThemeSwitch } from '#components/nav/preferences.tsx'
 import { LANGUAGE_NAMES, nextLocale } from '#lib/core/locale.ts'
 import { readTheme } from '#lib/session/preferences.ts'
 

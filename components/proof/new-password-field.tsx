@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import type { FieldProblem } from '#components/form/form.ts'
+import type { FieldProblem } from '#components/form/form.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { isPasswordLength, PASSWORD_MIN, passwordLength } from '#lib/people/schema.ts'
 

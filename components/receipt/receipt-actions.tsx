@@ -2,12 +2,11 @@
 
 import { CircleAlert, Download, Printer } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useAction } from '#components/form/action.ts'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { useProblemText } from '#components/form/problem.tsx'
 import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/core/locale.ts'
 
 interface ReceiptActionsProps {

@@ -11,9 +11,9 @@ import {
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { callDurationText } from '#components/format/duration.ts'
-import { ExactTime } from '#components/format/exact-time.tsx'
+import { ExactTime } from '#components/format/format.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
-import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
+import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import { isGood, type Trace, type TraceStep } from '#lib/dashboard/trace/schema.ts'
 
 const ICONS: Record<TraceStep['what'], LucideIcon> = {

@@ -5,7 +5,7 @@ import { UserCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useApi } from '#components/form/api.ts'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import type { WaitingWithdrawal } from '#lib/dashboard/schema.ts'
 
 const REFRESH_MS = 5_000

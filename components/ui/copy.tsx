@@ -36,7 +36,7 @@ export function CopyButton({ text, label, variant = 'quiet', className = '' }: C
 }
 
 /** Falls back to execCommand: plain http has no clipboard API, except on localhost. */
-export async function writeToClipboard(text: string): Promise<boolean> {
+async function writeToClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(
       () => true,
@@ -50,4 +50,38 @@ export async function writeToClipboard(text: string): Promise<boolean> {
   const isDone = document.execCommand('copy')
   area.remove()
   return isDone
+}
+
+interface CopyValueProps {
+  name: string
+  value: string
+}
+
+export function CopyValue({ name, value }: CopyValueProps) {
+  const t = useTranslations('ui')
+  const [outcome, setOutcome] = useState<'copied' | 'copyFailed' | null>(null)
+  async function copy() {
+    setOutcome((await writeToClipboard(value)) ? 'copied' : 'copyFailed')
+    setTimeout(() => setOutcome(null), MESSAGE_SHOWN_MS)
+  }
+  const Icon = outcome === 'copied' ? Check : Copy
+  return (
+    <>
+      <button
+        type="button"
+        onClick={copy}
+        title={t('copyName', { name })}
+        className="-mx-1.5 -my-[3px] inline-flex min-h-7 max-w-full items-center gap-2 rounded-[7px] px-1.5 text-left hover:bg-sunk"
+      >
+        <span className="sr-only">{t('copyName', { name })}</span>
+        <span className="line-clamp-4 min-w-0 font-mono text-[13px] [overflow-wrap:anywhere]">
+          {value}
+        </span>
+        <Icon size={14} aria-hidden className="shrink-0 text-muted" />
+      </button>
+      <span role="status" className={outcome === 'copyFailed' ? 'text-bad text-small' : 'sr-only'}>
+        {outcome ? t(outcome) : ''}
+      </span>
+    </>
+  )
 }

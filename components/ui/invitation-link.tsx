@@ -2,7 +2,7 @@ import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
 
 interface InvitationLinkProps {

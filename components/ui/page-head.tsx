@@ -1,7 +1,7 @@
 import { ChevronRight } from 'lucide-react'
 import Link from 'next/link'
 import type { ReactNode } from 'react'
-import { SearchButton } from '#components/nav/search-button.tsx'
+import { SearchButton } from '#components/nav/links.tsx'
 
 interface PageHeadProps {
   title: ReactNode

@@ -1,3 +1,4 @@
+import type { LucideIcon } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
 
 export function Sheet({ className = '', ...rest }: ComponentProps<'div'>) {
@@ -35,5 +36,44 @@ export function Section({ title, text, aside, children }: SectionProps) {
       {text ? <p className="mt-1 text-muted text-small">{text}</p> : null}
       <div className="mt-4">{children}</div>
     </Sheet>
+  )
+}
+
+interface EmptyStateProps {
+  icon: LucideIcon
+  title: string
+  text?: ReactNode
+  children?: ReactNode
+}
+
+export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProps) {
+  return (
+    <div className="flex flex-col items-center px-6 py-14 text-center">
+      <Icon size={26} strokeWidth={1.6} aria-hidden className="text-muted" />
+      <p className="mt-3 font-semibold">{title}</p>
+      {text ? <p className="mt-1 max-w-[52ch] text-balance text-muted text-small">{text}</p> : null}
+      {children ? <div className="mt-5 flex flex-wrap justify-center gap-2">{children}</div> : null}
+    </div>
+  )
+}
+
+const TONES = { bad: 'bg-bad-soft text-bad', wait: 'bg-wait-soft text-wait' }
+
+interface NoticeProps {
+  tone: keyof typeof TONES
+  icon: LucideIcon
+  children: ReactNode
+  role?: 'alert' | 'status'
+}
+
+export function Notice({ tone, icon: Icon, children, role }: NoticeProps) {
+  return (
+    <p
+      role={role}
+      className={`flex gap-2.5 rounded-control px-3.5 py-3 font-medium text-small ${TONES[tone]}`}
+    >
+      <Icon size={16} aria-hidden className="mt-0.5 shrink-0" />
+      <span className="min-w-0 wrap-anywhere">{children}</span>
+    </p>
   )
 }

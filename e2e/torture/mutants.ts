@@ -376,7 +376,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an edited form keeps its idempotency key',
-    file: 'components/form/form.ts',
+    file: 'components/form/form.tsx',
     text: `    idempotencyKey.current = null
 `,
     replacement: '',
@@ -385,7 +385,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a retried form takes a new idempotency key',
-    file: 'components/form/form.ts',
+    file: 'components/form/form.tsx',
     text: 'idempotencyKey.current ??= crypto.randomUUID()',
     replacement: 'idempotencyKey.current = crypto.randomUUID()',
     testFile: 'e2e/browser/charge.spec.ts',
@@ -409,7 +409,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the cross of a filter chooses its value again',
-    file: 'components/filters/filter-chip.tsx',
+    file: 'components/filters/filters.tsx',
     text: `onClear={() => onChoose('')}`,
     replacement: 'onClear={() => onChoose(value)}',
     testFile: 'e2e/browser/lists.spec.ts',
@@ -435,7 +435,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a message is shown without one of its arguments',
-    file: 'components/filters/period-filter.tsx',
+    file: 'components/filters/filters.tsx',
     text: `return t('range', { from: from ?? '…', to: to ?? '…' })`,
     replacement: `return t('range', { from: from ?? '…' })`,
     testFile: 'components/format/messages.test.ts',

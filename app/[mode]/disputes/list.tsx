@@ -2,12 +2,11 @@
 
 import { ShieldAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ChoiceFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import type { OwnDispute } from '#lib/dashboard/disputes/schema.ts'
 import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
 

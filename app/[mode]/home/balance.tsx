@@ -2,12 +2,17 @@ import { ArrowUpRight, Check, CircleAlert, Plus, ScrollText } from 'lucide-react
 import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { DATED_FORMAT, useTimeText } from '#components/format/exact-time.tsx'
-import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
+import {
+  DATED_FORMAT,
+  HeroMoney,
+  Money,
+  moneyText,
+  useTimeText,
+} from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Home } from '#lib/dashboard/schema.ts'
 

@@ -4,13 +4,13 @@ import { CircleAlert, Download } from 'lucide-react'
 import { useRouter, useSearchParams } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useState } from 'react'
-import { PeriodFilter } from '#components/filters/period-filter.tsx'
+import { PeriodFilter } from '#components/filters/filters.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
 import { useProblemText } from '#components/form/problem.tsx'
 import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 
 interface StatementFiltersProps {
   /** Period if the URL contains none. To show everything, the URL must contain `period=all`. */

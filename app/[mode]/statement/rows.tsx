@@ -8,8 +8,7 @@ import {
 } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
-import { Day, ExactTime } from '#components/format/exact-time.tsx'
-import { Money, moneyText } from '#components/format/format.tsx'
+import { Day, ExactTime, Money, moneyText } from '#components/format/format.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,

@@ -1,6 +1,6 @@
 import { useDurations } from '#components/format/duration.ts'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
-import type { DiffLine } from '#components/ui/code-block.tsx'
+import type { DiffLine } from '#components/ui/code.tsx'
 import type { Attempt } from '#lib/webhooks/schema.ts'
 
 type AttemptResult = Pick<Attempt, 'response_status' | 'problem_code' | 'problem_params'>

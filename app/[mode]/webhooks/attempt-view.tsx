@@ -12,7 +12,7 @@ import {
 } from '#app/[mode]/webhooks/attempt-text.ts'
 import { useDurations } from '#components/format/duration.ts'
 import { Chip } from '#components/ui/chip.tsx'
-import { CodeBlock } from '#components/ui/code-block.tsx'
+import { CodeBlock } from '#components/ui/code.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import type { Attempt, DeliveryDetail } from '#lib/webhooks/schema.ts'
 

@@ -15,18 +15,15 @@ import { COLUMNS_CLASS, DeliveryRow, hostAndPathOf } from '#app/[mode]/webhooks/
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
-import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { PeriodFilter } from '#components/filters/period-filter.tsx'
-import { SearchFilter } from '#components/filters/search-filter.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
-import { ExactTime } from '#components/format/exact-time.tsx'
+import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { ListSheet } from '#components/ui/sheet.tsx'
+import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
 import type {
   DeliveriesFailed,
   DeliveriesQuery,

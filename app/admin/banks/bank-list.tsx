@@ -8,8 +8,7 @@ import { CertificateNotices, ShortNotices } from '#app/admin/banks/notices.tsx'
 import { coverOf, type MoneyRead, useBankMoney } from '#app/admin/banks/use-money.ts'
 import { Money } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { EmptyState } from '#components/ui/empty-state.tsx'
-import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
+import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'
 import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 /** Connections to banks; their balances follow once the banks have answered. */

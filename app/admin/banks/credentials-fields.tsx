@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FileField } from '#app/admin/banks/file-field.tsx'
-import type { Form } from '#components/form/form.ts'
+import type { Form } from '#components/form/form.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
 const FORMS = ['p12', 'pem'] as const

@@ -3,9 +3,8 @@
 import { CircleAlert, TriangleAlert } from 'lucide-react'
 import { useLocale, useNow, useTranslations } from 'next-intl'
 import { coverOf, type MoneyRead } from '#app/admin/banks/use-money.ts'
-import { useTimeText } from '#components/format/exact-time.tsx'
-import { moneyText } from '#components/format/format.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { moneyText, useTimeText } from '#components/format/format.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 const DAY_MS = 86_400_000

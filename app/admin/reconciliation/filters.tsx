@@ -3,7 +3,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { useConnectionName, useKindName } from '#app/admin/reconciliation/names.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { ChoiceFilter } from '#components/filters/filter-chip.tsx'
+import { ChoiceFilter } from '#components/filters/filters.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import {
   DIFFERENCE_AGES,

@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAction } from '#components/form/action.ts'
-import { useForm } from '#components/form/form.ts'
+import { useAction } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, enterAccount, signInToAccount } from '#components/join/enter.ts'
 import { AccountNameField } from '#components/join/open-account.tsx'

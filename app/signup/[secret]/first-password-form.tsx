@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, signInToAccount } from '#components/join/enter.ts'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'

@@ -5,7 +5,7 @@ import { getTranslations } from 'next-intl/server'
 import { FirstPasswordForm } from '#app/signup/[secret]/first-password-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findSignUp } from '#lib/accounts/sign-up.ts'
 

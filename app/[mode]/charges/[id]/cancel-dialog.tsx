@@ -2,8 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
-import { useAction } from '#components/form/action.ts'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 
 export function CancelDialog({ onClose }: { onClose: () => void }) {

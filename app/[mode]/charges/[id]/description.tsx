@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import { Fact } from '#components/ui/facts.tsx'
+import { Fact } from '#components/ui/details.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 
 const DescriptionDialog = lazyDialog(

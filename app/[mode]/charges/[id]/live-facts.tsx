@@ -6,8 +6,8 @@ import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useProblemText } from '#components/form/problem.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
-import { CopyValue } from '#components/ui/copy-value.tsx'
-import { Fact } from '#components/ui/facts.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
+import { Fact } from '#components/ui/details.tsx'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 /** Ids of the charge in other systems. The end-to-end id exists only after the payment. */

@@ -18,11 +18,10 @@ import {
 } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { moneyText } from '#components/format/format.tsx'
+import { ExactTime, moneyText } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import type { Tone } from '#components/ui/chip.tsx'
-import { TimelineStep } from '#components/ui/timeline.tsx'
+import { TimelineStep } from '#components/ui/details.tsx'
 import type { ChargeStep, ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 type Charge = ChargeTimelineData['charge']

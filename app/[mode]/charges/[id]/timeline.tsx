@@ -5,8 +5,8 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { ChargeTimelineStep } from '#app/[mode]/charges/[id]/timeline-step.tsx'
+import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
 
 export function ChargeTimeline() {
   const t = useTranslations()

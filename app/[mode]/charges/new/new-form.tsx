@@ -12,7 +12,7 @@ import {
 } from '#app/[mode]/charges/new/more-options.tsx'
 import { readCharge } from '#app/[mode]/charges/new/new-charge.ts'
 import { useApi } from '#components/form/api.ts'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { Button } from '#components/ui/button.tsx'

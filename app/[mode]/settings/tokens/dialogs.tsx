@@ -7,9 +7,8 @@ import {
   type IssuedTokenRow,
 } from '#app/[mode]/settings/tokens/issued-token.tsx'
 import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/token-fields.tsx'
-import { useAction } from '#components/form/action.ts'
-import { useApi } from '#components/form/api.ts'
-import { useForm } from '#components/form/form.ts'
+import { useAction, useApi } from '#components/form/api.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import {

@@ -4,9 +4,8 @@ import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
-import { Notice } from '#components/ui/notice.tsx'
-import { SecretDialog } from '#components/ui/secret-dialog.tsx'
+import { Dialog, SecretDialog } from '#components/ui/dialog.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 import type { Permission, TokenRow } from '#lib/tokens/schema.ts'
 
 export type IssuedTokenRow = TokenRow & { token: string | null }

@@ -2,8 +2,7 @@
 
 import { Check, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useAction } from '#components/form/action.ts'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'

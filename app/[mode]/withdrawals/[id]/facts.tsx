@@ -2,10 +2,9 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
-import { CopyValue } from '#components/ui/copy-value.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { formatPixKey, maskPixKey } from '#lib/core/pix/pix-key.ts'
 import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'

@@ -13,12 +13,11 @@ import {
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import { AWAITED_ICONS } from '#components/status/withdrawal-state.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
-import { Timeline, TimelineStep } from '#components/ui/timeline.tsx'
+import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
 
 /** Past steps, oldest first; while the withdrawal is pending, a last step says what it waits for. */

@@ -1,7 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { HeroMoney, Money } from '#components/format/format.tsx'
-import { Notice } from '#components/ui/notice.tsx'
+import { Notice } from '#components/ui/sheet.tsx'
 
 interface AvailableBalanceProps {
   balance: number

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import type { Form } from '#components/form/form.ts'
+import type { Form } from '#components/form/form.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import type { Mode } from '#lib/core/mode.ts'
 import {

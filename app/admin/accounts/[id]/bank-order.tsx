@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import type { BankOrder } from '#lib/operator/schema.ts'
 
 /** A withdrawal or refund as its merchant sees it, with the bank's own words for staff. */

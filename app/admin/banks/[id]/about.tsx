@@ -3,8 +3,8 @@
 import { useTranslations } from 'next-intl'
 import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
-import { CopyValue } from '#components/ui/copy-value.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { BANK_NAMES } from '#lib/banks/states.ts'
 import type { BankDetail } from '#lib/operator/banks/schema.ts'
 

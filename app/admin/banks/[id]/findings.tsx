@@ -1,7 +1,6 @@
 import { Check, CircleAlert, CircleDashed, TriangleAlert } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useTimeText } from '#components/format/exact-time.tsx'
-import { moneyText } from '#components/format/format.tsx'
+import { moneyText, useTimeText } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import type { BankChecked } from '#lib/operator/banks/schema.ts'
 

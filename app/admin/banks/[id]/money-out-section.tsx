@@ -3,12 +3,11 @@
 import { Lock } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { DATED_FORMAT, ExactTime, useTimeText } from '#components/format/exact-time.tsx'
+import { DATED_FORMAT, ExactTime, useTimeText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
-import { Notice } from '#components/ui/notice.tsx'
-import { Section } from '#components/ui/sheet.tsx'
+import { Notice, Section } from '#components/ui/sheet.tsx'
 import type { BankDetail } from '#lib/operator/banks/schema.ts'
 
 const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')

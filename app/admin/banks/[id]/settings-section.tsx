@@ -2,8 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useAction } from '#components/form/action.ts'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Code } from '#components/ui/code.tsx'

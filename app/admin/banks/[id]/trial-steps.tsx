@@ -3,8 +3,7 @@
 import { Check, Circle, Hourglass, type LucideIcon, Minus, X } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { moneyText } from '#components/format/format.tsx'
+import { ExactTime, moneyText } from '#components/format/format.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import type { StepState, StepView, Trial } from '#lib/trials/schema.ts'
 

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { FileField } from '#app/admin/banks/file-field.tsx'
-import type { Form } from '#components/form/form.ts'
+import type { Form } from '#components/form/form.tsx'
 import { Field, TextArea } from '#components/ui/field.tsx'
 
 interface FieldsProps {

@@ -1,6 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
 import type { Candidate } from '#lib/operator/differences/schema.ts'

@@ -1,8 +1,7 @@
 import { useLocale, useTranslations } from 'next-intl'
 import { useFactName, useKindName } from '#app/admin/reconciliation/names.ts'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
-import { Fact } from '#components/ui/facts.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
+import { Fact } from '#components/ui/details.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
 import type { DifferenceEvidence } from '#lib/operator/differences/schema.ts'
 

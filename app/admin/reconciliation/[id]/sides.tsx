@@ -4,10 +4,9 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { NotedFact } from '#app/admin/reconciliation/[id]/noted-fact.tsx'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import type {
   DifferenceDetail,

@@ -14,7 +14,7 @@ import {
   readAddresses,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useApi } from '#components/form/api.ts'
-import { useForm } from '#components/form/form.ts'
+import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'

@@ -3,11 +3,10 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { ExactTime } from '#components/format/exact-time.tsx'
-import { Money } from '#components/format/format.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
 import { Deadline } from '#components/status/dispute-state.tsx'
-import { CopyValue } from '#components/ui/copy-value.tsx'
-import { Fact, Facts } from '#components/ui/facts.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import type { DisputeDetail, DisputeEvidence } from '#lib/operator/disputes/schema.ts'
 
 export function DisputeFacts({ dispute }: { dispute: DisputeDetail }) {

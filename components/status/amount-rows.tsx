@@ -1,18 +1,27 @@
+'use client'
+
+import Link from 'next/link'
+import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { useApi } from '#components/form/api.ts'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { ChargeState } from '#components/status/state-chips.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,
   CodeCell,
   HeaderCell,
+  ROW_LINK,
   Row,
   Table,
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
+import type { ListedCharge } from '#lib/charges/schema.ts'
+import { shownStatusOf } from '#lib/charges/states.ts'
 
-export interface AmountRow {
+interface AmountRow {
   id: string
   /** Payer or destination. A link with the class ROW_LINK makes the whole row clickable. */
   subject: ReactNode
@@ -119,4 +128,33 @@ function AmountCard({ subject, external_id, state, note, created_at, amount }: A
       {note ? <p className="wrap-anywhere text-muted text-small">{note}</p> : null}
     </li>
   )
+}
+
+interface ChargeRowsProps {
+  label: string
+  createdLabel: string
+  charges: ListedCharge[]
+}
+
+export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
+  const t = useTranslations('charges')
+  const { mode } = useApi().scope
+  const rows = charges.map(charge => ({
+    ...charge,
+    title: charge.client_name,
+    state: <ChargeState status={shownStatusOf(charge)} />,
+    subject: (
+      <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={`block ${ROW_LINK}`}>
+        <span className={TWO_LINES}>{charge.client_name}</span>
+      </Link>
+    ),
+  }))
+  const heads = {
+    subject: t('payer'),
+    reference: t('reference'),
+    status: t('status'),
+    created: createdLabel,
+    amount: t('amount'),
+  }
+  return <AmountRows label={label} heads={heads} statusWidth="196px" rows={rows} />
 }

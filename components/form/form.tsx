@@ -1,5 +1,7 @@
 'use client'
 
+import { Check } from 'lucide-react'
+import { useTranslations } from 'next-intl'
 import {
   type FocusEvent,
   type FormEvent,
@@ -10,6 +12,8 @@ import {
 } from 'react'
 import type { ZodType } from 'zod'
 import { useDraft } from '#components/form/draft.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { ApiError } from '#lib/core/call-api.ts'
 
 export type FieldProblem = 'required' | 'invalid'
@@ -156,4 +160,38 @@ function refusedFieldsOf({ fields, code }: ApiError, form: HTMLFormElement): For
 function focusFirstProblem(form: HTMLFormElement, problems: Form['problems']): void {
   const first = [...form.elements].find(element => problems[element.getAttribute('name') ?? ''])
   if (first instanceof HTMLElement) first.focus()
+}
+
+interface SaveButtonProps {
+  isBusy: boolean
+  isSaved: boolean
+  failure: unknown
+  isUnchanged: boolean
+}
+
+export function SaveButton({ isBusy, isSaved, failure, isUnchanged }: SaveButtonProps) {
+  const t = useTranslations('settings')
+  return (
+    <div className="grid gap-4">
+      <Problem error={failure} />
+      <div className="flex items-center gap-3.5">
+        <Button
+          variant={isUnchanged ? 'quiet' : 'primary'}
+          type="submit"
+          aria-disabled={isBusy || isUnchanged}
+          className="aria-disabled:cursor-default aria-disabled:text-muted"
+        >
+          {isBusy ? t('busy') : t('save')}
+        </Button>
+        <p role="status" className="flex items-center gap-1.5 font-medium text-ok text-small">
+          {isSaved ? (
+            <>
+              <Check size={16} aria-hidden />
+              {t('saved')}
+            </>
+          ) : null}
+        </p>
+      </div>
+    </div>
+  )
 }

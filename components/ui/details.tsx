@@ -2,6 +2,28 @@ import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { TONES, type Tone } from '#components/ui/chip.tsx'
 
+export function Facts({ children }: { children: ReactNode }) {
+  return (
+    <dl className="grid gap-y-3 sm:grid-cols-[max-content_minmax(0,1fr)] sm:gap-x-6 xl:gap-x-10">
+      {children}
+    </dl>
+  )
+}
+
+interface FactProps {
+  name: string
+  children: ReactNode
+}
+
+export function Fact({ name, children }: FactProps) {
+  return (
+    <div className="min-w-0 sm:contents">
+      <dt className="text-muted text-small sm:leading-[1.65]">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  )
+}
+
 interface TimelineProps {
   label: string
   /** On phones, places the asides below the titles, because a date does not fit beside. */
