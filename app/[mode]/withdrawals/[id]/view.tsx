@@ -1,23 +1,25 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
-import { ReceiptText } from 'lucide-react'
+import { Check, ReceiptText, X } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
-import { ApprovalCard } from '#app/[mode]/withdrawals/[id]/approval-card.tsx'
-import { WithdrawalFacts } from '#app/[mode]/withdrawals/[id]/facts.tsx'
-import { SimulateWithdrawal } from '#app/[mode]/withdrawals/[id]/simulate.tsx'
 import { WithdrawalTimeline } from '#app/[mode]/withdrawals/[id]/timeline.tsx'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { Money } from '#components/format/format.tsx'
-import { IfAllowed } from '#components/nav/permissions.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
+import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
+import { type Decision, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
 import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { Button, buttonClass } from '#components/ui/button.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
+import { Fact, Facts } from '#components/ui/details.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { formatPixKey, maskPixKey } from '#lib/core/pix/pix-key.ts'
 import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import type { WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 const POLL_FAST_MS = 1_500
@@ -118,4 +120,192 @@ function Announcement({ status }: { status: WithdrawalStatus }) {
       {announced ? t(`ended.${announced}`) : ''}
     </p>
   )
+}
+
+interface PixKeyProps {
+  withdrawal: WithdrawalRow
+  dictKey: string
+}
+
+interface WithdrawalFactsProps extends PixKeyProps {
+  payee: WithdrawalTimelineData['payee']
+}
+
+function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsProps) {
+  const t = useTranslations('withdrawals')
+  return (
+    <Facts>
+      <Fact name={t('key')}>
+        <PixKey withdrawal={withdrawal} dictKey={dictKey} />
+      </Fact>
+      {withdrawal.owner_doc ? (
+        <Fact name={t('owner')}>
+          <span className="break-words font-semibold">{withdrawal.owner_doc}</span>
+          <span className="block text-muted text-small">{t('ownerText')}</span>
+        </Fact>
+      ) : null}
+      {payee ? (
+        <Fact name={t('payee')}>
+          <span className="break-words font-semibold">{payee.name}</span>
+          <span className="block text-muted text-small">
+            {[payee.masked_doc, payee.bank].filter(Boolean).join(' · ')}
+          </span>
+        </Fact>
+      ) : null}
+      <Fact name={t('reference')}>
+        {withdrawal.external_id ? (
+          <CopyValue name={t('reference')} value={withdrawal.external_id} />
+        ) : (
+          '—'
+        )}
+      </Fact>
+      <Fact name={t('created')}>
+        <ExactTime at={withdrawal.created_at} format="dated" />
+      </Fact>
+      <Fact name={t('endToEnd')}>
+        {withdrawal.end_to_end_id ? (
+          <CopyValue name={t('endToEnd')} value={withdrawal.end_to_end_id} />
+        ) : (
+          '—'
+        )}
+      </Fact>
+      {withdrawal.returned_amount > 0 ? (
+        <Fact name={t('sentBack')}>
+          <Money cents={withdrawal.returned_amount} />
+        </Fact>
+      ) : null}
+      <Fact name={t('id')}>
+        <CopyValue name={t('id')} value={withdrawal.id} />
+      </Fact>
+      {withdrawal.webhook_url ? (
+        <Fact name={t('webhook')}>
+          <CopyValue name={t('webhook')} value={withdrawal.webhook_url} />
+        </Fact>
+      ) : null}
+    </Facts>
+  )
+}
+
+function PixKey({ withdrawal: { pix_key_type: type }, dictKey }: PixKeyProps) {
+  const t = useTranslations()
+  const [isShown, setShown] = useState(false)
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-x-3">
+        <span className="break-all font-semibold">
+          {isShown ? formatPixKey(type, dictKey) : maskPixKey(type, dictKey)}
+        </span>
+        <button
+          type="button"
+          aria-pressed={isShown}
+          onClick={() => setShown(!isShown)}
+          className="min-h-6 font-semibold text-accent text-small"
+        >
+          {isShown ? t('withdrawal.hide') : t('withdrawal.reveal')}
+        </button>
+      </span>
+      <span className="block text-muted text-small">{t(`pixKey.${type}`)}</span>
+    </>
+  )
+}
+
+interface ApprovalCardProps {
+  withdrawalId: string
+  approval: NonNullable<WithdrawalTimelineData['approval']>
+  onDecided: () => Promise<unknown>
+}
+
+/** Lets a second member approve or decline; the requester may only decline. */
+function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCardProps) {
+  const t = useTranslations('approvals')
+  const api = useApi()
+  const canDecide = useHasPermission()('withdrawals:approve')
+  const decision = useAction(
+    (name: 'approve' | 'decline') =>
+      api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${name}`),
+    onDecided,
+  )
+  const text = !canDecide ? 'textOthers' : approval.can_approve ? 'text' : 'textOwn'
+  return (
+    <Sheet className="border-wait! px-4 py-5 md:px-7 md:py-6">
+      <section aria-labelledby="approval">
+        <h2 id="approval" className="text-title">
+          {t('title')}
+        </h2>
+        <p className="mt-1 text-muted text-small">
+          {approval.requester ? t('requester', { name: approval.requester }) : t('requesterNone')}{' '}
+          {t(text)}
+        </p>
+        {canDecide ? (
+          <div className="mt-4 flex flex-wrap gap-3">
+            {approval.can_approve ? (
+              <Button
+                variant="primary"
+                disabled={decision.isBusy}
+                onClick={() => decision.run('approve')}
+              >
+                <Check size={16} aria-hidden />
+                {t('approve')}
+              </Button>
+            ) : null}
+            <Button
+              variant="quiet"
+              disabled={decision.isBusy}
+              onClick={() => decision.run('decline')}
+            >
+              <X size={16} aria-hidden />
+              {t('decline')}
+            </Button>
+          </div>
+        ) : null}
+        {decision.failure ? (
+          <div className="mt-4">
+            <Problem error={decision.failure} />
+          </div>
+        ) : null}
+      </section>
+    </Sheet>
+  )
+}
+
+interface SimulateWithdrawalProps {
+  withdrawal: WithdrawalRow
+  onDecided: () => Promise<unknown>
+}
+
+/** What the simulated bank can decide about a withdrawal. */
+function SimulateWithdrawal({ withdrawal, onDecided }: SimulateWithdrawalProps) {
+  const t = useTranslations('simulate')
+  const { id, pix_key } = withdrawal
+  const decisions = listDecisions(withdrawal)
+  const groups = decisions.length > 0 ? [{ id, decisions }] : []
+  const hint = pix_key.toLowerCase().startsWith('hold@') ? null : t('withdrawalHint')
+  return <SimulatedBank hint={hint} groups={groups} onDecided={onDecided} />
+}
+
+function listDecisions(withdrawal: WithdrawalRow): Decision[] {
+  const { id, status, awaiting, amount, returned_amount } = withdrawal
+  const path = `/sandbox/withdrawals/${id}`
+  const left = amount - returned_amount
+  if (status === 'approved' && left > 0)
+    return [
+      {
+        name: 'return',
+        path,
+        outcome: 'returned',
+        event: 'withdrawal.returned',
+        asks: { amountMax: left },
+      },
+    ]
+  if (status !== 'pending' || awaiting === 'approval') return []
+  return [
+    { name: 'approve', path, outcome: 'approved', event: 'withdrawal.approved' },
+    {
+      name: 'refuse',
+      path,
+      outcome: 'rejected',
+      event: 'withdrawal.rejected',
+      asks: 'reason',
+    },
+  ]
 }

@@ -1,21 +1,22 @@
 'use client'
 
 import { useQuery } from '@tanstack/react-query'
+import { CircleAlert, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
-import { type FormEvent, useState } from 'react'
-import { AvailableBalance } from '#app/[mode]/withdrawals/new/available-balance.tsx'
-import { isAmbiguousKey } from '#app/[mode]/withdrawals/new/key-fields.tsx'
-import { RequestFields } from '#app/[mode]/withdrawals/new/request-fields.tsx'
-import { WithdrawalReview } from '#app/[mode]/withdrawals/new/review.tsx'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { isAmbiguousKey, RequestFields } from '#app/[mode]/withdrawals/new/request-fields.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { refusedFieldOf, useReview } from '#components/form/review.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
+import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
+import { HeroMoney, Money } from '#components/format/format.tsx'
+import { Notice, Sheet } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/core/mode.ts'
 import { parseReais } from '#lib/core/money.ts'
-import { type WithdrawalRequest, withdrawalRequest } from '#lib/withdrawals/schema.ts'
+import { formatPixKey } from '#lib/core/pix/pix-key.ts'
+import { formatTaxId } from '#lib/core/pix/tax-id.ts'
+import { readPixKey, type WithdrawalRequest, withdrawalRequest } from '#lib/withdrawals/schema.ts'
 
 interface RequestFormProps {
   mode: Mode
@@ -125,4 +126,86 @@ function readFields(data: FormData, locale: string) {
     external_id: text('external_id'),
     webhook_url: text('webhook_url'),
   }
+}
+
+interface WithdrawalReviewProps {
+  mode: Mode
+  body: WithdrawalRequest
+  available: number
+  isBusy: boolean
+  onBack: () => void
+  problem: ReactNode
+}
+
+function WithdrawalReview({ mode, body, available, ...rest }: WithdrawalReviewProps) {
+  const t = useTranslations()
+  const parsed = readPixKey(mode, body)
+  if (!parsed.ok) return null
+  return (
+    <Review
+      {...rest}
+      amountLabel={t('withdrawals.amount')}
+      amount={body.amount}
+      warning={t('withdrawalRequest.final')}
+      icon={TriangleAlert}
+      confirm={rest.isBusy ? t('withdrawalRequest.sending') : t('withdrawalRequest.confirm')}
+    >
+      <ReviewRow name={t('withdrawalRequest.keyAsRead')}>
+        <span className="block break-all font-semibold text-[19px] leading-snug">
+          {formatPixKey(parsed.type, parsed.dictKey)}
+        </span>
+        <span className="text-muted text-small">{t(`pixKey.${parsed.type}`)}</span>
+      </ReviewRow>
+      {body.owner_doc ? (
+        <ReviewRow name={t('withdrawals.owner')}>
+          <span className="break-all font-semibold">{formatTaxId(body.owner_doc)}</span>
+        </ReviewRow>
+      ) : null}
+      {body.external_id ? (
+        <ReviewRow name={t('withdrawals.reference')}>
+          <span className="break-all font-mono text-[14px]">{body.external_id}</span>
+        </ReviewRow>
+      ) : null}
+      {body.amount <= available ? (
+        <ReviewRow name={t('withdrawalRequest.after')}>
+          <Money cents={available - body.amount} />
+        </ReviewRow>
+      ) : null}
+    </Review>
+  )
+}
+
+interface AvailableBalanceProps {
+  balance: number
+  /** Amount to withdraw; null if the input is invalid. */
+  amount: number | null
+}
+
+function AvailableBalance({ balance, amount }: AvailableBalanceProps) {
+  const t = useTranslations('withdrawalRequest')
+  const remaining = balance - (amount ?? 0)
+  return (
+    <aside
+      aria-label={t('available')}
+      className="xl:rounded-sheet xl:border xl:border-line xl:bg-surface xl:px-7 xl:py-7 xl:shadow-sheet"
+    >
+      <p className="text-muted text-small">{t('available')}</p>
+      <p className="mt-2 text-[34px] leading-none">
+        <HeroMoney cents={balance} testId="balance" />
+      </p>
+      <div className="mt-3 min-h-[46px] text-small xl:mt-5">
+        {remaining < 0 ? (
+          <Notice tone="wait" icon={CircleAlert} role="status">
+            {t.rich('tooMuch', { amount: () => <Money cents={-remaining} /> })}
+          </Notice>
+        ) : (
+          <p className="text-muted">
+            {amount === null || amount === 0
+              ? t('nothingYet')
+              : t.rich('remains', { amount: () => <Money cents={remaining} /> })}
+          </p>
+        )}
+      </div>
+    </aside>
+  )
 }
