@@ -3,7 +3,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
-import { coverOf, type MoneyRead } from '#app/admin/banks/use-money.ts'
+import { coverOf, type MoneyRead } from '#app/admin/banks/notices.tsx'
 import { useDurations } from '#components/format/duration.ts'
 import { Money, useTimeText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'

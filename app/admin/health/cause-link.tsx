@@ -1,7 +1,6 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { JOBS_ID } from '#app/admin/health/jobs.tsx'
-import { WORKERS_ID } from '#app/admin/health/workers.tsx'
+import { JOBS_ID, WORKERS_ID } from '#app/admin/health/jobs.tsx'
 import type { Check } from '#lib/operator/schema.ts'
 import type { CheckName, Subject } from '#lib/operator/states.ts'
 

@@ -2,13 +2,19 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { JobRow } from '#app/admin/health/job-row.tsx'
+import type { ReactNode } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
+import { useDurations } from '#components/format/duration.ts'
+import { RelativeTime } from '#components/format/relative-time.tsx'
+import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Sheet } from '#components/ui/sheet.tsx'
-import type { JobKind, StuckJob } from '#lib/operator/schema.ts'
+import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
+import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
+import { CALL_CODES, type JobKind, type StuckJob, type WorkerLine } from '#lib/operator/schema.ts'
+import type { Attempt } from '#lib/webhooks/schema.ts'
 
 export const JOBS_ID = 'health-jobs'
 
@@ -78,6 +84,147 @@ export function Jobs({ jobs }: { jobs: StuckJob[] }) {
           </ul>
         )}
       </Sheet>
+    </section>
+  )
+}
+
+interface JobRowProps {
+  job: StuckJob
+  isBusy: boolean
+  onRun: () => void
+}
+
+function JobRow({ job, isBusy, onRun }: JobRowProps) {
+  const t = useTranslations('health')
+  const kind = t(`jobKind.${job.kind}`)
+  const problem = useLastProblem(job)
+  const cannotRunReason = job.kind === 'mail' ? t('jobs.gone') : t('jobs.disabled')
+  return (
+    <li
+      data-testid="stuck-job"
+      className="grid gap-x-6 gap-y-2 border-line px-4 py-3.5 not-first:border-t md:grid-cols-[minmax(0,1fr)_auto] md:items-center md:px-6"
+    >
+      <div className="min-w-0">
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <span className="font-medium">{kind}</span>
+          {job.account ? (
+            <Link
+              href={`/admin/accounts/${job.account.id}`}
+              prefetch={false}
+              className="min-w-0 truncate text-small hover:underline"
+            >
+              {job.account.name}
+            </Link>
+          ) : null}
+          <code className="break-all font-mono text-[12.5px] text-muted">{job.id}</code>
+        </p>
+        <dl className="mt-1 flex flex-wrap gap-x-5 gap-y-0.5 text-small">
+          <JobFact name={t('jobs.attempts')}>{job.attempts}</JobFact>
+          <JobFact name={t('jobs.due')}>
+            {job.is_held ? (
+              t('jobs.held')
+            ) : job.due_at ? (
+              <RelativeTime at={job.due_at} />
+            ) : (
+              t('jobs.never')
+            )}
+          </JobFact>
+          {problem ? (
+            <JobFact name={t('jobs.problem')}>
+              <span className="break-words">{problem}</span>
+            </JobFact>
+          ) : null}
+        </dl>
+      </div>
+      {job.can_run ? (
+        <Button
+          variant="quiet"
+          disabled={isBusy || job.is_held}
+          onClick={onRun}
+          aria-label={t('jobs.runOne', { kind, id: job.id })}
+          className="justify-self-start text-small disabled:opacity-50"
+        >
+          <Play size={15} aria-hidden />
+          {t('jobs.run')}
+        </Button>
+      ) : (
+        <span className="text-muted text-small">{cannotRunReason}</span>
+      )}
+    </li>
+  )
+}
+
+/** Translates the result of the last attempt. Quotes the bank's message unchanged. */
+function useLastProblem({ problem_code: code, problem_params }: StuckJob): string | null {
+  const t = useTranslations('health')
+  const { meaning } = useDeliveryProblem()
+  const call = CALL_CODES.find(known => known === code)
+  if (call) return t(`jobs.call.${call}`, problem_params ?? {})
+  return meaning({ problem_code: code as Attempt['problem_code'], problem_params })
+}
+
+function JobFact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex min-w-0 gap-1.5">
+      <dt className="shrink-0 text-muted">{name}:</dt>
+      <dd className="min-w-0">{children}</dd>
+    </div>
+  )
+}
+
+export const WORKERS_ID = 'health-workers'
+
+/** Active workers, and those that stopped reporting within the last day. */
+export function Workers({ workers }: { workers: WorkerLine[] }) {
+  const t = useTranslations('health')
+  const { inWords } = useDurations()
+  if (workers.length === 0) return null
+  return (
+    <section aria-labelledby={WORKERS_ID}>
+      <h2 id={WORKERS_ID} className="mb-2.5 scroll-mt-6 text-title">
+        {t('workers.title')}
+      </h2>
+      <ListSheet>
+        <Table aria-labelledby={WORKERS_ID}>
+          <thead>
+            <tr>
+              <HeaderCell width="40%">{t('workers.host')}</HeaderCell>
+              <HeaderCell width="18%">{t('workers.pid')}</HeaderCell>
+              <HeaderCell width="21%">{t('workers.since')}</HeaderCell>
+              <HeaderCell width="21%">{t('workers.beat')}</HeaderCell>
+            </tr>
+          </thead>
+          <tbody>
+            {workers.map(worker => (
+              <Row key={worker.id}>
+                <Cell className="wrap-anywhere font-medium">{worker.host}</Cell>
+                <Cell className="font-mono text-[13px] text-muted">{worker.pid}</Cell>
+                <Cell className="text-muted text-small">
+                  <RelativeTime at={worker.started_at} />
+                </Cell>
+                <Cell className="text-muted text-small tabular-nums">
+                  {t('workers.ago', { time: inWords(worker.silent_s) })}
+                </Cell>
+              </Row>
+            ))}
+          </tbody>
+        </Table>
+        <ul className="@table:hidden">
+          {workers.map(worker => (
+            <li
+              key={worker.id}
+              className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line px-4 py-3 not-first:border-t"
+            >
+              <span className="wrap-anywhere font-medium">
+                {worker.host} · {worker.pid}
+              </span>
+              <span className="text-muted text-small tabular-nums">
+                {t('workers.ago', { time: inWords(worker.silent_s) })}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </ListSheet>
     </section>
   )
 }

@@ -1,4 +1,7 @@
+import { Check, Clock, Undo2 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import { Chip } from '#components/ui/chip.tsx'
+import type { DifferenceLine } from '#lib/operator/differences/schema.ts'
 
 /** Names a kind of item, or how one was resolved; those of a later version by their code. */
 export function useKindName(): (kind: string) => string {
@@ -6,7 +9,7 @@ export function useKindName(): (kind: string) => string {
   return kind => (t.has(`kind.${kind}` as never) ? t(`kind.${kind}` as never) : kind)
 }
 
-export function useResolutionName(): (resolution: string) => string {
+function useResolutionName(): (resolution: string) => string {
   const t = useTranslations('differences')
   return name => (t.has(`resolution.${name}` as never) ? t(`resolution.${name}` as never) : name)
 }
@@ -20,4 +23,25 @@ export function useFactName(): (fact: string) => string {
 export function useConnectionName(): (name: string) => string {
   const t = useTranslations('differences')
   return name => (name === 'simulator' ? t('simulator') : name)
+}
+
+type State = Pick<DifferenceLine, 'is_giving_back' | 'resolved_at' | 'resolution'>
+
+export function ItemState({ item }: { item: State }) {
+  const t = useTranslations('differences')
+  const resolutionName = useResolutionName()
+  const state = item.resolved_at ? 'resolved' : item.is_giving_back ? 'giving_back' : 'open'
+  const styles = {
+    resolved: { tone: 'ok', icon: Check },
+    giving_back: { tone: 'wait', icon: Undo2 },
+    open: { tone: 'wait', icon: Clock },
+  } as const
+  const isNamed = state === 'resolved' && item.resolution
+  return (
+    <span data-testid="item-state">
+      <Chip {...styles[state]}>
+        {isNamed ? resolutionName(item.resolution ?? '') : t(`state.${state}`)}
+      </Chip>
+    </span>
+  )
 }

@@ -1,17 +1,19 @@
 'use client'
 
+import { Check, CircleAlert, CircleDashed, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { Findings } from '#app/admin/banks/[id]/findings.tsx'
 import { CredentialsFields, readCredentials } from '#app/admin/banks/credentials-fields.tsx'
-import { useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
+import { moneyText, useTimeText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { Chip } from '#components/ui/chip.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { CredentialsRequest } from '#lib/banks/schema.ts'
-import type { BankChecked } from '#lib/operator/banks/schema.ts'
+import type { BankChecked, BankDetail } from '#lib/operator/banks/schema.ts'
 
 interface RenewProps {
   bankId: string
@@ -85,4 +87,110 @@ function RenewForm({ bankId, profile, onChecked }: RenewFormProps) {
       </div>
     </form>
   )
+}
+
+/** Asks the bank, and shows what was found until the page is left. */
+export function CheckSection({ bank }: { bank: BankDetail }) {
+  const t = useTranslations('banks')
+  const api = useApi()
+  const router = useRouter()
+  const [checked, setChecked] = useState<BankChecked | null>(null)
+  const { run, isBusy, failure } = useAction(async () => {
+    const path = `/admin/banks/${bank.id}/check`
+    setChecked((await api.send<{ data: BankChecked }>('POST', path)).data)
+    router.refresh()
+  })
+  return (
+    <Section title={t('check.title')} text={t('check.text')}>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+        {checked ? (
+          <>
+            <p role="status" className="font-semibold">
+              {t(`check.${outcomeOf(checked)}`)}
+            </p>
+            <Findings findings={checked.findings} />
+          </>
+        ) : null}
+        <Problem error={failure} />
+        <div>
+          <Button
+            variant={bank.state === 'unchecked' ? 'primary' : 'quiet'}
+            onClick={() => run()}
+            disabled={isBusy}
+          >
+            {isBusy ? t('check.running') : checked ? t('check.again') : t('check.run')}
+          </Button>
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+function outcomeOf({ code }: BankChecked) {
+  return code === null ? 'silent' : code === 'ok' ? 'passed' : 'failed'
+}
+
+type Finding = BankChecked['findings'][number]
+
+const LEVELS = {
+  ok: { tone: 'ok', icon: Check },
+  warning: { tone: 'wait', icon: TriangleAlert },
+  problem: { tone: 'bad', icon: CircleAlert },
+  unanswered: { tone: 'off', icon: CircleDashed },
+} as const
+/** Worst first: what must be done is read before what works. */
+const ORDER = ['problem', 'unanswered', 'warning', 'ok'] as const
+
+/** Findings of a check, each with the action that solves it. */
+function Findings({ findings }: { findings: Finding[] }) {
+  const t = useTranslations()
+  const textOf = useFindingTexts()
+  const sorted = ORDER.flatMap(level => findings.filter(finding => finding.level === level))
+  return (
+    <ul aria-label={t('banks.check.title')} className="border-line border-t">
+      {sorted.map(finding => {
+        const { found, advice } = textOf(finding)
+        return (
+          <li
+            key={`${finding.code} ${JSON.stringify(finding.params)}`}
+            data-testid={`finding-${finding.code}`}
+            className="flex items-start gap-x-4 border-line py-2.5 not-first:border-t"
+          >
+            <div className="min-w-0 flex-1">
+              <p className="break-words">{found}</p>
+              {advice ? <p className="mt-0.5 break-words text-muted text-small">{advice}</p> : null}
+            </div>
+            <div className="shrink-0">
+              <Chip {...LEVELS[finding.level]}>{t(`banks.level.${finding.level}`)}</Chip>
+            </div>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+const TIMES = ['from', 'until']
+
+/** A finding of a later version is shown by its code. */
+function useFindingTexts() {
+  const [found, advice] = [useTranslations('bankFinding'), useTranslations('bankAdvice')]
+  const locale = useLocale()
+  const text = useTimeText()
+  return ({ code, params }: Finding) => {
+    const values = Object.fromEntries(
+      Object.entries(params).map(([name, value]) => [
+        name,
+        TIMES.includes(name)
+          ? text(String(value), { dateStyle: 'long' })
+          : name === 'amount'
+            ? moneyText(Math.round(Number(value) * 100), locale)
+            : value,
+      ]),
+    )
+    return {
+      found: found.has(code as never) ? found(code as 'bank_answers', values) : code,
+      advice: advice.has(code as never) ? advice(code as 'bank_silent') : null,
+    }
+  }
 }

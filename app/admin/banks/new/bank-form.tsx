@@ -3,13 +3,16 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { CredentialsFields, readCredentials } from '#app/admin/banks/credentials-fields.tsx'
-import { AddressFields, KeyFields } from '#app/admin/banks/new/more-fields.tsx'
+import {
+  CredentialsFields,
+  FileField,
+  readCredentials,
+} from '#app/admin/banks/credentials-fields.tsx'
 import { useApi } from '#components/form/api.ts'
-import { useForm } from '#components/form/form.tsx'
+import { type Form, useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { Field, Select, TextArea } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { BankRequest, ENVIRONMENTS } from '#lib/banks/schema.ts'
 import { BANK_KINDS, BANK_NAMES, type BankKind } from '#lib/banks/states.ts'
@@ -139,4 +142,78 @@ function readBank(data: FormData) {
     payouts_in_flight: inFlight === undefined ? undefined : Number(inFlight),
     ...readCredentials(data),
   }
+}
+
+interface FieldsProps {
+  problems: Form['problems']
+}
+
+/** Pix keys of the account; API Pix has no payouts, so none to pay from. */
+function KeyFields({ problems, hasPayouts }: FieldsProps & { hasPayouts: boolean }) {
+  const t = useTranslations('bankForm')
+  return (
+    <>
+      <TextArea
+        label={t('receiving_keys')}
+        name="receiving_keys"
+        rows={2}
+        spellCheck={false}
+        hint={t('receiving_keysHint')}
+        problem={problems.receiving_keys ? t('problem.receiving_keys') : null}
+      />
+      {hasPayouts ? (
+        <>
+          <Field
+            label={t('paying_key')}
+            note={t('optional')}
+            name="paying_key"
+            autoComplete="off"
+            spellCheck={false}
+            hint={t('paying_keyHint')}
+            problem={problems.paying_key ? t('problem.paying_key') : null}
+          />
+          <Field
+            label={t('payouts_in_flight')}
+            note={t('optional')}
+            name="payouts_in_flight"
+            inputMode="numeric"
+            autoComplete="off"
+            placeholder="1"
+            hint={t('payouts_in_flightHint')}
+            problem={problems.payouts_in_flight ? t('problem.payouts_in_flight') : null}
+          />
+        </>
+      ) : null}
+    </>
+  )
+}
+
+/** Where the bank is, if it is not where its profile says. */
+function AddressFields({ problems }: FieldsProps) {
+  const t = useTranslations('bankForm')
+  return (
+    <>
+      {(['api_url', 'token_url'] as const).map(name => (
+        <Field
+          key={name}
+          label={t(name)}
+          note={t('optional')}
+          name={name}
+          type="url"
+          autoComplete="off"
+          placeholder="https://"
+          problem={problems[name] ? t(`problem.${name}`) : null}
+        />
+      ))}
+      <FileField
+        label={t('trusted_certificates')}
+        note={t('optional')}
+        name="trusted_certificates"
+        accept=".pem,.crt,.cer"
+        as="text"
+        hint={t('trusted_certificatesHint')}
+        problem={problems.trusted_certificates ? t('problem.trusted_certificates') : null}
+      />
+    </>
+  )
 }

@@ -3,14 +3,19 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { Candidates } from '#app/admin/reconciliation/[id]/candidates.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
+import { ExactTime, Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { TWO_LINES } from '#components/ui/table.tsx'
 import type { Entry } from '#lib/differences/states.ts'
-import { type DifferenceDetail, resolveRequest } from '#lib/operator/differences/schema.ts'
+import {
+  type Candidate,
+  type DifferenceDetail,
+  resolveRequest,
+} from '#lib/operator/differences/schema.ts'
 
 /** Settles the item: the suggested entry is chosen at first, the person may choose another. */
 export function ResolveForm({ item }: { item: DifferenceDetail }) {
@@ -110,5 +115,43 @@ function EntryChoice({ entries, chosen, onChoose }: EntryChoiceProps) {
         </label>
       ))}
     </fieldset>
+  )
+}
+
+interface CandidatesProps {
+  candidates: Candidate[]
+  chosenId: string
+  onChoose: (id: string) => void
+}
+
+/** Unpaid charges that fit the payment by amount, time and document. */
+function Candidates({ candidates, chosenId, onChoose }: CandidatesProps) {
+  const t = useTranslations('differences')
+  if (candidates.length === 0) return null
+  return (
+    <section aria-label={t('candidates')}>
+      <h3 className="mb-2 font-semibold text-small">{t('candidates')}</h3>
+      <ul className="rounded-control border border-line">
+        {candidates.map(({ id, account, amount, created_at: at, payer, is_same_payer: isSame }) => (
+          <li
+            key={id}
+            className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2 border-line px-3.5 py-2.5 not-first:border-t"
+          >
+            <span className="min-w-0 flex-[1_1_14rem]">
+              <span className={`font-medium ${TWO_LINES}`}>
+                <Money cents={amount} /> · {account.name}
+              </span>
+              <span className="block text-muted text-small">
+                <ExactTime at={at} format="dated" /> · {payer}
+                {isSame ? ` · ${t('samePayer')}` : null}
+              </span>
+            </span>
+            <Button variant="quiet" disabled={id === chosenId} onClick={() => onChoose(id)}>
+              {t('choose')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

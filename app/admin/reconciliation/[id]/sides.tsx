@@ -1,13 +1,14 @@
 'use client'
 
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { NotedFact } from '#app/admin/reconciliation/[id]/noted-fact.tsx'
+import { useFactName, useKindName } from '#app/admin/reconciliation/names.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { shownStatusOf } from '#lib/charges/states.ts'
+import { dateFormat } from '#lib/core/locale.ts'
 import type {
   DifferenceDetail,
   DifferenceEvidence,
@@ -137,4 +138,41 @@ function ReturnFact({ order }: { order: DifferenceEvidence['returns'][number] })
 
 function Code({ children }: { children: ReactNode }) {
   return <span className="block break-all font-mono text-[13px] text-muted">{children}</span>
+}
+
+interface NotedFactProps {
+  name: string
+  value: DifferenceEvidence['bank'][string]
+}
+
+/** A fact that is stored with an item: the bank's, or of the books at the time. */
+function NotedFact({ name, value }: NotedFactProps) {
+  const factName = useFactName()
+  return (
+    <Fact name={factName(name)}>
+      <NotedValue name={name} value={value} />
+    </Fact>
+  )
+}
+
+const DAY = { dateStyle: 'medium', timeZone: 'UTC' } as const
+const CENTS = /amount$|^(opening|closing|difference)$/
+const CODES = ['what', 'kind', 'state', 'status', 'stored_status', 'ended_as', 'bank_reports']
+
+/** Cents, times and codes are known by the names of the facts that hold them. */
+function NotedValue({ name, value }: NotedFactProps) {
+  const t = useTranslations('differences')
+  const locale = useLocale()
+  const kindName = useKindName()
+  if (typeof value === 'number') return CENTS.test(name) ? <Money cents={value} /> : String(value)
+  if (typeof value !== 'string') return <NotedCode>{String(value ?? '—')}</NotedCode>
+  if (/^at$|_at$/.test(name) && !Number.isNaN(Date.parse(value)))
+    return <ExactTime at={value} format="dated" />
+  if (name === 'day') return dateFormat(locale, DAY).format(new Date(value))
+  if (CODES.includes(name) && t.has(`code.${value}` as never)) return t(`code.${value}` as never)
+  return name === 'reason' ? kindName(value) : <NotedCode>{value}</NotedCode>
+}
+
+function NotedCode({ children }: { children: string }) {
+  return <span className="break-all font-mono text-[13px]">{children}</span>
 }
