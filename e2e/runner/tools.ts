@@ -20,7 +20,8 @@ export async function verify(): Promise<Tally[]> {
   const colorFlags = process.stdout.isTTY ? [] : ['--colors=off']
   return [
     await check('lint', 'biome', ['ci', '--error-on-warnings', ...colorFlags]),
-    await check('types', 'tsc', ['-p', '.']),
+    // Each checker checks shared types again: four, the default, take 35 s of CPU, one takes 25.
+    await check('types', 'tsc', ['-p', '.', '--checkers', '1']),
     await check('dead code', 'knip', []),
   ]
 }
