@@ -39,6 +39,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'bank restrict-notices': async () => (await import('#bin/commands/bank-notices.ts')).restrict,
   'bank assign': async () => (await import('#bin/commands/bank-accounts.ts')).assign,
   'bank trial': async () => (await import('#bin/commands/bank-trial.ts')).tryOut,
+  'bank evidence': async () => (await import('#bin/commands/bank-evidence.ts')).printEvidence,
   'bank unassign': async () => (await import('#bin/commands/bank-accounts.ts')).unassign,
   'bank limit': async () => (await import('#bin/commands/bank.ts')).limit,
   'bank close': async () => (await import('#bin/commands/bank.ts')).close,

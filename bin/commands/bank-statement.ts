@@ -4,7 +4,7 @@ import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { findConnection } from '#lib/banks/connections.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
-import type { Statement } from '#lib/banks/statement.ts'
+import type { Statement, StatementEntry } from '#lib/banks/statement.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 
@@ -26,19 +26,18 @@ export async function printStatement(args: string[]): Promise<void> {
     throw refuse('invalid_input', { message: '--day must be a date such as 2026-11-20' })
   await withRuntime(async () => {
     const { id } = await findConnection(connectionRef)
-    const statement = await readWhole(id, day, values.report ?? null)
-    for (const { at, kind, amount, ...ids } of statement.entries) {
-      const { endToEndId, returnId, orderId, txid } = ids
-      const fields = [at.toISOString(), kind, formatDecimalAmount(amount)]
-      const line = [...fields, ...[endToEndId, returnId, orderId, txid].map(it => it ?? '')]
-      process.stdout.write(`${line.join('\t')}\n`)
-    }
+    const statement = await readWholeStatement(id, day, values.report ?? null)
+    for (const entry of statement.entries) process.stdout.write(`${formatEntry(entry)}\n`)
     printTotals(statement)
   })
 }
 
 /** Orders the statement, unless a report is given, and waits for it. */
-async function readWhole(id: string, day: string, report: string | null): Promise<Statement> {
+export async function readWholeStatement(
+  id: string,
+  day: string,
+  report: string | null,
+): Promise<Statement> {
   const gateway = await gatewayOfConnection(id)
   const { readStatement } = withConnectionJournal({ id, gateway }, { timeoutMs: TIMEOUT_MS })
   if (!readStatement) throw refuse('not_found', 'This bank reports no statement')
@@ -57,6 +56,12 @@ async function readWhole(id: string, day: string, report: string | null): Promis
     if (value.state === 'making') await sleep(value.pauseMs)
   }
   throw refuse('not_found', `The bank has not made the statement yet${continueBy(cursor)}`)
+}
+
+export function formatEntry({ at, kind, amount, ...ids }: StatementEntry): string {
+  const { endToEndId, returnId, orderId, txid } = ids
+  const fields = [at.toISOString(), kind, formatDecimalAmount(amount)]
+  return [...fields, ...[endToEndId, returnId, orderId, txid].map(it => it ?? '')].join('\t')
 }
 
 function continueBy(cursor: string | null): string {

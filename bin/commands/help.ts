@@ -63,6 +63,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   bank trial <name|id> [--key <pix key>]
                                        have a few cents paid, refunded, and withdrawn to a key of yours,
                                        and print each step; after Ctrl-C, repeat it to follow the same trial
+  bank evidence <name|id>              print a checklist of what only a real account can show, filled in
+                                       with the latest trial: its calls, statement lines and receipts
   bank assign <e-mail|id> [--receiving <name|id>] [--paying <name|id>]
                                        open live mode for an account
   bank unassign <e-mail|id> [--receiving] [--paying]

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hasCode, KEY, TrialStage } from '#e2e/banks/trial-stage.ts'
-import { TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
@@ -26,10 +26,10 @@ afterAll(async () => {
 })
 beforeEach(() => stage.connect())
 
-/** Runs `bank trial` beside this test, in the same database, without a worker. */
-function start(...args: string[]) {
+/** Runs a command beside this test, in the same database, without a worker. */
+function start(command: 'trial' | 'evidence', ...args: string[]) {
   const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
-  const child = spawn(process.execPath, [...TROCO, 'bank', 'trial', stage.connectionId, ...args], {
+  const child = spawn(process.execPath, [...TROCO, 'bank', command, stage.connectionId, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...{ ...inheritedEnv(), DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL) },
@@ -70,12 +70,12 @@ async function payUntilEnded(command: ReturnType<typeof start>): Promise<number 
 }
 
 test('a trial is stopped by Ctrl-C and followed by the same command, to its end', async () => {
-  const first = start('--key', KEY)
+  const first = start('trial', '--key', KEY)
   await waitForCode(first.output)
   first.stop()
   await first.ended
   const { id } = await stage.read()
-  const second = start('--key', KEY)
+  const second = start('trial', '--key', KEY)
   await waitForCode(second.output)
   expect(await payUntilEnded(second)).toBe(0)
   expect((await stage.read()).id).toBe(id)
@@ -86,19 +86,34 @@ test('a trial is stopped by Ctrl-C and followed by the same command, to its end'
   expect(await stage.payoutsTo(KEY)).toHaveLength(1)
 }, 600_000)
 
+test('the evidence of a trial has its calls and receipts, and no secret', async () => {
+  const key = `${newId()}@example.com`
+  expect((await stage.run({ pixKey: key })).status).toBe('passed')
+  const command = start('evidence')
+  expect(await command.ended).toBe(0)
+  const output = command.output()
+  for (const step of ['charge', 'payment', 'notice', 'refund', 'withdrawal'])
+    expect(output).toContain(`- [x] ${step}: done (`)
+  for (const operation of ['createCharge', 'getCharges', 'refundCharge', 'sendPayout'])
+    expect(output).toMatch(new RegExp(`Z ${operation} \\{.*\n  ok `))
+  expect(output.match(/- http\S+/g)).toHaveLength(2)
+  expect(output).toContain('- [ ] The payer has the refund')
+  expect(output).not.toContain(key)
+})
+
 test('a trial that fails says why, with exit code 1', async () => {
   await stage.bank.run('addFault', {
     ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
   })
-  const command = start('--key', KEY)
+  const command = start('trial', '--key', KEY)
   expect(await command.ended).toBe(1)
   expect(command.output()).toMatch(/WRONG charge: .*acesso_negado/)
   expect(command.output()).toMatch(/ failed its trial\n$/)
 })
 
 test('without a key that it needs, nothing begins', async () => {
-  const command = start()
+  const command = start('trial')
   expect(await command.ended).toBe(1)
   expect(command.output()).toContain('pix_key must be given')
 })

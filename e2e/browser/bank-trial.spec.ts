@@ -30,9 +30,7 @@ async function openPage(page: Page): Promise<void> {
   }).toPass({ timeout: 30_000 })
 }
 
-test('an admin trials a connection: pays the code, sees each step, and no second payout', async ({
-  page,
-}) => {
+test('an admin trials a connection: pays the code and sees each step', async ({ page }) => {
   test.setTimeout(180_000)
   await openPage(page)
   const key = page.getByLabel('Your Pix key at another bank')
@@ -59,7 +57,7 @@ test('an admin trials a connection: pays the code, sees each step, and no second
   for (const step of ['charge', 'payment', 'notice', 'refund', 'withdrawal'])
     await expect(page.getByTestId(`step-${step}`)).toContainText('done')
   await expect(page.getByTestId('step-withdrawal')).toContainText(
-    'Withdrawal of R$0.01 to a***@example.com',
+    /Withdrawal of R\$\s0\.01 to a\*\*\*@example\.com/,
   )
   await expectAccessible(page)
   await expect(page.getByRole('button', { name: 'Test again' })).toBeVisible()

@@ -110,6 +110,27 @@ function statusOf(steps: StepView[]): Trial['status'] {
   return has('failed') ? 'failed' : 'passed'
 }
 
+/** A call to the bank, as it is journaled: without secrets, documents and names. */
+interface JournaledCall {
+  at: string
+  operation: string
+  request: string
+  outcome: string | null
+  response: string | null
+}
+
+/** Lists the calls about the charge, the refund and the withdrawal of a trial, the oldest first. */
+export function listTrialCalls({ id }: Trial): Promise<JournaledCall[]> {
+  return db().$queryRaw<JournaledCall[]>`
+    SELECT ${utcText('g.created_at')} AS at, g.operation, g.request::text, g.outcome, g.response::text
+    FROM gateway_calls g WHERE g.account_id = ${TRIAL_ACCOUNT_ID}::uuid AND g.subject_id IN (
+      SELECT ${id}::uuid
+      UNION ALL SELECT r.id FROM refunds r WHERE r.account_id = g.account_id AND r.charge_id = ${id}::uuid
+      UNION ALL SELECT w.id FROM withdrawals w WHERE w.account_id = g.account_id
+        AND w.external_id = ${removeHyphens(id)})
+    ORDER BY g.created_at, g.id`
+}
+
 /** Reads the latest trial of a connection, and whether a trial of it needs a Pix key. */
 export async function readTrial(connectionId: string): Promise<TrialState> {
   const where = { id: connectionId, kind: { not: 'simulator' } }

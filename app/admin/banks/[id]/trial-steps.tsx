@@ -93,7 +93,7 @@ function Step({ view: { step, state, at, bank_id: bankId, code, text }, latest }
             {name}
           </span>
           <span className="text-muted text-small">
-            {at ? <ExactTime at={at} format="second" /> : null} {t(`trial.state.${state}`)}
+            {t(`trial.state.${state}`)} {at ? <ExactTime at={at} format="second" /> : null}
           </span>
         </p>
         {bankId ? (
