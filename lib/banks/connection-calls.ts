@@ -1,6 +1,6 @@
 import type { GatewayResult, ReceivedPayment } from '#lib/banks/gateway.ts'
 import type { Listing } from '#lib/banks/lists.ts'
-import type { KeyWebhook, Registration } from '#lib/banks/notice.ts'
+import type { Registration } from '#lib/banks/notice.ts'
 import { type Call, type CallOptions, callLocally, journalCall } from '#lib/banks/record-call.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import type { StatementRead } from '#lib/banks/statement.ts'
@@ -46,14 +46,12 @@ export function withConnectionJournal(connection: Connected, options: CallOption
       checkSettings &&
       ((corrects: boolean) =>
         call('checkSettings', signal => checkSettings.call(gateway, corrects, signal), {
-          part: ({ length: count }) => ({ count }),
+          part: countItems,
         })),
     listWebhooks:
       listWebhooks &&
       (() =>
-        call('listWebhooks', signal => listWebhooks.call(gateway, signal), {
-          part: (found: KeyWebhook[]) => ({ count: found.length }),
-        })),
+        call('listWebhooks', signal => listWebhooks.call(gateway, signal), { part: countItems })),
     readStatement:
       readStatement &&
       ((day: string, cursor: string | null) =>
@@ -67,6 +65,7 @@ export function withConnectionJournal(connection: Connected, options: CallOption
           ...{ request: { endToEndId }, part: countPayment, isList: true },
         })),
     listPayments: listCall('listPayments', gateway.listPayments),
+    listReturnedPayments: listCall('listReturnedPayments', gateway.listReturnedPayments),
     listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
     listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
     listTakenRefunds: listCall('listTakenRefunds', gateway.listTakenRefunds),
@@ -93,6 +92,10 @@ function callerOf({ id: connectionId, gateway }: Connected, options: CallOptions
 export function hideAddress(address: string): Record<string, string> {
   const { host, pathname, search } = new URL(address)
   return { [address]: host, [pathname + search]: '/***' }
+}
+
+function countItems({ length: count }: unknown[]): object {
+  return { count }
 }
 
 /** Who paid is not journaled. */

@@ -3,6 +3,7 @@ import type {
   AnswerEnd,
   DisputeAnswer,
   Listing,
+  PaymentReturn,
   PayoutReturn,
   ReportedDispute,
   SentPayout,
@@ -59,6 +60,8 @@ export interface Gateway {
 
   /** Lists what the bank received at or after `since`, by the time of payment. */
   listPayments?: ListCall<ReceivedPayment>
+  /** Lists what the bank received at or after `since` and of which something has gone back. */
+  listReturnedPayments?: ListCall<ReceivedPayment>
   /** Finds a payment that the bank received by its end-to-end id; null: it has none. */
   getPayment?(
     endToEndId: string,
@@ -223,4 +226,6 @@ export interface ReceivedPayment {
   paidAt: Date
   txid: string | null
   payer?: Party
+  /** What has gone back to the payer, by an order of Troco or not; absent: nothing. */
+  returns?: PaymentReturn[]
 }

@@ -61,6 +61,18 @@ export interface DisputeAnswer {
 /** late: the bank takes no defence any more. */
 export type AnswerEnd = 'taken' | 'late'
 
+/** Money of a received payment that went back to its payer, all of it or a part. */
+export interface PaymentReturn {
+  /** The bank's id of the return. */
+  id: string
+  /** Id under which it was ordered, by Troco or elsewhere. */
+  orderId: string | null
+  amount: number
+  /** Why, as the bank names it: MED_FRAUDE and the like if the payer's bank demanded it. */
+  nature: string | null
+  returnedAt: Date
+}
+
 /** Money of a payout that came back after it was done, all of it or a part. */
 export interface PayoutReturn {
   /** The bank's id of the return. */

@@ -1,9 +1,9 @@
 /**
  * What a notice is about: a charge by its txid, an order by its id, a payment by its end-to-end id. `return`: money
- * of this payout came back.
+ * of this payout came back. `payment_return`: money of this payment, by its end-to-end id, has gone back.
  */
 export interface GatewayNotification {
-  kind: 'charge' | 'payout' | 'return' | 'refund' | 'payment'
+  kind: 'charge' | 'payout' | 'return' | 'refund' | 'payment' | 'payment_return'
   id: string
 }
 

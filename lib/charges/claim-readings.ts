@@ -9,14 +9,23 @@ const DAY_MS = 24 * HOUR_MS
 
 /**
  * How often payments are listed, and how far before the end of the last reading: banks list payments
- * late, and their clocks differ. `recent`: only while the bank has charges that may be paid.
+ * late, and their clocks differ. `recent`: only while the bank has charges that may be paid. `returned`, `returned_all`:
+ * payments of which the bank gave something back, by the time of the payment, those of a day more often than those of
+ * the time in which Pix allows it, with a margin.
  */
 export const PACES = {
   recent: { everyMs: 15_000, overlapMs: 90_000 },
   late: { everyMs: 5 * MINUTE_MS, overlapMs: 10 * MINUTE_MS },
   daily: { everyMs: DAY_MS, overlapMs: 48 * HOUR_MS },
+  returned: { everyMs: 10 * MINUTE_MS, overlapMs: DAY_MS },
+  returned_all: { everyMs: 6 * HOUR_MS, overlapMs: 91 * DAY_MS },
 } as const
 type Pace = keyof typeof PACES
+
+/** Whether a reading is of the list of payments of which something went back. */
+export function isOfReturned({ pace }: Pick<Reading, 'pace'>): boolean {
+  return pace === 'returned' || pace === 'returned_all'
+}
 
 /** Time before a connection was added of which nothing is listed: for a bank whose clock is behind. */
 const BEFORE_CREATION_MS = PACES.late.overlapMs
@@ -73,7 +82,8 @@ export async function claimReadings(connectionIds: string[], now: Clock): Promis
         (SELECT n.created_at FROM connections n WHERE n.id = r.connection_id)
           - make_interval(secs => ${BEFORE_CREATION_MS}::float8 / 1000),
         (SELECT LEAST(max(o.read_until), ${nowSql}) FROM payment_readings o
-          WHERE o.connection_id = r.connection_id)
+          WHERE o.connection_id = r.connection_id
+            AND (o.pace LIKE 'returned%') = (r.pace LIKE 'returned%'))
           - make_interval(secs => (SELECT t.overlap_ms / 1000 FROM unnest(${paces}::text[],
             ${overlaps}::float8[]) AS t (pace, overlap_ms) WHERE t.pace = r.pace))) ELSE r.since END,
       is_wanted = r.is_wanted AND r.position IS NOT NULL`,

@@ -1,6 +1,7 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
+import { bookReturns } from '#lib/charges/returned.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
 import { findClaimed } from '#lib/differences/unmatched.ts'
@@ -14,13 +15,26 @@ const CONNECTION_FIRST_MS = 3_600_000
 const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
 
 /**
- * Books payments as a bank lists them: those of a charge are credited or suspended as if the bank had
- * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A connection with the same receiving key is one to the same bank
- * account; one with another key may be, too. Returns the payments that are not booked yet, such as of a
- * charge that is being opened: the caller lists them again. Called twice, it does nothing.
+ * Books payments as a bank lists them, and what has gone back of them, also of those that were booked before. Returns
+ * the payments that are not booked yet: the caller lists them again. Called twice, it does nothing.
  */
 export async function matchPayments(
+  connection: { id: string; mode: Mode },
+  listed: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
+  const left = await bookPayments(connection, listed)
+  await bookReturns(connection.id, listed)
+  return left
+}
+
+/**
+ * Those of a charge are credited or suspended as if the bank had
+ * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
+ * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A connection
+ * with the same receiving key is one to the same bank account; one with another key may be, too. A payment of a
+ * charge that is being opened is not booked yet.
+ */
+async function bookPayments(
   connection: { id: string; mode: Mode },
   listed: ReceivedPayment[],
 ): Promise<ReceivedPayment[]> {

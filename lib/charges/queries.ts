@@ -129,15 +129,24 @@ export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow
   return showsDocuments ? serializeCharge : serializeMaskedCharge
 }
 
-/** Serializes the charge that an event stores, with the refund or the dispute that the event is about. */
+/** Serializes the charge that an event stores, with the refund, dispute or return that the event is about. */
 export function serializeChargeEvent(
   resource: unknown,
   showsDocuments: boolean,
-): { transaction: ChargeDetail; refund?: unknown; dispute?: unknown } {
-  const { refund, dispute, ...charge } = resource as ChargeRow &
-    Record<'refund' | 'dispute', unknown>
+): { transaction: ChargeDetail; refund?: unknown; dispute?: unknown; return?: unknown } {
+  const {
+    refund,
+    dispute,
+    return: returned,
+    ...charge
+  } = resource as ChargeRow & Record<'refund' | 'dispute' | 'return', unknown>
   const transaction = chargeSerializerFor(showsDocuments)(charge)
-  return { transaction, ...(refund ? { refund } : {}), ...(dispute ? { dispute } : {}) }
+  return {
+    transaction,
+    ...(refund ? { refund } : {}),
+    ...(dispute ? { dispute } : {}),
+    ...(returned ? { return: returned } : {}),
+  }
 }
 
 export function listCharges(

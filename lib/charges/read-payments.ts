@@ -3,7 +3,12 @@ import { readPages } from '#lib/banks/list-reader.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { bookPage } from '#lib/charges/book-page.ts'
-import { type Clock, claimReadings, type Reading } from '#lib/charges/claim-readings.ts'
+import {
+  type Clock,
+  claimReadings,
+  isOfReturned,
+  type Reading,
+} from '#lib/charges/claim-readings.ts'
 import { endReading, keepPosition, postponeReading } from '#lib/charges/end-reading.ts'
 import { noteUnread } from '#lib/charges/note-unread.ts'
 import { RETRY_PAUSE_MS } from '#lib/charges/postpone.ts'
@@ -19,8 +24,8 @@ export interface PaymentReader {
 }
 
 /**
- * Creates a reader of the payments that banks received: it finds those about which no notice came and
- * those of no charge. After a crash at any point, or if two processes read the same list, each payment
+ * Creates a reader of the payments that banks received: it finds those about which no notice came,
+ * those of no charge, and what banks gave back of them. After a crash at any point, or if two processes read the same list, each payment
  * is booked once. A bank that hangs holds up its own readings only.
  */
 export function createPaymentReader(now: Clock = () => new Date()): PaymentReader {
@@ -52,10 +57,11 @@ async function readList(
   now: Clock,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { listPayments } = withConnectionJournal(connection)
-  if (!listPayments) return
+  const { listPayments, listReturnedPayments } = withConnectionJournal(connection)
+  const list = isOfReturned(reading) ? listReturnedPayments : listPayments
+  if (!list) return void (await endReading(reading))
   const { since, position } = reading
-  const read = await readPages(listPayments, { since, cursor: position }, async page => {
+  const read = await readPages(list, { since, cursor: position }, async page => {
     const { items, unread = [], nextCursor } = page
     await bookPage(connection.id, items)
     await noteUnread(connection.id, unread)

@@ -17,6 +17,12 @@ const DOCUMENT_DESCRIPTION =
 const CANCELLED_AT_DESCRIPTION =
   'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
 
+const RETURNED_DESCRIPTION =
+  'Amount that the bank gave back to the payer without a refund of yours, in cents, only if there is one. What was lost in a dispute is not in it.'
+
+const NATURE_DESCRIPTION =
+  'Reason, as the bank names it, or null. `MED_…`: the payer’s bank demanded the money, as after a dispute. `ORIGINAL`: somebody returned it at the bank. There can be others.'
+
 const DESCRIPTION_DESCRIPTION = 'Text for the payer, only if there is one.'
 
 const PAYER_DESCRIPTION =
@@ -114,6 +120,7 @@ export const ChargeDetail = z
     cancelled_at: instant
       .optional()
       .meta(openApiMeta(CANCELLED_AT_DESCRIPTION, '2026-11-21T01:28:12.004211Z')),
+    returned_amount: z.int().optional().meta(openApiMeta(RETURNED_DESCRIPTION, 1500)),
     description: z
       .string()
       .optional()
@@ -145,6 +152,18 @@ export const ChargeCreated = z
   })
   .meta({ id: 'ChargeCreated' })
 
+/** Money of a charge that the bank gave back by itself, in an event. */
+export const ReturnDetail = z
+  .object({
+    id: z
+      .string()
+      .meta(openApiMeta('Id of the return at the bank.', 'D00000000202611221015a1b2c3d4e5f')),
+    amount: z.int().meta(openApiMeta('Returned amount, in cents.', 1500)),
+    nature: z.string().nullable().meta(openApiMeta(NATURE_DESCRIPTION, 'MED_FRAUDE')),
+    returned_at: instant.meta(openApiMeta('Time of the return.', '2026-11-22T10:15:00.000000Z')),
+  })
+  .meta({ id: 'ReturnDetail' })
+
 export const ListedCharge = ChargeDetail.pick({
   id: true,
   status: true,
@@ -164,11 +183,12 @@ export const ListedChargePage = pageOf(ListedCharge)
 /** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
 export type ChargeRow = Omit<
   ChargeDetail,
-  'transaction_id' | 'payment_url' | 'cancelled_at' | 'description' | 'payer'
+  'transaction_id' | 'payment_url' | 'cancelled_at' | 'description' | 'payer' | 'returned_amount'
 > & {
   /** Absent in earlier events. */
   cancelled_at?: string | null
   description?: string | null
+  returned_amount?: number
   payer?: ChargeDetail['payer'] | null
   /** Whether `webhook_url` receives the document masked. Absent in earlier events: it does not. */
   webhook_masked?: boolean
@@ -196,11 +216,12 @@ export function createdChargeToWire(charge: CreatedCharge) {
 }
 
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  const { cancelled_at, description, payer } = charge
+  const { cancelled_at, returned_amount, description, payer } = charge
   const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
   return {
     ...pickFields(detailFields, wireFields),
     ...(cancelled_at && { cancelled_at }),
+    ...(returned_amount && { returned_amount }),
     ...(description && { description }),
     ...(payer && { payer }),
   }

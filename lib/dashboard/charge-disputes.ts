@@ -20,8 +20,17 @@ export const refundLimitsSql = Prisma.sql`
     CASE WHEN p.is_late THEN p.unspent ELSE 0 END AS late, d.disputed, d.lost
   FROM troco_disputed(c.account_id, c.id) d CROSS JOIN LATERAL (SELECT
     CASE c.status WHEN 'paid' THEN GREATEST(0,
-      c.amount - c.refunded_amount - c.refund_held_amount - d.disputed - d.lost) ELSE 0 END AS unspent,
+      c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount - d.disputed - d.lost)
+      ELSE 0 END AS unspent,
     c.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
+
+/** What the bank gave back of a charge by itself, as lib/charges/returned.ts books it. */
+export function returnsSql(accountId: string, chargeId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT r.id, r.amount, r.nature, ${utc('r.returned_at', 'at')} FROM payment_returns r
+    WHERE r.account_id = ${accountId}::uuid AND r.charge_id = ${chargeId}::uuid
+    ORDER BY r.returned_at, r.id`
+}
 
 /** Returns the opening of a dispute and its end. */
 export function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {

@@ -8,7 +8,12 @@ import { showRawNumbers } from '#lib/core/exact-json.ts'
 import { pickFields } from '#lib/core/fields.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { attemptColumns } from '#lib/dashboard/attempt-step.ts'
-import { buildDisputeSteps, disputesSql, refundLimitsSql } from '#lib/dashboard/charge-disputes.ts'
+import {
+  buildDisputeSteps,
+  disputesSql,
+  refundLimitsSql,
+  returnsSql,
+} from '#lib/dashboard/charge-disputes.ts'
 import {
   type ChargeDispute,
   type ChargeStep,
@@ -28,6 +33,7 @@ interface ChargeHistory extends RefundLimits {
   ends: { at: string; type: 'transaction.expired' | 'transaction.failed' }[]
   refunds: Refund[]
   disputes: ChargeDispute[]
+  returns: StepData<'returned'>[]
   entries: StepData<'entry'>[]
   told: StepData<'told'>[]
   next: StepData<'next_try'>[]
@@ -58,7 +64,7 @@ export async function readChargeTimeline(
  * follows the expiry or failure before it, because a paid charge can no longer expire or fail.
  */
 function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
-  const { viewed_at, ends, refunds, disputes, entries, told: attempts, next } = history
+  const { viewed_at, ends, refunds, disputes, returns, entries, told: attempts, next } = history
   const later: ChargeStep[] = [
     ...(viewed_at ? [{ what: 'viewed' as const, at: viewed_at }] : []),
     ...buildEndSteps(row, ends),
@@ -67,6 +73,7 @@ function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
       : []),
     ...refunds.flatMap(buildRefundSteps),
     ...disputes.flatMap(buildDisputeSteps),
+    ...returns.map(({ at, amount, nature }) => ({ what: 'returned' as const, at, amount, nature })),
     ...entries.map(one => ({ what: 'entry' as const, ...one })),
     ...attempts.map(one => ({ what: 'told' as const, ...one })),
   ]
@@ -139,6 +146,7 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     SELECT r.* FROM refunds r WHERE ${accountCondition('r')} AND r.charge_id = ${id}::uuid
     ORDER BY r.id LIMIT ${ROWS_MAX}`
   const disputes = disputesSql(accountId, id)
+  const returns = returnsSql(accountId, id)
   const entries = Prisma.sql`
     SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')} FROM ledger_entries e
     WHERE ${accountCondition('e')} AND e.ledger = 'available' AND (e.kind, e.subject_id) IN (
@@ -146,7 +154,8 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
       UNION ALL SELECT k.kind, r.id FROM (${refunds}) r
         CROSS JOIN (VALUES ('refund_held'), ('refund_returned')) k(kind)
       UNION ALL SELECT k.kind, d.id FROM (${disputes}) d
-        CROSS JOIN (VALUES ('dispute_held'), ('dispute_won')) k(kind))
+        CROSS JOIN (VALUES ('dispute_held'), ('dispute_won')) k(kind)
+      UNION ALL SELECT 'payment_returned', r.id FROM (${returns}) r)
     ORDER BY e.version`
   const attemptsSql = Prisma.sql`
     SELECT ${attemptColumns}, a.duration_ms
@@ -174,7 +183,7 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     )},
     (SELECT COALESCE(json_agg(${refundWithRejection} ORDER BY r.id), '[]')
       FROM (${refunds}) r) AS refunds,
-    ${jsonListSql(disputes, 'disputes')}, ${jsonListSql(entries, 'entries')},
+    ${jsonListSql(disputes, 'disputes')}, ${jsonListSql(returns, 'returns')}, ${jsonListSql(entries, 'entries')},
     ${jsonListSql(attemptsSql, 'told')}, ${jsonListSql(next, 'next')}`
   const [found] = await queryRows<ChargeHistory>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json

@@ -65,7 +65,7 @@ async function readChargeRows(
 ): Promise<Found> {
   const { charge, lost } = await readChargeTimeline(account.id, mode, id)
   const { amount, external_id: reference } = charge
-  const returned = charge.refunded_amount + lost
+  const returned = charge.refunded_amount + (charge.returned_amount ?? 0) + lost
   const rows: Row[] = [
     ['paidAt', time(charge.paid_at)],
     ['receiver', account.name],

@@ -32,6 +32,7 @@ export const KIND_OF = {
   receipt_credited: 'unmatched_credited',
   dispute_held: 'dispute_held',
   dispute_won: 'dispute_won',
+  payment_returned: 'payment_returned',
   owed_repaid: 'owed_repaid',
 } as const satisfies Record<string, StatementRow['kind']>
 type WireKind = keyof typeof KIND_OF
@@ -41,7 +42,7 @@ const wireKindOf = Object.fromEntries(
 const WIRE_KINDS = Object.keys(KIND_OF) as [WireKind, ...WireKind[]]
 
 const KIND_DESCRIPTION =
-  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `owed_repaid`: taken to cover what was missing for disputes.'
+  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `payment_returned`: the bank gave a payment back to its payer without a refund of yours. `owed_repaid`: taken to cover what was missing for disputes and such returns.'
 const CURSOR_RULE = 'be the next_cursor of a previous page'
 const DATE_DESCRIPTION =
   'a date (midnight in the time zone of the account) or a time with a UTC offset.'
@@ -286,10 +287,14 @@ function describeEntries(entries: Prisma.Sql): Prisma.Sql {
       WHERE d.account_id = e.account_id AND d.id = e.subject_id
         AND e.kind IN ('dispute_held', 'dispute_won', 'owed_repaid') LIMIT 1) d ON true
     LEFT JOIN LATERAL (
+      SELECT k.charge_id FROM payment_returns k
+      WHERE k.account_id = e.account_id AND k.id = e.subject_id AND e.kind = 'payment_returned'
+      LIMIT 1) k ON true
+    LEFT JOIN LATERAL (
       SELECT c.id, c.client_name, c.external_id FROM charges c
-      WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, d.charge_id, e.subject_id)
+      WHERE c.account_id = e.account_id AND c.id = COALESCE(r.charge_id, d.charge_id, k.charge_id, e.subject_id)
         AND e.kind IN ('charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won',
-          'owed_repaid') LIMIT 1) c ON true`
+          'payment_returned', 'owed_repaid') LIMIT 1) c ON true`
 }
 
 /** Entries that one page looks at for those of a kind: about 50 ms. */

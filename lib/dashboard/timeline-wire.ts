@@ -36,7 +36,10 @@ const chargeStep = z.union([
   z.object({
     what: z.literal('entry'),
     at: instant,
-    kind: z.enum(['charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won']),
+    kind: z.enum([
+      ...['charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won'],
+      'payment_returned',
+    ] as const),
     amount: z.int(),
     balance_after: z.int(),
   }),
@@ -47,6 +50,11 @@ const chargeStep = z.union([
     at: instant,
     status: z.enum(['open', 'won', 'lost']),
     amount: z.int(),
+  }),
+  /** The bank gave money back by itself; `nature` is its reason. */
+  z.object({
+    what: z.literal('returned'),
+    ...{ at: instant, amount: z.int(), nature: z.string().nullable() },
   }),
   z.object({
     what: z.literal('refund'),

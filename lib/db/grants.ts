@@ -23,6 +23,7 @@ export const LIMITED_TABLES: Record<string, string[]> = {
   ledger_entries: ['SELECT'],
   ledger_transfers: ['SELECT'],
   receipt_keys: ['INSERT', 'SELECT', 'UPDATE'],
+  payment_returns: ['INSERT', 'SELECT'],
   payout_returns: ['INSERT', 'SELECT'],
   unmatched_returns: ['INSERT', 'SELECT', 'UPDATE'],
   unmatched_resolutions: ['INSERT', 'SELECT'],

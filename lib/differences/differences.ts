@@ -8,6 +8,7 @@ import { transaction } from '#lib/db/transaction.ts'
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
  * payment_unreadable: without an id, amount or time that can be read, and so not booked.
+ * return_above_payment: the bank gave back more of a payment than is left of it.
  * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
@@ -20,7 +21,7 @@ import { transaction } from '#lib/db/transaction.ts'
 export const DIFFERENCE_KINDS = [
   ...(['payment_amount', 'payment_repeated'] as const),
   ...(['payment_unmatched', 'payment_unreadable'] as const),
-  ...(['return_above_payout', 'return_unmatched'] as const),
+  ...(['return_above_payment', 'return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted'] as const),
   ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
   ...(['payout_unbooked', 'refund_unbooked'] as const),
@@ -59,6 +60,15 @@ export async function noteItem(tx: Tx, item: NewItem): Promise<void> {
 
 /** How an item ended that a later report of the bank has explained. */
 export const MATCHED_LATER = 'matched_later'
+
+/** How an item about an unmatched payment ended that the bank gave back by itself. */
+const RETURNED = 'returned'
+
+/** Resolves the item of an unmatched payment of which nothing is left: it needs nobody. */
+export async function resolveReturned(tx: Tx, item: Pick<NewItem, 'connectionId' | 'key'>) {
+  const data = { resolvedAt: new Date(), resolution: RETURNED }
+  await tx.difference.updateMany({ where: { ...item, resolvedAt: null }, data })
+}
 
 /** Resolves an open item that a later report has explained. */
 export async function resolveItem(item: Pick<NewItem, 'connectionId' | 'kind' | 'key'>) {
@@ -99,11 +109,12 @@ export interface Held {
   /**
    * account_unknown: of none of these accounts, or of one of several. balance: more than the account has.
    * contradicted: the books say that it failed, or of another amount. charge_unknown: a refund of no charge.
+   * order_unknown: ordered with an id like Troco's that no order has.
    * not_refundable: more than is left of the charge, or too late. unreadable: without an amount or time.
    */
   cause:
     | ('account_unknown' | 'balance' | 'contradicted' | 'charge_unknown')
-    | ('not_refundable' | 'unreadable')
+    | ('not_refundable' | 'unreadable' | 'order_unknown')
   accountId: string | null
 }
 

@@ -22,6 +22,7 @@ export interface UnmatchedPayment {
   mode: Mode
   connectionId: string
   endToEndId: string
+  /** Without what the bank has given back of it by itself. */
   amount: number
   paidAt: Date
 }
@@ -64,8 +65,13 @@ export async function lockUnmatched(
   const payment = await tx.unmatchedPayment.findUniqueOrThrow({
     where: { connectionId_endToEndId: { connectionId, endToEndId: key } },
   })
-  const { id, mode, endToEndId, amount, paidAt } = payment
-  return { id, mode: mode as Mode, connectionId, endToEndId, amount: cents(amount), paidAt }
+  const { id, mode, endToEndId, paidAt } = payment
+  const { _sum } = await tx.paymentReturn.aggregate({
+    where: { connectionId, endToEndId },
+    _sum: { amount: true },
+  })
+  const amount = cents(payment.amount - (_sum.amount ?? 0n))
+  return { id, mode: mode as Mode, connectionId, endToEndId, amount, paidAt }
 }
 
 /** Recipient of the money: the balance of an account, or one of its charges. */
@@ -101,7 +107,11 @@ export async function releaseUnmatched(
     },
     source: {
       from: Prisma.sql`settled s JOIN unmatched_payments r ON r.account_id = s.account_id AND r.id = s.payment_id`,
-      columns: columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'connection_id']),
+        amount: Prisma.sql`r.amount - (SELECT COALESCE(sum(k.amount), 0) FROM payment_returns k
+          WHERE k.connection_id = r.connection_id AND k.end_to_end_id = r.end_to_end_id)::bigint`,
+      },
     },
     movement: MOVEMENTS[entry],
     returning: Prisma.sql`json_build_object('id', r.id)`,

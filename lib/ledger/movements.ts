@@ -18,6 +18,9 @@ export const MERCHANT_MOVEMENTS = {
   payout_returned: { debit: 'external', credit: 'available' },
   /** A payment that no charge expected, given to the account by a person of the operator. */
   unmatched_credited: { debit: 'external', credit: 'available' },
+  /** The bank has given the money of a payment back by itself. */
+  payment_returned: { debit: 'available', credit: 'external' },
+  payment_return_owed: { debit: 'owed', credit: 'external' },
   dispute_held: { debit: 'available', credit: 'disputed' },
   dispute_owed: { debit: 'owed', credit: 'disputed' },
   dispute_won: { debit: 'disputed', credit: 'available' },
@@ -35,6 +38,9 @@ export const OPERATOR_MOVEMENTS = {
   /** Given to a merchant or back to the payer. */
   unmatched_released: { debit: 'unmatched', credit: 'external' },
   unmatched_kept: { debit: 'unmatched', credit: 'own' },
+  /** The bank has given it back by itself. */
+  unmatched_payment_returned: { debit: 'unmatched', credit: 'external' },
+  own_payment_returned: { debit: 'own', credit: 'external' },
   fee_paid: { debit: 'own', credit: 'external' },
   fee_returned: { debit: 'external', credit: 'own' },
   /** The operator pays what it no longer demands of an account, in the statement of owed_written_off. */

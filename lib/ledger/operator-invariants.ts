@@ -65,11 +65,15 @@ export const OPERATOR_INVARIANTS: InvariantCheck[] = [
             AND m.subject_id = COALESCE(t.charge_id, t.payment_id)
           LEFT JOIN unmatched_returns b ON b.account_id = t.account_id AND b.payment_id = t.payment_id
             AND b.status = 'completed'
-          WHERE ${scope.condition} AND ((x.amount, x.mode) IS DISTINCT FROM (r.amount, r.mode)
+          CROSS JOIN LATERAL (SELECT r.amount - COALESCE(sum(y.amount), 0) AS amount FROM payment_returns k
+            JOIN ledger_transfers y ON y.account_id = k.account_id AND y.subject_id = k.id
+              AND y.kind = 'unmatched_payment_returned'
+            WHERE k.connection_id = r.connection_id AND k.end_to_end_id = r.end_to_end_id) l
+          WHERE ${scope.condition} AND ((x.amount, x.mode) IS DISTINCT FROM (l.amount, r.mode)
             OR (x.credit = 'external' AND x.connection_id IS DISTINCT FROM r.connection_id)
             OR (t.to_account_id IS NOT NULL AND (m.amount, m.mode, m.connection_id)
-              IS DISTINCT FROM (r.amount, r.mode, r.connection_id))
-            OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN r.amount END)`,
+              IS DISTINCT FROM (l.amount, r.mode, r.connection_id))
+            OR b.amount IS DISTINCT FROM CASE t.entry WHEN 'give_back' THEN l.amount END)`,
       },
       transfersOf(SETTLEMENT_KINDS, {
         join: Prisma.sql`unmatched_resolutions s ON s.payment_id = t.subject_id

@@ -5,8 +5,12 @@ import { db, type Tx } from '#lib/db/client.ts'
 import { isOverdraft } from '#lib/ledger/accounts.ts'
 
 /** Creates the ledgers of disputes, on an account's first one: prisma/functions/troco_open_disputes.sql. */
-export async function openDisputeLedgers(accountId: string, mode: Mode): Promise<void> {
-  await db().$executeRaw`SELECT troco_open_disputes(${accountId}::uuid, ${mode})`
+export async function openDisputeLedgers(
+  accountId: string,
+  mode: Mode,
+  tx: Tx = db(),
+): Promise<void> {
+  await tx.$executeRaw`SELECT troco_open_disputes(${accountId}::uuid, ${mode})`
 }
 
 export interface DisputedAmounts {

@@ -8,6 +8,7 @@ export const ROW_KEYS = {
   withdrawals: { id: 'uuid' },
   refunds: { id: 'uuid' },
   disputes: { id: 'uuid' },
+  payment_returns: { id: 'uuid' },
   booked_payments: { subject_id: 'uuid' },
   unmatched_payments: { id: 'uuid' },
   unmatched_resolutions: { payment_id: 'uuid' },
@@ -84,6 +85,11 @@ function isPaidBy(paymentId: string): Prisma.Sql {
 }
 
 const DISPUTE_KINDS = ['dispute_held', 'dispute_owed', 'dispute_won', 'dispute_lost']
+
+const RETURN_KINDS = [
+  ...['payment_returned', 'payment_return_owed'],
+  ...['unmatched_payment_returned', 'own_payment_returned'],
+]
 
 /** Invariants between the ledger and the rows of what was booked. */
 export const ROW_INVARIANTS: InvariantCheck[] = [
@@ -233,6 +239,37 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     ],
   },
   {
+    invariant:
+      'every return of a payment by the bank moved its amount, but for what a lost dispute took',
+    parts: [
+      {
+        ...{ of: 'payment_returns', kinds: RETURN_KINDS },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'payment return ' || t.id AS place FROM ${scope.from('payment_returns')}
+          LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
+            AND x.kind IN (${Prisma.join(RETURN_KINDS)})
+          WHERE ${scope.condition}
+          GROUP BY t.account_id, t.id, t.mode, t.amount, t.disputed_amount, t.connection_id
+          HAVING COALESCE(sum(x.amount), 0) <> t.amount - t.disputed_amount
+            OR bool_or((x.mode, x.connection_id) IS DISTINCT FROM (t.mode, t.connection_id) AND x.mode IS NOT NULL)`,
+      },
+      transfersOf(RETURN_KINDS, {
+        join: subject('payment_returns', 'b'),
+        wrong: Prisma.sql`b.id IS NULL`,
+      }),
+      {
+        ...{ of: 'charges', kinds: RETURN_KINDS },
+        toldBy: accountId => Prisma.sql`SELECT b.charge_id FROM payment_returns b
+          WHERE b.account_id = ${accountId} AND b.id = u.id AND b.charge_id IS NOT NULL`,
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM ${scope.from('charges')}
+          LEFT JOIN payment_returns b ON b.account_id = t.account_id AND b.charge_id = t.id
+          WHERE ${scope.condition} GROUP BY t.account_id, t.id, t.mode, t.returned_amount
+          HAVING t.returned_amount <> COALESCE(sum(b.amount - b.disputed_amount), 0)`,
+      },
+    ],
+  },
+  {
     invariant: 'every dispute was held once, then released or lost according to its status',
     parts: [
       {
@@ -242,14 +279,18 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
           LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
             AND x.kind IN (${Prisma.join(DISPUTE_KINDS)})
           WHERE ${scope.condition}
-          GROUP BY t.account_id, t.id, t.mode, t.status, t.amount, t.lost_amount, t.connection_id
-          HAVING COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0) NOT IN (t.amount,
-              CASE t.status WHEN 'won' THEN 0 ELSE t.amount END)
+          GROUP BY t.account_id, t.id, t.mode, t.status, t.amount, t.lost_amount, t.returned_amount,
+            t.connection_id
+          HAVING COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0)
+              NOT IN (t.amount - t.returned_amount, CASE t.status WHEN 'won' THEN 0
+                ELSE t.amount - t.returned_amount END)
+              -- What was returned while it was open counts at its end only.
+              AND NOT (t.status = 'lost' AND t.returned_amount > 0)
             OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_won'), 0) <> CASE t.status
-              WHEN 'won' THEN COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0)
-              WHEN 'lost' THEN t.amount - t.lost_amount ELSE 0 END
+              WHEN 'open' THEN 0 ELSE COALESCE(sum(x.amount) FILTER (WHERE x.credit = 'disputed'), 0)
+                - COALESCE(t.lost_amount - t.returned_amount, 0) END
             OR COALESCE(sum(x.amount) FILTER (WHERE x.kind = 'dispute_lost'), 0)
-              <> COALESCE(t.lost_amount, 0)
+              <> COALESCE(t.lost_amount - t.returned_amount, 0)
             OR bool_or(x.mode <> t.mode OR (x.kind = 'dispute_lost'
               AND x.connection_id IS DISTINCT FROM t.connection_id))`,
       },

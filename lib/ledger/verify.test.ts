@@ -46,6 +46,8 @@ const INVARIANTS = {
     'exactly the unmatched payments were moved to `unmatched`, each with its amount, and only matched ones pay charges',
   claims: 'every claimed payment is a paid charge, a payment or a return, with its id',
   counted: 'every charge stores its refunded amount and the amount held for refunds',
+  paymentReturns:
+    'every return of a payment by the bank moved its amount, but for what a lost dispute took',
   disputes: 'every dispute was held once, then released or lost according to its status',
   fees: 'exactly the fees of banks were paid by the operator or returned to it',
   writeOffs: 'what was written off of an account was paid by the operator, and nothing else',
@@ -225,6 +227,13 @@ function moveUnmatched(movement: Movement, accountId: string): string {
       '${ID.payment}'::uuid AS id, 500::bigint AS amount, NULL::timestamptz AS booked_at,
       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
     booked AS (${bookSql(movement).text}) SELECT FROM booked`
+}
+
+function insertPaymentReturn(amount: number, disputed = 0): string {
+  return `INSERT INTO payment_returns (account_id, id, mode, connection_id, end_to_end_id, return_id, charge_id,
+      amount, disputed_amount, returned_at)
+    VALUES ('${ACCOUNT}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', '-', '-', '${ID.paid}',
+      ${amount}, ${disputed}, now())`
 }
 
 /** Title, corruption, and the row that must be reported for each violated invariant. */
@@ -462,6 +471,26 @@ const CORRUPTIONS: Corruption[] = [
        '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
      booked AS (${bookSql('payout_returned').text}) SELECT FROM booked`,
     { returns: `transfer payout_returned of ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'a return of a payment was not booked',
+    `${insertPaymentReturn(100)}; UPDATE charges SET returned_amount = 100
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { paymentReturns: `payment return ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'a return of a payment was booked that does not exist',
+    `WITH source AS (SELECT '${ACCOUNT}'::uuid AS account_id, 'test' AS mode,
+       '${UNKNOWN_IDS[0]}'::uuid AS id, 7::bigint AS amount, NULL::timestamptz AS booked_at,
+       '${SIMULATOR_CONNECTION_ID}'::uuid AS connection_id),
+     booked AS (${bookSql('payment_returned').text}) SELECT FROM booked`,
+    { paymentReturns: `transfer payment_returned of ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'a charge counts a return that a lost dispute had taken before',
+    `${insertPaymentReturn(100, 100)}; UPDATE charges SET returned_amount = 100
+     WHERE account_id = '${ACCOUNT}' AND id = '${ID.paid}'`,
+    { paymentReturns: `charge ${ID.paid}` },
   ],
   [
     'an account owes something that its ledger does not say',

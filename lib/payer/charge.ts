@@ -111,10 +111,11 @@ function renderOutcome(
 }
 
 function explainState(charge: PayableCharge, state: State, { t, moneyText }: PayerTexts): string {
-  const { merchant, amount, refunded_amount } = charge
+  const { merchant, amount, refunded_amount, is_returned } = charge
   const values = { merchant, amount: moneyText(amount), back: moneyText(refunded_amount) }
   if (state === 'pending') return ''
-  return t(state === 'partly' ? 'refundedText' : `${state}Text`, values)
+  if (state !== 'partly' && state !== 'refunded') return t(`${state}Text`, values)
+  return t(is_returned ? 'returnedText' : 'refundedText', values)
 }
 
 type Fact = [name: string, value: string, look?: string]

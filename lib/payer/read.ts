@@ -19,7 +19,9 @@ export interface PayableCharge {
   seconds_left: number
   paid_at: string | null
   end_to_end_id: string | null
+  /** What went back to the payer, also by the bank itself. */
   refunded_amount: number
+  is_returned: boolean
   is_viewed: boolean
   /** Written by a member for the payer. */
   description: string | null
@@ -46,7 +48,8 @@ export async function readPayableCharge(txids: string[]): Promise<PayableCharge 
     c.account_id, c.id, c.mode, c.status, c.amount, c.br_code, ${REFERENCE}, ${utc('c.expires_at')},
     ceil(extract(epoch FROM c.expires_at - now()))::int AS seconds_left, ${utc('c.paid_at')},
     ${utc('c.cancelled_at')},
-    c.end_to_end_id, c.refunded_amount, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
+    c.end_to_end_id, c.refunded_amount + c.returned_amount AS refunded_amount,
+    c.returned_amount > 0 AS is_returned, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
     a.time_zone, c.description`
   const [row] = await queryRows<PayableCharge | null>(Prisma.sql`
     SELECT CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE (

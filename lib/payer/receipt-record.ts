@@ -14,7 +14,7 @@ interface PaymentRecord {
   amount: number
   at: string | null
   end_to_end_id: string | null
-  /** Refunds and lost disputes of a charge; what came back of a withdrawal. */
+  /** Refunds, returns by the bank and lost disputes of a charge; what came back of a withdrawal. */
   returned: number
   /** none: the record knows no payment, as after a restore. other: it says that it went otherwise. */
   payment: 'none' | 'done' | 'other'
@@ -44,7 +44,7 @@ function chargeSql({ id }: ReceiptFacts): Prisma.Sql {
   const columns = Prisma.sql`
     c.id, c.mode, c.amount, ${utc('c.paid_at', 'at')}, c.end_to_end_id,
     CASE c.status WHEN 'paid' THEN 'done' ELSE 'none' END AS payment,
-    c.refunded_amount + (SELECT d.lost FROM troco_disputed(c.account_id, c.id) d) AS returned`
+    c.refunded_amount + c.returned_amount + (SELECT d.lost FROM troco_disputed(c.account_id, c.id) d) AS returned`
   return Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM charges c WHERE c.txid = ${removeHyphens(id)}`
 }

@@ -90,6 +90,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   withdrawals: 'withdrawals',
   bank_orders: 'orders',
   order_queues: 'orders',
+  payment_returns: 'charges',
   payout_returns: 'withdrawals',
   write_offs: 'accounts',
   approval_changes: 'accounts',

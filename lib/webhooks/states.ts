@@ -10,6 +10,7 @@ const TYPES = {
   'transaction.refund_failed': { isInSpecification: false },
   'transaction.dispute_opened': { isInSpecification: false },
   'transaction.dispute_closed': { isInSpecification: false },
+  'transaction.returned': { isInSpecification: false },
   'withdrawal.approved': { isInSpecification: true },
   'withdrawal.rejected': { isInSpecification: true },
   'withdrawal.returned': { isInSpecification: false },

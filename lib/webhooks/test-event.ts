@@ -106,13 +106,20 @@ function buildPing({ id, mode, created_at }: Head) {
 
 /** Builds the event. Its sequence number is 0, which no real event has. */
 function buildTestEvent(head: Head, type: EventType, sample: Record<string, unknown>) {
-  const { transaction, withdrawal, refund, dispute } = sample as Record<string, object | undefined>
+  const {
+    transaction,
+    withdrawal,
+    refund,
+    dispute,
+    return: returned,
+  } = sample as Record<string, object | undefined>
   const withMode = (resource: object | undefined) => ({ ...resource, mode: head.mode })
   const serializers = {
     transaction: () => ({
       transaction: withMode(transaction),
       ...(refund ? { refund } : {}),
       ...(dispute ? { dispute } : {}),
+      ...(returned ? { return: returned } : {}),
     }),
     withdrawal: () => ({ withdrawal: withMode(withdrawal) }),
   }

@@ -48,8 +48,10 @@ async function askAbout(
     await askAboutReturned(connectionId, ids)
     return new Set()
   }
-  if (kind === 'charge' || kind === 'payment') await noteTrialNotices(connectionId, kind, ids)
-  if (kind !== 'payment') {
+  const isPayment = kind === 'payment' || kind === 'payment_return'
+  if (kind === 'charge' || isPayment)
+    await noteTrialNotices(connectionId, isPayment ? 'payment' : kind, ids)
+  if (!isPayment) {
     const isCharge = kind === 'charge'
     const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)
     if (open.size > 0) wake(isCharge ? 'charges' : 'orders')
@@ -57,7 +59,9 @@ async function askAbout(
   }
   const booked = await findClaimed(connectionId, ids)
   const unbooked = ids.filter(id => !booked.has(id))
-  if (unbooked.length > 0) await lookFor(connectionId, unbooked)
+  // Of a payment that is booked, the bank may have given money back.
+  const asked = kind === 'payment' ? unbooked : ids
+  if (asked.length > 0) await lookFor(connectionId, asked)
   return new Set(unbooked)
 }
 

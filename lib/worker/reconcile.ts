@@ -1,8 +1,19 @@
+import { listServed } from '#lib/banks/served.ts'
+import { askAboutPayments } from '#lib/charges/ask-payments.ts'
 import { bookPage } from '#lib/charges/book-page.ts'
+import { bookReturns } from '#lib/charges/returned.ts'
+import type { Booking } from '#lib/operator/reconciliation/book-missing.ts'
 import { createReconciler, type Reconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { creditReturn } from '#lib/withdrawals/read-returns.ts'
 
 /** Creates the worker of days of banks, with the rooms that book what it finds. */
 export function createDayReconciler(now?: () => Date): Reconciler {
-  return createReconciler({ bookPayments: bookPage, bookReturn: creditReturn }, now)
+  const bookReturned: Booking['bookReturned'] = async (connectionId, payments) => {
+    const connection = (await listServed()).find(({ id }) => id === connectionId)
+    const ids = [...new Set(payments.map(({ endToEndId }) => endToEndId))]
+    // The payment itself names the reason, by which a return fits a dispute.
+    if (connection) await askAboutPayments(connection, ids)
+    await bookReturns(connectionId, payments)
+  }
+  return createReconciler({ bookPayments: bookPage, bookReturn: creditReturn, bookReturned }, now)
 }

@@ -9,7 +9,8 @@ BEGIN
     RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[
       'unmatched_received external unmatched', 'unmatched_released unmatched external',
       'unmatched_kept unmatched own', 'fee_paid own external', 'fee_returned external own',
-      'write_off_paid own external']);
+      'write_off_paid own external', 'unmatched_payment_returned unmatched external',
+      'own_payment_returned own external']);
   END IF;
   RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[
     'charge_paid external available', 'withdrawal_held available outbound',
@@ -19,5 +20,6 @@ BEGIN
     'unmatched_credited external available', 'dispute_held available disputed',
     'dispute_owed owed disputed', 'dispute_won disputed available',
     'dispute_lost disputed external', 'owed_repaid available owed',
-    'owed_written_off external owed']);
+    'owed_written_off external owed', 'payment_returned available external',
+    'payment_return_owed owed external']);
 END $$;

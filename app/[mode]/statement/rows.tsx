@@ -156,6 +156,7 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   dispute_held: ShieldAlert,
   dispute_won: Undo2,
   owed_repaid: ShieldAlert,
+  payment_returned: CornerUpLeft,
   refund_returned: Undo2,
 }
 

@@ -7,7 +7,12 @@ import { BankClient } from '#lib/banks/api-pix/client.ts'
 import { parseCredentials } from '#lib/banks/api-pix/credentials.ts'
 import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
 import { listNoticeAddresses, parseNotice, registerNotices } from '#lib/banks/api-pix/notices.ts'
-import { checkList, findPayment, listPayments } from '#lib/banks/api-pix/payments.ts'
+import {
+  checkList,
+  findPayment,
+  listPayments,
+  listReturnedPayments,
+} from '#lib/banks/api-pix/payments.ts'
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
 import { queryRefund, sendRefund } from '#lib/banks/api-pix/refunds.ts'
 import { listTakenRefunds } from '#lib/banks/api-pix/taken-refunds.ts'
@@ -66,6 +71,8 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
     refundCharge: (order, signal) => sendRefund(client, order, signal),
     getRefund: (refund, signal) => queryRefund(client, refund, signal),
     listPayments: (since, cursor, signal) => listPayments(bank, since, cursor, signal),
+    listReturnedPayments: (since, cursor, signal) =>
+      listReturnedPayments(bank, since, cursor, signal),
     getPayment: (endToEndId, signal) => findPayment(bank, endToEndId, signal),
     listTakenRefunds: (since, cursor, signal) => listTakenRefunds(bank, since, cursor, signal),
     listTakenPayouts: async () => NONE_LISTED,

@@ -57,10 +57,11 @@ export function parseNotice(
 
 export function readNoticeEntry(entry: unknown): GatewayNotification[] {
   const { txid, endToEndId, devolucoes } = fieldsOf(entry)
+  const returned = listOf(devolucoes)
   return [
     ...named('charge', txid),
-    ...named('payment', endToEndId),
-    ...listOf(devolucoes).flatMap(each => named('refund', fieldsOf(each).id)),
+    ...named(returned.length > 0 ? 'payment_return' : 'payment', endToEndId),
+    ...returned.flatMap(each => named('refund', fieldsOf(each).id)),
   ]
 }
 

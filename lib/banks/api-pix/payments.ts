@@ -21,6 +21,8 @@ import { log } from '#lib/core/log.ts'
 const RESTARTS_MAX = 5
 /** Time for a page: below the 10 s after which the journal ends the call without its position. */
 const PAGE_MAX_MS = 9_000
+/** Returned payments are few: a bank that wants shorter periods refuses this one. */
+const RETURNED_WINDOW_MS = 30 * 86_400_000
 /** Period of the list by which a connection is checked. */
 const CHECKED_MS = 60_000
 
@@ -63,6 +65,21 @@ export function listPayments(
   filter: Record<string, string> = {},
 ): Promise<GatewayResult<Listing<ReceivedPayment>>> {
   return listEntries(bank, { ...PAYMENTS, filter }, since, cursor, signal)
+}
+
+/** Lists payments of which something has gone back, by the time of the payment. */
+export function listReturnedPayments(
+  bank: ListBank,
+  since: Date,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<GatewayResult<Listing<ReceivedPayment>>> {
+  const returned = {
+    ...PAYMENTS,
+    filter: { devolucaoPresente: 'true' },
+    windowMs: RETURNED_WINDOW_MS,
+  }
+  return listEntries(bank, returned, since, cursor, signal)
 }
 
 /** Finds a payment by its end-to-end id. */

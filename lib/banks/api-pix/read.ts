@@ -10,7 +10,8 @@ import {
 import { readParty } from '#lib/banks/api-pix/party.ts'
 import { describeUnread } from '#lib/banks/api-pix/unread.ts'
 import type { Party, ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { UnreadPayment } from '#lib/banks/lists.ts'
+import type { PaymentReturn, UnreadPayment } from '#lib/banks/lists.ts'
+import { log } from '#lib/core/log.ts'
 
 /** A charge (cob) as a bank reports it; null is what it does not report. */
 export interface BankCharge {
@@ -69,7 +70,29 @@ function readPayment(fields: Fields): ReceivedPayment | null {
   const paidAt = timeOf(fields.horario) ?? timeOfId(endToEndId)
   if (!endToEndId || !amount || !paidAt) return null
   const payer = readPayer(fields)
-  return { endToEndId, amount, paidAt, txid: textOf(fields.txid), ...(payer && { payer }) }
+  const returns = listOf(fields.devolucoes).flatMap(
+    each => readReturn(fieldsOf(each), paidAt) ?? [],
+  )
+  return {
+    ...{ endToEndId, amount, paidAt, txid: textOf(fields.txid) },
+    ...(payer && { payer }),
+    ...(returns.length > 0 && { returns }),
+  }
+}
+
+/** Only money that has left is a return: a new status is no end. Not every bank reports its own id of it. */
+function readReturn(fields: Fields, paidAt: Date): PaymentReturn | null {
+  if (fields.status !== 'DEVOLVIDO') return null
+  const orderId = textOf(fields.id)
+  const id = textOf(fields.rtrId) ?? orderId
+  const amount = centsOf(fields.valor)
+  if (id === null || !amount) {
+    log().error({ id, valor: fields.valor }, 'unreadable return of a payment')
+    return null
+  }
+  const { liquidacao, solicitacao } = fieldsOf(fields.horario)
+  const returnedAt = timeOf(liquidacao) ?? timeOf(solicitacao) ?? timeOfId(id) ?? paidAt
+  return { id, orderId, amount, nature: textOf(fields.natureza), returnedAt }
 }
 
 /** The standard names no payer: some banks do as its version 2.0 did, Efí below its own fields. */
@@ -77,9 +100,9 @@ function readPayer({ pagador, gnExtras }: Fields): Party | null {
   return readParty(fieldsOf(pagador)) ?? readParty(fieldsOf(fieldsOf(gnExtras).pagador))
 }
 
-/** An end-to-end id has the minute of the payment, in UTC. */
+/** An end-to-end id, or that of a return, has the minute, in UTC. */
 function timeOfId(endToEndId: string | null): Date | null {
-  const [, date, hour, minute] = /^E.{8}(\d{8})(\d{2})(\d{2})/.exec(endToEndId ?? '') ?? []
+  const [, date, hour, minute] = /^[DE].{8}(\d{8})(\d{2})(\d{2})/.exec(endToEndId ?? '') ?? []
   return timeOf(date?.replace(/(....)(..)(..)/, `$1-$2-$3T${hour}:${minute}:00Z`))
 }
 

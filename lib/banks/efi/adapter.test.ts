@@ -91,7 +91,11 @@ test('notices name payouts, charges, payments and refunds; anything else is no n
       { kind: 'return', id },
     ],
     ...[{ kind: 'charge', id: 'abc' }, payment('E2')],
-    ...[{ kind: 'charge', id: 'def' }, payment('E3'), { kind: 'refund', id: 'r1' }],
+    ...[
+      { kind: 'charge', id: 'def' },
+      { kind: 'payment_return', id: 'E3' },
+      { kind: 'refund', id: 'r1' },
+    ],
     payment('E4'),
   ]
   expect(parseWebhook?.(JSON.stringify({ pix }))).toEqual(notices)

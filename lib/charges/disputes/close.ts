@@ -7,9 +7,11 @@ import {
   lockDisputed,
   newDispute,
   noteDispute,
+  readRemainder,
 } from '#lib/charges/disputes/queries.ts'
 import { recordDisputeEvent } from '#lib/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
+import { cents } from '#lib/core/money.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { wake } from '#lib/db/wake.ts'
@@ -52,10 +54,10 @@ async function closeDispute(
       return null
     }
     const isOpen = dispute.status === 'open' && dispute.chargeId === charge.id
-    const closed = isOpen ? await end(tx, dispute, outcome, report.amount) : dispute
-    const endedAmount = closed.lostAmount ?? closed.amount
+    const closed = isOpen ? await endDispute(tx, dispute, outcome, report.amount) : dispute
+    const ended = { ...closed, amount: closed.lostAmount ?? closed.amount }
     const isAgreed = closed.status === outcome && closed.chargeId === charge.id
-    if (!(isAgreed && (await isAmountAgreed(tx, charge, report.amount, endedAmount))))
+    if (!(isAgreed && (await isAmountAgreed(tx, charge, report.amount, ended))))
       await note(tx, 'dispute_contradicted', report, outcome, closed)
     return closed
   })
@@ -70,20 +72,30 @@ async function insertWon(tx: Tx, report: DisputeReport, charge: DisputedCharge):
   if (won) await recordDisputeEvent(tx, 'transaction.dispute_closed', won)
 }
 
-async function end(
+/**
+ * Ends an open dispute; the caller has called lockDisputed. Of what is lost, that part leaves the account which
+ * neither a return of the bank (lib/charges/returned.ts) nor a refund has taken.
+ */
+export async function endDispute(
   tx: Tx,
   dispute: DisputeRow,
   outcome: Outcome,
   reported: number,
 ): Promise<DisputeRow> {
-  const { accountId, id, amount } = dispute
-  const lost = outcome === 'won' ? 0n : BigInt(Math.min(reported, Number(amount)))
+  const { accountId, id } = dispute
+  const [amount, returnedBefore] = [cents(dispute.amount), cents(dispute.returnedAmount)]
+  const { left, returned } = await readRemainder(tx, { accountId, id: dispute.chargeId })
+  const lost = outcome === 'won' ? 0 : Math.min(reported, amount)
+  const leaving = Math.max(0, Math.min(lost - returnedBefore - returned, left))
   const closed = await tx.dispute.update({
     where: { accountId_id: { accountId, id }, status: 'open' },
-    data: { status: outcome, closedAt: new Date(), lostAmount: lost || null },
+    data: {
+      ...{ status: outcome, closedAt: new Date(), lostAmount: lost || null },
+      ...(lost > 0 && { returnedAmount: lost - leaving }),
+    },
   })
-  await moveDisputed(tx, 'dispute_lost', dispute, lost)
-  await moveDisputed(tx, 'dispute_won', dispute, amount - lost)
+  await moveDisputed(tx, 'dispute_lost', dispute, BigInt(leaving))
+  await moveDisputed(tx, 'dispute_won', dispute, BigInt(amount - returnedBefore - leaving))
   await recordDisputeEvent(tx, 'transaction.dispute_closed', closed)
   return closed
 }

@@ -6,7 +6,7 @@ import {
   lockDisputed,
   newDispute,
   noteDispute,
-  readDisputable,
+  readRemainder,
 } from '#lib/charges/disputes/queries.ts'
 import { recordDisputeEvent } from '#lib/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
@@ -35,7 +35,7 @@ export async function openDispute(
     if (!dispute) await note(tx, 'dispute_unmatched', report, 'open')
     else if (
       dispute.chargeId !== charge.id ||
-      !(await isAmountAgreed(tx, charge, report.amount, dispute.amount))
+      !(await isAmountAgreed(tx, charge, report.amount, dispute))
     )
       await note(tx, 'dispute_contradicted', report, 'open', dispute)
     return dispute
@@ -46,7 +46,8 @@ export async function openDispute(
 
 /**
  * Returns the dispute, which is held by this call or was reported before; null if nothing is left of the
- * charge. A refund of one cent must not keep the rest from being held. The caller has called lockDisputed.
+ * charge. A refund of one cent must not keep the rest from being held. What the bank has returned for a dispute
+ * before has left, and is not held. The caller has called lockDisputed.
  */
 export async function holdDispute(
   tx: Tx,
@@ -57,14 +58,16 @@ export async function holdDispute(
   const where = { connectionId_bankId: { connectionId, bankId } }
   const known = await tx.dispute.findUnique({ where })
   if (known) return known
-  const amount = Math.min(report.amount, await readDisputable(tx, charge))
+  const { left, disputed, returned } = await readRemainder(tx, charge)
+  const amount = Math.min(report.amount, left - disputed + returned)
   if (amount <= 0) return null
-  const data = { ...newDispute(report, charge, amount), status: 'open' }
+  const returnedAmount = Math.min(amount, returned)
+  const data = { ...newDispute(report, charge, amount), status: 'open', returnedAmount }
   const dispute = await tx.dispute.create({ data })
   const { available } = await readDisputes(tx, charge.accountId, charge.mode)
-  const held = BigInt(Math.min(available, amount))
-  await moveDisputed(tx, 'dispute_held', dispute, held)
-  await moveDisputed(tx, 'dispute_owed', dispute, dispute.amount - held)
+  const held = Math.min(available, amount - returnedAmount)
+  await moveDisputed(tx, 'dispute_held', dispute, BigInt(held))
+  await moveDisputed(tx, 'dispute_owed', dispute, BigInt(amount - returnedAmount - held))
   await recordDisputeEvent(tx, 'transaction.dispute_opened', dispute)
   return dispute
 }

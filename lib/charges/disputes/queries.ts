@@ -50,34 +50,60 @@ export function newDispute(
   return { accountId, id, mode, connectionId, bankId, chargeId, amount, respondBy }
 }
 
-/**
- * Returns what of the charge is not refunded, lost or disputed; not above zero if nothing is left. A held
- * refund does not count: the bank may still reject it. Reads prisma/functions/troco_disputed.sql.
- */
-export async function readDisputable(tx: Tx, { accountId, id }: DisputedCharge): Promise<number> {
-  const [charge] = await tx.$queryRaw<{ disputable: bigint }[]>`
-    SELECT c.amount - c.refunded_amount - d.disputed - d.lost AS disputable
+/** What is left of the payment of a charge, and of which of its parts the bank may report twice. */
+export interface Remainder {
+  /** Not refunded, returned or lost. A held refund does not count: the bank may still reject it. */
+  left: number
+  /** Part of `left` that is disputed. */
+  disputed: number
+  /** What the bank has returned for disputes (MED) of which it has not reported the loss. */
+  returned: number
+  /** What was lost in disputes of which the bank has not listed the return. */
+  lost: number
+}
+
+/** The caller has locked the charge. Reads prisma/functions/troco_disputed.sql. */
+export async function readRemainder(
+  tx: Tx,
+  { accountId, id }: Pick<DisputedCharge, 'accountId' | 'id'>,
+): Promise<Remainder> {
+  const [row] = await tx.$queryRaw<Record<keyof Remainder, bigint>[]>`
+    SELECT c.amount - c.refunded_amount - c.returned_amount - d.lost AS left, d.disputed,
+      GREATEST(0, r.returned - s.returned)::bigint AS returned,
+      GREATEST(0, d.lost - r.disputed)::bigint AS lost
     FROM charges c CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
+    CROSS JOIN LATERAL (SELECT COALESCE(sum(r.disputed_amount), 0) AS disputed, COALESCE(
+        sum(r.amount - r.disputed_amount) FILTER (WHERE r.nature LIKE 'MED%'), 0) AS returned
+      FROM payment_returns r WHERE r.account_id = c.account_id AND r.charge_id = c.id) r
+    CROSS JOIN LATERAL (SELECT COALESCE(sum(s.returned_amount), 0) AS returned
+      FROM disputes s WHERE s.account_id = c.account_id AND s.charge_id = c.id) s
     WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid`
-  return cents(charge?.disputable ?? 0)
+  const { left = 0, disputed = 0, returned = 0, lost = 0 } = row ?? {}
+  return {
+    left: cents(left),
+    disputed: cents(disputed),
+    returned: cents(returned),
+    lost: cents(lost),
+  }
 }
 
 /**
  * Whether a reported amount is that of the dispute. Banks name the whole payment, of which a part may have been
- * refunded before: a dispute that has all the rest agrees with more, up to the payment.
+ * refunded or returned before: a dispute that has all the rest agrees with more, up to the payment.
  */
 export async function isAmountAgreed(
   tx: Tx,
   { accountId, id }: DisputedCharge,
   reported: number,
-  stored: bigint,
+  stored: Pick<DisputeRow, 'amount' | 'returnedAmount'>,
 ): Promise<boolean> {
-  if (BigInt(reported) === stored) return true
-  const { amount, refundedAmount } = await tx.charge.findUniqueOrThrow({
+  if (BigInt(reported) === stored.amount) return true
+  const { amount, refundedAmount, returnedAmount } = await tx.charge.findUniqueOrThrow({
     where: { accountId_id: { accountId, id } },
   })
-  const hasRest = refundedAmount > 0n && stored + refundedAmount === amount
-  return hasRest && BigInt(reported) > stored && BigInt(reported) <= amount
+  const before = refundedAmount + returnedAmount
+  const hasRest = before > 0n && stored.amount - stored.returnedAmount + before === amount
+  return hasRest && BigInt(reported) > stored.amount && BigInt(reported) <= amount
 }
 
 /** Notes each report that differs, in its end or its amount, once. */

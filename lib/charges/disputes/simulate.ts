@@ -1,7 +1,7 @@
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { loseDispute, winDispute } from '#lib/charges/disputes/close.ts'
 import { openDispute } from '#lib/charges/disputes/open.ts'
-import { type noteDispute, readDisputable } from '#lib/charges/disputes/queries.ts'
+import { type noteDispute, readRemainder } from '#lib/charges/disputes/queries.ts'
 import { findDispute } from '#lib/charges/disputes/records.ts'
 import type { DisputeEnd } from '#lib/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/charges/disputes/wire.ts'
@@ -28,7 +28,8 @@ export async function simulateDispute(
   const where = { connectionId_bankId: { connectionId, bankId } }
   const known = await db().dispute.findUnique({ where })
   if (known) return readDetail(accountId, known.id)
-  const left = await readDisputable(db(), { accountId, id: charge.id, mode: 'test' })
+  const remainder = await readRemainder(db(), { accountId, id: charge.id })
+  const left = remainder.left - remainder.disputed
   const amount = requested ?? left
   if (amount > left || left <= 0)
     throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)

@@ -40,7 +40,7 @@ export async function createRefund(
     ctes: {
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.status, c.paid_at,
-          c.amount - c.refunded_amount - c.refund_held_amount AS unspent
+          c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount AS unspent
         FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
           AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
       counted: remainingSql,

@@ -19,7 +19,15 @@ import { suggestEntry } from '#lib/operator/differences/suggest.ts'
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [
   ...['account_id', 'transaction_id', 'withdrawal_id', 'payment_id', 'mode', 'expected_amount'],
-  ...['stored_status', 'stored_amount', 'sent_amount', 'returned_amount', 'ended_as', 'ours'],
+  ...[
+    'stored_status',
+    'stored_amount',
+    'sent_amount',
+    'returned_amount',
+    'left_amount',
+    'ended_as',
+    'ours',
+  ],
 ]
 
 interface ItemRow extends DifferenceLine {

@@ -11,11 +11,18 @@ import {
   differenceQuery,
 } from '#lib/operator/differences/schema.ts'
 
-/** An item `i` with its connection `n` and its money `r`; what was settled is no longer held. */
+/**
+ * An item `i` with its connection `n` and its money `r`, of which the bank may have given a part back; what was settled
+ * is no longer held.
+ */
 export const itemsSql = Prisma.sql`
   differences i JOIN connections n ON n.id = i.connection_id
-  LEFT JOIN unmatched_payments r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key
-    AND r.reason = i.kind`
+  LEFT JOIN LATERAL (
+    SELECT p.id, p.mode, p.paid_at, p.amount - CASE WHEN i.resolved_at IS NULL THEN (
+        SELECT COALESCE(sum(k.amount), 0) FROM payment_returns k
+        WHERE k.connection_id = p.connection_id AND k.end_to_end_id = p.end_to_end_id)::bigint ELSE 0 END AS amount
+    FROM unmatched_payments p
+    WHERE p.connection_id = i.connection_id AND p.end_to_end_id = i.key AND p.reason = i.kind) r ON true`
 
 /** Cents at a path of the facts; null if there is no number. */
 function centsAt(path: string): Prisma.Sql {

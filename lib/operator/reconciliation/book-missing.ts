@@ -9,6 +9,11 @@ export interface Booking {
   bookPayments: (connectionId: string, payments: ReceivedPayment[]) => Promise<unknown>
   /** `payment`: end-to-end id of the payout. */
   bookReturn: (connectionId: string, payment: string, part: PayoutReturn) => Promise<unknown>
+  /** Of payments that were received before: what has gone back. */
+  bookReturned: (
+    connectionId: string,
+    payments: Required<Pick<ReceivedPayment, 'endToEndId' | 'returns'>>[],
+  ) => Promise<unknown>
 }
 
 /** Books the fees of a day to the operator. Returns how many were not booked before. */
@@ -29,7 +34,7 @@ export function bookFees(connectionId: string, rows: BankRow[]): Promise<number>
 export async function bookMissing(
   connectionId: string,
   differences: Difference[],
-  { bookPayments, bookReturn }: Booking,
+  { bookPayments, bookReturn, bookReturned }: Booking,
 ): Promise<boolean> {
   const missing = differences.flatMap(({ kind, bank, ours }) =>
     kind === 'day_missing_here' && bank && !ours ? bank : [],
@@ -41,11 +46,22 @@ export async function bookMissing(
   )
   if (payments.length > 0)
     await attempt(connectionId, () => bookPayments(connectionId, payments.map(toPayment)))
+  const returned = missing.filter(({ what, payment }) => what === 'refund' && payment)
+  if (returned.length > 0)
+    await attempt(connectionId, () => bookReturned(connectionId, returned.map(toReturned)))
   for (const { payment, keys, amount, at } of returns)
     await attempt(connectionId, () =>
       bookReturn(connectionId, payment ?? '', { id: keys[0] ?? '', amount, returnedAt: at }),
     )
-  return payments.length + returns.length > 0
+  return payments.length + returned.length + returns.length > 0
+}
+
+/** A statement names no reason of a return. */
+function toReturned({ payment, keys, amount, at: returnedAt, facts }: BankRow) {
+  const [orderId, returnId] = [facts.order_id, facts.return_id].map(id => id?.toString() ?? null)
+  const id = returnId ?? orderId ?? keys[0] ?? ''
+  const each = { id, orderId: orderId ?? null, amount: 0 - amount, nature: null, returnedAt }
+  return { endToEndId: payment ?? '', returns: [each] }
 }
 
 function toPayment({ keys, amount, at, facts }: BankRow): ReceivedPayment {

@@ -53,15 +53,18 @@ function ownRowsSql(
   condition: Prisma.Sql,
 ): Prisma.Sql {
   const { from, keys, rejected = Prisma.sql`false`, facts } = source
+  const { amount = Prisma.sql`COALESCE(t.amount, s.amount)` } = source
+  const {
+    booked = Prisma.sql`LEFT JOIN ledger_transfers t
+      ON t.account_id = s.account_id AND t.kind = ${movement} AND t.subject_id = s.id`,
+  } = source
   return Prisma.sql`
     SELECT json_build_object('id', s.id, 'what', ${what}::text, 'keys', array_remove(${keys}, NULL),
-      'amount', ${sign}::bigint * COALESCE(t.amount, s.amount), 'at', ${utcText('t.created_at')},
+      'amount', ${sign}::bigint * ${amount}, 'at', ${utcText('t.created_at')},
       'state', CASE WHEN t.created_at IS NOT NULL THEN 'booked' WHEN ${rejected} THEN 'rejected'
         ELSE 'pending' END,
       'facts', json_strip_nulls(json_build_object(${facts})))::text AS json
-    FROM ${from} LEFT JOIN ledger_transfers t
-      ON t.account_id = s.account_id AND t.kind = ${movement} AND t.subject_id = s.id
-    WHERE ${condition}`
+    FROM ${from} ${booked} WHERE ${condition}`
 }
 
 /** Fees are booked from the statement, with the time at the bank. */

@@ -68,9 +68,26 @@ export const OWN_SOURCES: OwnSource[] = [
     facts: Prisma.sql`'payment_id', s.id, 'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
   },
   {
+    ...{ what: 'refund', movement: 'payment_returned', sign: -1 },
+    // Each as one movement, also if a part was owed or taken by a lost dispute.
+    from: Prisma.sql`payment_returns s`,
+    booked: Prisma.sql`JOIN payment_returns t ON t.account_id = s.account_id AND t.id = s.id`,
+    byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
+    keys: Prisma.sql`ARRAY[s.return_id, s.order_id]`,
+    facts: Prisma.sql`'transaction_id', s.charge_id, 'payment_id', s.payment_id, 'account_id', s.account_id,
+      'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
+  },
+  {
     ...{ what: 'refund', movement: 'dispute_lost', sign: -1 },
+    // Without what the bank has listed as returns.
     from: Prisma.sql`disputes s
-      JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id`,
+      JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id
+      JOIN LATERAL (SELECT LEAST(s.lost_amount - s.returned_amount,
+          (SELECT sum(o.lost_amount - o.returned_amount) FROM disputes o
+            WHERE o.account_id = s.account_id AND o.charge_id = s.charge_id AND o.id <= s.id)
+          - (SELECT COALESCE(sum(k.disputed_amount), 0) FROM payment_returns k
+            WHERE k.account_id = s.account_id AND k.charge_id = s.charge_id)) AS amount) l ON l.amount > 0`,
+    amount: Prisma.sql`l.amount`,
     byKeys: keys => Prisma.sql`c.end_to_end_id = ANY (${keys}::text[]) AND s.status = 'lost'`,
     keys: Prisma.sql`ARRAY['dispute ' || c.end_to_end_id]`,
     facts: Prisma.sql`'dispute_id', s.id, 'transaction_id', c.id, 'account_id', s.account_id,

@@ -67,6 +67,10 @@ export interface OwnSource {
   movement: string
   sign: 1 | -1
   from: Prisma.Sql
+  /** Join of `t`. Default: the transfer of the movement. */
+  booked?: Prisma.Sql
+  /** Default: the amount of `t`, or of `s` if nothing is booked. */
+  amount?: Prisma.Sql
   /** Condition that finds rows of these payments, those without a transfer included. */
   byKeys: (payments: string[], connectionId: string) => Prisma.Sql
   keys: Prisma.Sql

@@ -545,6 +545,7 @@ CREATE TABLE charges (
   end_to_end_id text,
   refunded_amount bigint NOT NULL DEFAULT 0,
   refund_held_amount bigint NOT NULL DEFAULT 0,
+  returned_amount bigint NOT NULL DEFAULT 0,
   expires_at timestamptz(6) NOT NULL,
   paid_at timestamptz(6),
   due_at timestamptz(6),
@@ -577,6 +578,8 @@ CREATE TABLE charges (
   CONSTRAINT charges_refunds_within_paid CHECK (refunded_amount >= 0
     AND refund_held_amount >= 0
     AND refunded_amount + refund_held_amount <= CASE WHEN status = 'paid' THEN amount ELSE 0 END),
+  CONSTRAINT charges_returned_within_paid CHECK (returned_amount BETWEEN 0 AND CASE status
+    WHEN 'paid' THEN amount ELSE 0 END),
   -- The operator tries connections for homologation with its trial account, in test mode.
   CONSTRAINT charges_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')
     OR mode = 'test' AND account_id = '00000000-0000-7000-8000-000000000003'),
@@ -699,6 +702,8 @@ CREATE TABLE disputes (
   charge_id uuid NOT NULL,
   amount bigint NOT NULL,
   lost_amount bigint,
+  -- What the bank's returns, or refunds, had taken of it before.
+  returned_amount bigint NOT NULL DEFAULT 0,
   status text NOT NULL,
   respond_by timestamptz(6),
   closed_at timestamptz(6),
@@ -720,6 +725,7 @@ CREATE TABLE disputes (
   CONSTRAINT disputes_closed_has_time CHECK ((status = 'open') = (closed_at IS NULL)),
   CONSTRAINT disputes_lost_within_amount CHECK ((status = 'lost') = (lost_amount IS NOT NULL)
     AND (lost_amount BETWEEN 1 AND amount)),
+  CONSTRAINT disputes_returned_within_amount CHECK (returned_amount BETWEEN 0 AND amount),
   CONSTRAINT disputes_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT disputes_status_known CHECK (status IN ('open', 'won', 'lost'))
 );
@@ -730,6 +736,41 @@ CREATE TRIGGER disputes_guard_state
   EXECUTE FUNCTION troco_guard_state('open>won', 'open>lost');
 CREATE TRIGGER disputes_subject_fixed
   BEFORE DELETE OR UPDATE OF bank_id, charge_id, created_at OR TRUNCATE ON disputes FOR EACH STATEMENT
+  EXECUTE FUNCTION troco_refuse_change();
+
+-- Money of received payments that the bank gave back by itself, in the books of whose money it was then. Growth: one per
+-- return, never deleted.
+CREATE TABLE payment_returns (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  mode text NOT NULL,
+  connection_id uuid NOT NULL,
+  end_to_end_id text NOT NULL,
+  return_id text NOT NULL,
+  order_id text,
+  charge_id uuid,
+  -- Of a payment that was unmatched, or is.
+  payment_id uuid,
+  amount bigint NOT NULL,
+  -- What a lost dispute had taken of it before.
+  disputed_amount bigint NOT NULL DEFAULT 0,
+  nature text,
+  returned_at timestamptz(6) NOT NULL,
+  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  CONSTRAINT payment_returns_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT payment_returns_account_id_charge_id_fkey FOREIGN KEY (account_id, charge_id)
+    REFERENCES charges(account_id, id) ON DELETE RESTRICT,
+  CONSTRAINT payment_returns_amount_positive CHECK (amount > 0 AND disputed_amount BETWEEN 0 AND amount),
+  CONSTRAINT payment_returns_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
+  CONSTRAINT payment_returns_dispute_of_charge CHECK (disputed_amount = 0 OR charge_id IS NOT NULL),
+  CONSTRAINT payment_returns_mode_known CHECK (mode IN ('test', 'live'))
+);
+CREATE INDEX payment_returns_account_id_charge_id_idx ON payment_returns (account_id, charge_id);
+CREATE INDEX payment_returns_end_to_end_id_idx ON payment_returns (end_to_end_id);
+CREATE INDEX payment_returns_day_idx ON payment_returns (connection_id, created_at);
+CREATE UNIQUE INDEX payment_returns_connection_id_return_id_key ON payment_returns (connection_id, return_id);
+CREATE TRIGGER payment_returns_append_only
+  BEFORE DELETE OR UPDATE OR TRUNCATE ON payment_returns FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
 -- How far the list of received payments of a connection has been read. Growth: one per connection.
@@ -745,7 +786,7 @@ CREATE TABLE payment_readings (
   paused_until timestamptz(6),
   is_wanted boolean NOT NULL DEFAULT false,
   CONSTRAINT payment_readings_pkey PRIMARY KEY (connection_id, pace),
-  CONSTRAINT payment_readings_pace_known CHECK (pace IN ('recent', 'late', 'daily')),
+  CONSTRAINT payment_readings_pace_known CHECK (pace IN ('recent', 'late', 'daily', 'returned', 'returned_all')),
   CONSTRAINT payment_readings_period CHECK (since IS NULL = (until IS NULL) AND (position IS NULL OR since IS NOT NULL))
 );
 
@@ -1051,7 +1092,7 @@ CREATE TABLE differences (
   CONSTRAINT differences_pkey PRIMARY KEY (id),
   CONSTRAINT differences_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT differences_kind_known CHECK (kind IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
-    'payment_unreadable', 'return_above_payout', 'return_unmatched', 'refund_unknown', 'dispute_unmatched',
+    'payment_unreadable', 'return_above_payment', 'return_above_payout', 'return_unmatched', 'refund_unknown', 'dispute_unmatched',
       'dispute_contradicted', 'removal_unconfirmed', 'withdrawal_contradicted', 'day_missing_here',
         'day_missing_there', 'day_different', 'day_balance', 'payout_unbooked', 'refund_unbooked')),
   CONSTRAINT differences_resolution_of_resolved CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
@@ -1132,7 +1173,7 @@ CREATE TABLE bank_notices (
   CONSTRAINT bank_notices_pkey PRIMARY KEY (connection_id, kind, id),
   CONSTRAINT bank_notices_attempts CHECK (attempts >= 0),
   CONSTRAINT bank_notices_id_form CHECK (id ~ '^[A-Za-z0-9]{1,64}$'),
-  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'return', 'refund', 'payment'))
+  CONSTRAINT bank_notices_kind_known CHECK (kind IN ('charge', 'payout', 'return', 'refund', 'payment', 'payment_return'))
 );
 CREATE INDEX bank_notices_due_idx ON bank_notices (due_at);
 

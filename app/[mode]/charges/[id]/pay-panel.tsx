@@ -81,9 +81,11 @@ function ChargeOutcome({ outcome, merchant }: { outcome: Outcome; merchant: stri
   const locale = useLocale()
   const { timeline, hasStatusChanged } = useLiveCharge()
   const { amount, client_name: name, refunded_amount: refunded } = timeline.charge
+  const { returned_amount: returned = 0 } = timeline.charge
   const { disputed, lost, late, receipt_url } = timeline
   const amounts = [
     ['refunded', refunded] as const,
+    ['returned', returned] as const,
     ['disputed', disputed] as const,
     ['lost', lost] as const,
     ['late', late] as const,

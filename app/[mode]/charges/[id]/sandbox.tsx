@@ -33,7 +33,8 @@ function listGroups(
   { charge, refunds, disputes, disputed, lost }: ChargeTimelineData,
   title: (name: 'refund' | 'dispute' | 'payment', cents: number) => string,
 ): DecisionGroup[] {
-  const disputable = charge.amount - charge.refunded_amount - disputed - lost
+  const disputable =
+    charge.amount - charge.refunded_amount - (charge.returned_amount ?? 0) - disputed - lost
   const payment: DecisionGroup = {
     id: charge.id,
     title: title('payment', charge.amount),

@@ -57,6 +57,10 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
   const problem = useDeliveryProblem()
   const rejectionText = useRejectionText()
   const money = (amount: number) => moneyText(Math.abs(amount), locale)
+  const natureText = (nature: string | null) => {
+    if (nature?.startsWith('MED')) return t('forDispute')
+    return nature === 'ORIGINAL' ? t('atBank') : nature
+  }
   return step => {
     switch (step.what) {
       case 'created': {
@@ -121,6 +125,10 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
         } as const
         const title = t(`dispute.${step.status}`, { amount: money(step.amount) })
         return { ...styles[step.status], title }
+      }
+      case 'returned': {
+        const title = t('returned', { amount: money(step.amount) })
+        return { tone: 'bad', icon: Undo2, title, detail: natureText(step.nature) }
       }
       case 'next_try':
         return {

@@ -1,0 +1,304 @@
+import { isMoneyOutClosed } from '#lib/banks/closures.ts'
+import type { ReceivedPayment } from '#lib/banks/gateway.ts'
+import type { PaymentReturn } from '#lib/banks/lists.ts'
+import { endDispute } from '#lib/charges/disputes/close.ts'
+import { lockDisputed, readRemainder } from '#lib/charges/disputes/queries.ts'
+import { chargeColumns } from '#lib/charges/queries.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { cents } from '#lib/core/money.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { utc } from '#lib/db/columns.ts'
+import { asJson, queryRows } from '#lib/db/rows.ts'
+import { columnsOf } from '#lib/db/statement.ts'
+import { transaction } from '#lib/db/transaction.ts'
+import { wake } from '#lib/db/wake.ts'
+import { holdOrder, noteItem, resolveReturned } from '#lib/differences/differences.ts'
+import { bookMovement, recordEvent } from '#lib/ledger/book.ts'
+import type { Movement } from '#lib/ledger/movements.ts'
+import { lockBooks, openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
+import { ORDER_ID } from '#lib/orders/queue.ts'
+
+/** A return of a payment that is booked, by no order of Troco. */
+interface FoundReturn extends PaymentReturn {
+  endToEndId: string
+  /** The claim of the payment: of two connections to a bank account, one has booked it. */
+  connectionId: string
+  accountId: string
+  subjectId: string
+}
+
+/**
+ * Books what banks gave back of payments by themselves: for the payer's bank (MED), or as people ordered it at the
+ * bank. Each return is booked once, against whoever has the money of the payment by then. Payments that are not
+ * booked yet are left out: a later list contains them again. Called twice, it does nothing.
+ */
+export async function bookReturns(
+  connectionId: string,
+  payments: Pick<ReceivedPayment, 'endToEndId' | 'returns'>[],
+): Promise<void> {
+  for (const found of await findUnbooked(connectionId, payments)) {
+    const isOwn = found.orderId !== null && ORDER_ID.test(found.orderId)
+    await (isOwn ? holdUnknownOrder(found) : bookReturn(found))
+  }
+}
+
+/** Lists overlap: most of what they contain is an order of Troco or booked, and must lock no charge. */
+async function findUnbooked(
+  connectionId: string,
+  payments: Pick<ReceivedPayment, 'endToEndId' | 'returns'>[],
+): Promise<FoundReturn[]> {
+  const listed = payments.flatMap(({ endToEndId, returns = [] }) =>
+    returns.map(each => ({ ...each, endToEndId })),
+  )
+  if (listed.length === 0) return []
+  const orderIds = listed.map(({ orderId }) =>
+    orderId !== null && ORDER_ID.test(orderId) ? orderId : null,
+  )
+  const rows = await db().$queryRaw<
+    { nth: bigint; connectionId: string; accountId: string; subjectId: string }[]
+  >`
+    SELECT r.nth, b.connection_id AS "connectionId", b.account_id AS "accountId", b.subject_id AS "subjectId"
+    FROM unnest(${listed.map(({ endToEndId }) => endToEndId)}::text[], ${listed.map(({ id }) => id)}::text[],
+      ${orderIds}::uuid[]) WITH ORDINALITY AS r (end_to_end_id, return_id, order_id, nth)
+    JOIN booked_payments b
+      ON b.end_to_end_id IN (r.end_to_end_id, ${connectionId}::text || ' ' || r.end_to_end_id)
+    LEFT JOIN unmatched_resolutions s ON s.account_id = b.account_id AND s.payment_id = b.subject_id
+    WHERE NOT EXISTS (SELECT FROM payment_returns k
+        WHERE k.connection_id = b.connection_id AND k.return_id = r.return_id)
+      AND NOT EXISTS (SELECT FROM bank_orders o WHERE o.id = r.order_id
+        AND o.account_id IN (b.account_id, s.to_account_id, ${OPERATOR_ACCOUNT_ID}::uuid))
+    ORDER BY r.nth`
+  return rows.flatMap(({ nth, ...claim }) => {
+    const each = listed[Number(nth) - 1]
+    return each ? { ...each, ...claim } : []
+  })
+}
+
+/** An order that Troco does not know has Troco's form of ids: a restore has lost it, or another program has made it. */
+async function holdUnknownOrder(found: FoundReturn): Promise<void> {
+  const { connectionId, accountId, orderId, returnedAt: orderedAt } = found
+  // The reading after a restore adopts it.
+  if (orderId === null || (await isMoneyOutClosed(connectionId))) return
+  const order = { ...found, id: orderId, orderedAt }
+  await holdOrder('refund_unbooked', connectionId, order, { cause: 'order_unknown', accountId })
+}
+
+/** Whose money a payment is, and how much of it is left; all that decides about it is locked. */
+interface Owner {
+  /** credit: of an account, without a charge. own: the operator's. */
+  of: 'charge' | 'credit' | 'unmatched' | 'own'
+  accountId: string
+  mode: Mode
+  chargeId: string | null
+  left: number
+  /** What a lost dispute has taken, and the return may be. */
+  lost: number
+}
+
+/**
+ * Books a return in one transaction. One of more than is left of the payment is a difference and moves nothing. In a
+ * charge, one for a dispute (MED) is the money that a lost dispute has taken, or ends the dispute that it covers.
+ */
+async function bookReturn(found: FoundReturn): Promise<void> {
+  const { connectionId, id: returnId, amount, nature } = found
+  await transaction(async tx => {
+    const owner = await lockOwner(tx, found)
+    if (!owner) return
+    if ((await tx.paymentReturn.count({ where: { connectionId, returnId } })) > 0) return
+    if (amount > owner.left + owner.lost) return noteExcess(tx, found, owner)
+    const isForDispute = nature?.startsWith('MED') ?? false
+    const { left, lost } = isForDispute ? await endReturnedDisputes(tx, owner, amount) : owner
+    const disputed = isForDispute ? Math.min(amount, lost) : Math.max(0, amount - left)
+    const id = await insertReturn(tx, found, owner, disputed)
+    await moveReturned(tx, owner, id, amount - disputed)
+    if (owner.of === 'charge') await recordReturnEvent(tx, owner, id)
+    if (owner.of === 'unmatched' && amount === left)
+      await resolveReturned(tx, { connectionId, key: found.endToEndId })
+  })
+  wake('deliveries')
+}
+
+/** Returns null while the bank gives the payment back for people: the return may be theirs. */
+async function lockOwner(tx: Tx, found: FoundReturn): Promise<Owner | null> {
+  const { accountId, subjectId } = found
+  if (accountId !== OPERATOR_ACCOUNT_ID) return lockCharge(tx, accountId, subjectId)
+  const payment = await lockOperatorPayment(tx, found)
+  if (!payment || payment.isBeingGivenBack) return null
+  const { mode, entry, toAccountId, chargeId } = payment
+  if (toAccountId && chargeId) return lockCharge(tx, toAccountId, chargeId)
+  if (toAccountId) await lockAccount(tx, toAccountId, mode)
+  const owner = { mode, chargeId: null, left: cents(payment.left), lost: 0 }
+  if (toAccountId) return { ...owner, of: 'credit', accountId: toAccountId }
+  return { ...owner, of: entry === null ? 'unmatched' : 'own', accountId }
+}
+
+async function lockCharge(tx: Tx, accountId: string, id: string): Promise<Owner> {
+  const { mode: text } = await tx.charge.findUniqueOrThrow({
+    where: { accountId_id: { accountId, id } },
+  })
+  const mode = text as Mode
+  await openDisputeLedgers(accountId, mode, tx)
+  await lockDisputed(tx, { accountId, id, mode })
+  const { left, lost } = await readRemainder(tx, { accountId, id })
+  return { of: 'charge', accountId, mode, chargeId: id, left, lost }
+}
+
+async function lockAccount(tx: Tx, accountId: string, mode: Mode): Promise<void> {
+  await openDisputeLedgers(accountId, mode, tx)
+  await lockBooks(tx, accountId, mode)
+}
+
+interface OperatorPayment {
+  mode: Mode
+  left: bigint
+  /** How people have resolved an unmatched payment; null: not yet. */
+  entry: string | null
+  toAccountId: string | null
+  chargeId: string | null
+  isBeingGivenBack: boolean
+}
+
+/** Locks an unmatched payment by its item, so that people do not resolve it meanwhile. */
+async function lockOperatorPayment(
+  tx: Tx,
+  { accountId, subjectId, connectionId, endToEndId }: FoundReturn,
+): Promise<OperatorPayment | undefined> {
+  await tx.$queryRaw`
+    SELECT FROM differences i JOIN unmatched_payments p
+      ON i.connection_id = p.connection_id AND i.kind = p.reason AND i.key = p.end_to_end_id
+    WHERE p.account_id = ${accountId}::uuid AND p.id = ${subjectId}::uuid FOR UPDATE OF i`
+  const [payment] = await tx.$queryRaw<OperatorPayment[]>`
+    SELECT p.mode, CASE s.entry WHEN 'give_back' THEN 0 ELSE p.amount - (
+        SELECT COALESCE(sum(r.amount), 0) FROM payment_returns r
+        WHERE r.connection_id = ${connectionId}::uuid AND r.end_to_end_id = ${endToEndId}) END::bigint AS left,
+      s.entry, s.to_account_id AS "toAccountId", s.charge_id AS "chargeId",
+      EXISTS (SELECT FROM unmatched_returns r WHERE r.account_id = ${accountId}::uuid
+        AND r.payment_id = ${subjectId}::uuid AND r.status = 'pending') AS "isBeingGivenBack"
+    FROM unmatched_payments p
+    LEFT JOIN unmatched_resolutions s ON s.account_id = p.account_id AND s.payment_id = p.id
+    WHERE p.account_id = ${accountId}::uuid AND p.id = ${subjectId}::uuid`
+  return payment
+}
+
+/** Ends open disputes of which the bank has now returned all; else a dispute stays held until the bank reports its end. */
+async function endReturnedDisputes(tx: Tx, owner: Owner, amount: number) {
+  const { accountId, chargeId } = owner
+  if (chargeId === null) return owner
+  const charge = { accountId, id: chargeId }
+  const where = { accountId, chargeId, status: 'open' }
+  const open = await tx.dispute.findMany({ where, orderBy: { createdAt: 'asc' } })
+  let returned = amount + (await readRemainder(tx, charge)).returned - owner.lost
+  for (const dispute of open) {
+    const held = cents(dispute.amount - dispute.returnedAmount)
+    if (held === 0 || held > returned) continue
+    await endDispute(tx, dispute, 'lost', cents(dispute.amount))
+    returned -= held
+  }
+  return readRemainder(tx, charge)
+}
+
+async function insertReturn(
+  tx: Tx,
+  { connectionId, endToEndId, orderId, subjectId, ...found }: FoundReturn,
+  { of, accountId, mode, chargeId }: Owner,
+  disputedAmount: number,
+): Promise<string> {
+  const id = newRoutableId(accountId)
+  const { id: returnId, amount, nature, returnedAt } = found
+  const isOfUnmatched = found.accountId === OPERATOR_ACCOUNT_ID
+  await tx.paymentReturn.create({
+    data: {
+      ...{ accountId, id, mode, connectionId, endToEndId, returnId, orderId, chargeId },
+      ...{
+        paymentId: isOfUnmatched ? subjectId : null,
+        amount,
+        disputedAmount,
+        nature,
+        returnedAt,
+      },
+    },
+  })
+  if (of === 'charge')
+    await tx.$executeRaw`
+      UPDATE charges SET returned_amount = returned_amount + ${amount - disputedAmount}::bigint, updated_at = now()
+      WHERE account_id = ${accountId}::uuid AND id = ${chargeId}::uuid`
+  return id
+}
+
+/** A merchant pays from what is available, and owes the rest. */
+async function moveReturned(
+  tx: Tx,
+  { of, accountId, mode }: Owner,
+  id: string,
+  amount: number,
+): Promise<void> {
+  if (of === 'unmatched') return move(tx, 'unmatched_payment_returned', { accountId, id }, amount)
+  if (of === 'own') return move(tx, 'own_payment_returned', { accountId, id }, amount)
+  const { available } = await readDisputes(tx, accountId, mode)
+  const paid = Math.min(available, amount)
+  await move(tx, 'payment_returned', { accountId, id }, paid)
+  await move(tx, 'payment_return_owed', { accountId, id }, amount - paid)
+}
+
+async function move(
+  tx: Tx,
+  movement: Extract<Movement, `${string}payment_return${string}`>,
+  { accountId, id }: { accountId: string; id: string },
+  amount: number,
+): Promise<void> {
+  if (amount === 0) return
+  const statement = bookMovement({
+    ctes: {
+      moved: Prisma.sql`
+        SELECT r.account_id, r.mode, r.id, r.connection_id, ${amount}::bigint AS amount
+        FROM payment_returns r WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`,
+    },
+    source: {
+      from: Prisma.sql`moved r`,
+      columns: columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
+    },
+    movement,
+    returning: Prisma.sql`json_build_object('id', r.id)`,
+  })
+  await queryRows(statement, tx)
+}
+
+/** Its subject is the charge, so it follows the payment's event. */
+async function recordReturnEvent(tx: Tx, { accountId }: Owner, id: string): Promise<void> {
+  const statement = recordEvent({
+    ctes: {
+      told: Prisma.sql`
+        SELECT c.*, ${returnAsJson} AS returned FROM payment_returns r
+        JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
+        WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`,
+    },
+    source: {
+      from: Prisma.sql`told c`,
+      columns: {
+        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host']),
+        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
+        subject_id: Prisma.sql`c.id`,
+        resource: asJson(Prisma.sql`${chargeColumns}, c.returned AS "return"`),
+        trace: Prisma.sql`NULL::text`,
+      },
+    },
+    event: 'transaction.returned',
+    returning: Prisma.sql`json_build_object('id', c.id)`,
+  })
+  await queryRows(statement, tx)
+}
+
+/** A return `r` in wire order. */
+const returnAsJson = asJson(
+  Prisma.sql`r.return_id AS id, r.amount, r.nature, ${utc('r.returned_at')}`,
+)
+
+function noteExcess(tx: Tx, found: FoundReturn, { accountId, chargeId, mode, left }: Owner) {
+  const { connectionId, id: key, endToEndId, amount, nature } = found
+  const facts = {
+    ...{ account_id: accountId, transaction_id: chargeId, mode, end_to_end_id: endToEndId },
+    ...{ return_id: key, amount, left_amount: left, nature },
+  }
+  return noteItem(tx, { connectionId, kind: 'return_above_payment', key, facts })
+}
