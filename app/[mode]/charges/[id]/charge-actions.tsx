@@ -1,11 +1,10 @@
 'use client'
 
-import { ExternalLink, ReceiptText, Undo2 } from 'lucide-react'
+import { ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
-import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { ChargeState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -14,7 +13,7 @@ import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 
 const RefundDialog = lazyDialog(
-  () => import('#app/[mode]/charges/[id]/refund-dialog.tsx'),
+  () => import('#app/[mode]/charges/[id]/dialogs.tsx'),
   'RefundDialog',
 )
 
@@ -83,5 +82,23 @@ export function LiveChargeState() {
     <span data-testid="charge-status">
       <ChargeState status={shownStatusOf(charge)} />
     </span>
+  )
+}
+
+const ShareDialog = lazyDialog(() => import('#app/[mode]/charges/[id]/dialogs.tsx'), 'ShareDialog')
+
+/** Shares how to pay, or the receipt of a paid charge. */
+export function ShareButton({ merchant }: { merchant: string }) {
+  const t = useTranslations('share')
+  const isPaid = useLiveCharge().timeline.receipt_url !== null
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button variant={isPaid ? 'quiet' : 'primary'} onClick={() => setOpen(true)}>
+        <Share2 size={16} aria-hidden />
+        {t(isPaid ? 'receiptAction' : 'action')}
+      </Button>
+      {isOpen ? <ShareDialog merchant={merchant} onClose={() => setOpen(false)} /> : null}
+    </>
   )
 }

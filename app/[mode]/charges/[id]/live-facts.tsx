@@ -1,5 +1,6 @@
 'use client'
 
+import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
@@ -8,6 +9,7 @@ import { useProblemText } from '#components/form/problem.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/details.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 /** Ids of the charge in other systems. The end-to-end id exists only after the payment. */
@@ -77,5 +79,42 @@ export function PayerDocument() {
         {failure ? problemText(failure) : ''}
       </span>
     </span>
+  )
+}
+
+const DescriptionDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/dialogs.tsx'),
+  'DescriptionDialog',
+)
+
+/** Shows what the payer reads, and changes it while the charge is pending. */
+export function Description() {
+  const t = useTranslations('description')
+  const { status, description } = useLiveCharge().timeline.charge
+  const canWrite = useHasPermission()('charges:write') && status === 'pending'
+  // A text that the form of a new charge could not save.
+  const unsaved = useSearchParams().get('description') ?? ''
+  const [isOpen, setOpen] = useState(canWrite && !description && unsaved !== '')
+  if (!description && !canWrite && !isOpen) return null
+  return (
+    <Fact name={t('label')}>
+      {description ? <span className="mr-3 break-words">{description}</span> : null}
+      {canWrite ? (
+        <button
+          type="button"
+          onClick={() => setOpen(true)}
+          className="min-h-6 font-semibold text-accent text-small hover:underline"
+        >
+          {t(description ? 'edit' : 'add')}
+        </button>
+      ) : null}
+      {isOpen ? (
+        <DescriptionDialog
+          defaultValue={description ?? unsaved}
+          isUnsaved={!description && unsaved !== ''}
+          onClose={() => setOpen(false)}
+        />
+      ) : null}
+    </Fact>
   )
 }

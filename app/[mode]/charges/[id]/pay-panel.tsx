@@ -1,20 +1,23 @@
 'use client'
 
-import { Timer } from 'lucide-react'
+import { Ban, Landmark, Timer } from 'lucide-react'
+import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
-import { CancelButton } from '#app/[mode]/charges/[id]/cancel-button.tsx'
+import { type ReactNode, useState } from 'react'
+import { ShareButton } from '#app/[mode]/charges/[id]/charge-actions.tsx'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
-import { BankLink } from '#app/[mode]/charges/[id]/sandbox.tsx'
-import { ShareButton } from '#app/[mode]/charges/[id]/share-button.tsx'
 import { clockText, useSecondsTo } from '#components/format/duration.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { type DecisionGroup, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
 import { CHARGE_STATUS_STYLES } from '#components/status/state-chips.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { TONES } from '#components/ui/chip.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { type ShownChargeStatus, shownStatusOf } from '#lib/charges/states.ts'
+import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 interface PayPanelProps {
   merchant: string
@@ -136,5 +139,126 @@ function Countdown({ until }: { until: string }) {
         </span>
       )}
     </p>
+  )
+}
+
+const CancelDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/dialogs.tsx'),
+  'CancelDialog',
+)
+
+/** When the charge ends meanwhile, the panel shows its outcome in place of the dialog. */
+function CancelButton() {
+  const t = useTranslations('cancel')
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button
+        variant="plain"
+        onClick={() => setOpen(true)}
+        className="mt-2 w-full justify-center text-small"
+      >
+        <Ban size={16} aria-hidden />
+        {t('action')}
+      </Button>
+      {isOpen ? <CancelDialog onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+/** What the simulated bank can decide about a paid charge in test mode. */
+export function ChargeSandbox() {
+  const t = useTranslations('simulate')
+  const locale = useLocale()
+  const { timeline, refresh } = useLiveCharge()
+  const { mode, status, client_email } = timeline.charge
+  if (mode !== 'test' || status !== 'paid') return null
+  const title = (name: 'refund' | 'dispute' | 'payment', cents: number) =>
+    t(name, { amount: moneyText(cents, locale) })
+  return (
+    <IfAllowed permission="transactions:write">
+      <SimulatedBank
+        hint={client_email.startsWith('hold@') ? null : t('chargeHint')}
+        groups={listGroups(timeline, title)}
+        onDecided={refresh}
+      />
+    </IfAllowed>
+  )
+}
+
+function listGroups(
+  { charge, refunds, disputes, disputed, lost }: ChargeTimelineData,
+  title: (name: 'refund' | 'dispute' | 'payment', cents: number) => string,
+): DecisionGroup[] {
+  const disputable =
+    charge.amount - charge.refunded_amount - (charge.returned_amount ?? 0) - disputed - lost
+  const payment: DecisionGroup = {
+    id: charge.id,
+    title: title('payment', charge.amount),
+    decisions: [
+      {
+        name: 'dispute',
+        path: `/sandbox/transactions/${charge.id}/disputes`,
+        event: 'transaction.dispute_opened',
+        asks: { amountMax: disputable },
+      },
+    ],
+  }
+  return [
+    ...refunds
+      .filter(({ status }) => status === 'pending')
+      .map(({ id, amount }) => groupOfRefund(id, title('refund', amount))),
+    ...disputes
+      .filter(({ status }) => status === 'open')
+      .map(({ id, amount }) => groupOfDispute(id, title('dispute', amount), amount)),
+    ...(disputable > 0 ? [payment] : []),
+  ]
+}
+
+function groupOfRefund(id: string, title: string): DecisionGroup {
+  const path = `/sandbox/refunds/${id}`
+  return {
+    id,
+    title,
+    decisions: [
+      { name: 'complete', path, outcome: 'completed', event: 'transaction.refunded' },
+      {
+        name: 'refuse',
+        path,
+        outcome: 'rejected',
+        event: 'transaction.refund_failed',
+        asks: 'reason',
+      },
+    ],
+  }
+}
+
+function groupOfDispute(id: string, title: string, amount: number): DecisionGroup {
+  const path = `/sandbox/disputes/${id}`
+  const event = 'transaction.dispute_closed'
+  return {
+    id,
+    title,
+    decisions: [
+      { name: 'win', path, outcome: 'won', event },
+      { name: 'lose', path, outcome: 'lost', event, asks: { amountMax: amount } },
+    ],
+  }
+}
+
+/** Leads to the simulated bank, which can also pay a charge that has ended. */
+function BankLink() {
+  const t = useTranslations('charge')
+  const { mode, id } = useLiveCharge().timeline.charge
+  if (mode !== 'test') return null
+  return (
+    <Link
+      href={`/test/bank?charge=${id}`}
+      prefetch={false}
+      className="mt-3.5 flex min-h-10 w-full items-center justify-center gap-2 rounded-control border border-line2 border-dashed font-medium text-small text-test hover:bg-sunk"
+    >
+      <Landmark size={16} aria-hidden />
+      {t('bank')}
+    </Link>
   )
 }

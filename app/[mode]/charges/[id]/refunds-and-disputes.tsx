@@ -1,12 +1,60 @@
 'use client'
 
+import { Check, Clock, type LucideIcon, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Deadline, DisputeState, stateOf } from '#components/status/dispute-state.tsx'
+import { useRejectionText } from '#components/status/problem-text.ts'
+import { Chip, type Tone } from '#components/ui/chip.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
+
+type Refund = ChargeTimelineData['refunds'][number]
+
+const STATUS_STYLES: Record<Refund['status'], { tone: Tone; icon: LucideIcon }> = {
+  pending: { tone: 'wait', icon: Clock },
+  completed: { tone: 'ok', icon: Check },
+  rejected: { tone: 'bad', icon: X },
+}
+
+export function Refunds() {
+  const t = useTranslations('refund')
+  const { refunds } = useLiveCharge().timeline
+  const rejectionText = useRejectionText()
+  if (refunds.length === 0) return null
+  return (
+    <Sheet className="px-5 py-5 md:px-6">
+      <h2 className="mb-2 text-title">{t('list')}</h2>
+      <ul>
+        {refunds.map(refund => (
+          <li
+            key={refund.id}
+            className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 border-line py-2.5 not-first:border-t last:pb-0"
+          >
+            <span className="font-semibold">
+              <Money cents={refund.amount} />
+            </span>
+            <span className="justify-self-end">
+              <Chip {...STATUS_STYLES[refund.status]}>{t(`status.${refund.status}`)}</Chip>
+            </span>
+            <span className="min-w-0 break-words text-muted text-small">
+              {rejectionText(refund) ?? refund.reason ?? ''}
+            </span>
+            <span className="justify-self-end text-muted text-small">
+              <RelativeTime
+                at={refund.completed_at ?? refund.rejected_at ?? refund.created_at}
+                side="end"
+              />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
 
 type Dispute = ChargeTimelineData['disputes'][number]
 
