@@ -1,22 +1,25 @@
 import { Ban, Hourglass, Lock, TriangleAlert } from 'lucide-react'
 import type { Metadata } from 'next'
+import Link from 'next/link'
 import { notFound } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
-import { About } from '#app/admin/banks/[id]/about.tsx'
-import { AssignedAccounts } from '#app/admin/banks/[id]/assigned-accounts.tsx'
-import { BankLimits } from '#app/admin/banks/[id]/bank-limits.tsx'
-import { CloseSection } from '#app/admin/banks/[id]/close-section.tsx'
 import { CheckSection, RenewSection } from '#app/admin/banks/[id]/credentials.tsx'
 import { MoneyOutSection, MoneySection } from '#app/admin/banks/[id]/money.tsx'
 import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
-import { SettingsSection } from '#app/admin/banks/[id]/settings-section.tsx'
+import {
+  About,
+  BankLimits,
+  CloseSection,
+  SettingsSection,
+} from '#app/admin/banks/[id]/settings.tsx'
 import { TrialSection } from '#app/admin/banks/[id]/trial-section.tsx'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
 import { CertificateNotices } from '#app/admin/banks/notices.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { useDurations } from '#components/format/duration.ts'
+import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'
 import { readBank } from '#lib/operator/banks/detail.ts'
@@ -124,5 +127,41 @@ function StateNotices({ bank }: { bank: BankDetail }) {
         </Notice>
       ))}
     </>
+  )
+}
+
+function AssignedAccounts({ assigned }: Pick<BankDetail, 'assigned'>) {
+  const t = useTranslations('banks')
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      {assigned.length === 0 ? (
+        <p className="text-muted">{t('accounts.none')}</p>
+      ) : (
+        <ul aria-label={t('accounts.title')}>
+          {assigned.map(({ id, name, receives, pays }) => (
+            <li
+              key={id}
+              className="flex flex-wrap items-center justify-between gap-x-4 border-line py-2.5 not-first:border-t"
+            >
+              <Link
+                href={`/admin/accounts/${id}`}
+                prefetch={false}
+                className="min-w-0 truncate font-medium hover:underline"
+              >
+                {name}
+              </Link>
+              <span className="text-muted text-small">
+                {t(`accounts.${receives && pays ? 'both' : receives ? 'receives' : 'pays'}`)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div>
+        <Link href="/admin/accounts" prefetch={false} className={buttonClass('quiet')}>
+          {t('accounts.all')}
+        </Link>
+      </div>
+    </div>
   )
 }
