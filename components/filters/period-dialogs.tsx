@@ -89,7 +89,7 @@ interface MonthFormProps {
 }
 
 /** Chooses a month up to the present one of the merchant's time zone. */
-export function MonthForm({ chosen, onChoose }: MonthFormProps) {
+function MonthForm({ chosen, onChoose }: MonthFormProps) {
   const t = useTranslations()
   const locale = useLocale()
   const thisMonth = calendarDay(new Date(), useTimeZone()).slice(0, 7)

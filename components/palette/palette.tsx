@@ -44,7 +44,7 @@ export interface SearchProps {
   onClose: () => void
 }
 
-export function Search({ isAdmin, initialText, isEntered, onClose }: SearchProps) {
+function Search({ isAdmin, initialText, isEntered, onClose }: SearchProps) {
   const t = useTranslations('palette')
   const nav = useTranslations('nav')
   const [typed, setTyped] = useState(initialText)
@@ -162,13 +162,7 @@ interface SearchStatusProps {
 }
 
 /** Status of the search: visible if there are no results, always announced to screen readers. */
-export function SearchStatus({
-  isSearching,
-  hitCount,
-  targetCount,
-  error,
-  hasQuery,
-}: SearchStatusProps) {
+function SearchStatus({ isSearching, hitCount, targetCount, error, hasQuery }: SearchStatusProps) {
   const t = useTranslations('palette')
   const nav = useTranslations('nav')
   const isEmpty = hitCount + targetCount === 0
@@ -202,7 +196,7 @@ const SHORTCUTS = [
   ['esc', 'leave'],
 ] as const
 
-export function KeyboardHints() {
+function KeyboardHints() {
   const t = useTranslations('palette')
   return (
     <div
@@ -227,14 +221,14 @@ const ACCOUNT_QUERY_MAX = 255
 /** Matches a pasted token. Only its start is sent, because servers and proxies log URLs. */
 const TOKEN_PATTERN = /^(troco_(?:test|live)_\w{9})\w+$/
 
-export interface FindState {
+interface FindState {
   /** Results for the current text; null until they arrive. */
   hits: Hit[] | null
   isSearching: boolean
   error: Error | null
 }
 
-export function useFind(typed: string, isAdmin: boolean): FindState {
+function useFind(typed: string, isAdmin: boolean): FindState {
   const { accountId } = useApi().scope
   const text = typed.trim().replace(TOKEN_PATTERN, '$1')
   const debounced = useDebounced(text)
@@ -292,7 +286,7 @@ function useDebounced(text: string): string {
 }
 
 /** Without an account, as on the operator's pages, no page of an account is offered. */
-export function useTargets(text: string, isAdmin: boolean) {
+function useTargets(text: string, isAdmin: boolean) {
   const { mode, accountId } = useApi().scope
   const hasPermission = useHasPermission()
   const isOffered = (target: Target) =>
@@ -305,7 +299,7 @@ export function useTargets(text: string, isAdmin: boolean) {
   return { places: places.filter(isOffered), actions: actions.filter(isOffered) }
 }
 
-export function useTargetActions(onClose: () => void) {
+function useTargetActions(onClose: () => void) {
   const router = useRouter()
   const locale = useLocale()
   const api = useApi()

@@ -81,7 +81,7 @@ interface OpenInvitationsProps {
   onDone: () => Promise<unknown>
 }
 
-export function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
+function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
   const [busy, setBusy] = useState<string | null>(null)

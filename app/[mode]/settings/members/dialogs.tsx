@@ -159,7 +159,7 @@ interface RoleFieldsProps {
   onSelect?: (role: Role) => void
 }
 
-export function RoleFields({ defaultRole, onSelect }: RoleFieldsProps) {
+function RoleFields({ defaultRole, onSelect }: RoleFieldsProps) {
   const t = useTranslations('members')
   const describeRole = useRoleText()
   return (
@@ -238,7 +238,7 @@ export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
   )
 }
 
-export function useIssuedTokens({ user_id: id }: MemberRow) {
+function useIssuedTokens({ user_id: id }: MemberRow) {
   const api = useApi()
   return useQuery({
     queryKey: ['member-tokens', api.scope, id],
@@ -250,14 +250,14 @@ export function useIssuedTokens({ user_id: id }: MemberRow) {
 }
 
 /** Returns the tokens that a member with this role may no longer grant; null is a former member. */
-export function listTokensAbove(role: Role | null, tokens: IssuedTokenRow[]): IssuedTokenRow[] {
+function listTokensAbove(role: Role | null, tokens: IssuedTokenRow[]): IssuedTokenRow[] {
   return tokens.filter(({ permissions }) =>
     permissions.some(name => role === null || !hasPermission(role, name)),
   )
 }
 
 /** Reads the decisions of a form; one that is missing is reported by the schema. */
-export function readTokenDecisions(tokens: IssuedTokenRow[], data: FormData) {
+function readTokenDecisions(tokens: IssuedTokenRow[], data: FormData) {
   return tokens.map(({ id }) => ({ id, action: data.get(`tokens.${id}`) ?? undefined }))
 }
 
@@ -270,7 +270,7 @@ interface TokenDecisionsProps {
   failure: unknown
 }
 
-export function TokenDecisions({ name, tokens, canAdopt, isWrong, failure }: TokenDecisionsProps) {
+function TokenDecisions({ name, tokens, canAdopt, isWrong, failure }: TokenDecisionsProps) {
   const t = useTranslations('members')
   if (failure) return <Problem error={failure} />
   if (tokens.length === 0) return null
