@@ -19,6 +19,7 @@ import { createPaymentReader } from '#lib/charges/read-payments.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
+import { listAccountLines, readAccount } from '#lib/operator/accounts.ts'
 import { giveBack } from '#lib/operator/differences/give-back.ts'
 import { countOpenWork } from '#lib/operator/open-work.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
@@ -333,6 +334,13 @@ test('in homologation, what is paid with another amount can be given back from t
   expect(await stage.refundsOf(e2eid)).toMatchObject([{ amount: 5, status: 'DEVOLVIDO' }])
   const item = await db().difference.findUniqueOrThrow({ where: { id: itemId } })
   expect(item.resolution).toBe('give_back')
+})
+
+test('staff sees the account of the trials among the accounts, without an owner', async () => {
+  await stage.run({ pixKey: newId() })
+  const { rows } = await listAccountLines({ q: TRIAL_ACCOUNT_ID })
+  expect(rows).toMatchObject([{ id: TRIAL_ACCOUNT_ID, name: 'Teste de conexões' }])
+  expect(await readAccount(TRIAL_ACCOUNT_ID)).toMatchObject({ id: TRIAL_ACCOUNT_ID })
 })
 
 test('a connection without payouts is tried without a key', async () => {
