@@ -49,7 +49,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'user disconnect': async () => (await import('#bin/commands/user.ts')).disconnect,
   'token create': async () => (await import('#bin/commands/token.ts')).create,
   'token revoke': async () => (await import('#bin/commands/token.ts')).revoke,
-  'withdrawal end': async () => (await import('#bin/commands/withdrawal.ts')).end,
+  'order end': async () => (await import('#bin/commands/order.ts')).end,
   'receipt-key list': async () => (await import('#bin/commands/receipt-key.ts')).list,
   'receipt-key rotate': async () => (await import('#bin/commands/receipt-key.ts')).rotate,
   'receipt-key withdraw': async () => (await import('#bin/commands/receipt-key.ts')).withdraw,

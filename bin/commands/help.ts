@@ -75,6 +75,9 @@ const HELP = `Usage: npm run -s troco -- <command>
   bank statement <name|id> --day <YYYY-MM-DD> [--report <id>]
                                        print the movements of a day at the bank, and what its balances
                                        differ by; only of days before today
+  order end <id> --as sent|not-sent --reason <text>
+                                       end a withdrawal, refund or return that the bank never answers, if
+                                       there is only one admin
   user create --email <e-mail> [--name <name>] [--admin]
                                        create a user and print the id
   user reset --email <e-mail>          print a link for a new password, valid for one hour
@@ -84,9 +87,6 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        is refused from elsewhere
   token revoke <id|prefix> [--reason <text>]
                                        revoke an API token
-  withdrawal end <id> --account <e-mail|id> --as sent|not-sent --reason <text>
-                                       end a withdrawal that the bank never answers, if there is only
-                                       one admin
   receipt-key list                     print id, state and time of each key of receipts, separated by tabs
   receipt-key rotate                   sign receipts with a new key, and print its id
   receipt-key withdraw <id> --reason <text>

@@ -66,7 +66,7 @@ describe('the graph of effects', () => {
     expect(withoutReceiver?.[0]).toMatch(/^(POST|PATCH) .*(endpoints|transactions).* \(full\)$/)
     const alone = stateOf('admin')
     const ofOwnProposal = findPath(alone, 'end', operations, { ...RULES, end: false })
-    const END = 'POST /admin/accounts/[id]/withdrawals/[withdrawal_id]/end'
+    const END = 'POST /admin/orders/[id]/end'
     expect(ofOwnProposal).toEqual([END, `${END}/confirm (own proposal)`])
     expect(findPath(alone, 'end', operations)).toBeUndefined()
     expect(walkStates(operations, { ...RULES, newToken: false }).gains).toContain(
@@ -208,9 +208,9 @@ async function makeDelivery(): Promise<string> {
   return deliveryId
 }
 
-const END_PATH = '/admin/accounts/[id]/withdrawals/[withdrawal_id]/end'
+const END_PATH = '/admin/orders/[id]/end'
 const PROPOSAL = { outcome: 'sent', reason: 'The bank said so by phone' }
-const pathOfEnd = (id: string) => `/admin/accounts/${silent.id}/withdrawals/${id}/end`
+const pathOfEnd = (id: string) => `/admin/orders/${id}/end`
 
 /** An account whose bank never answers. */
 let silent: Account

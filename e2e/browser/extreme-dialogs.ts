@@ -99,7 +99,7 @@ async function activateSelected(page: Page): Promise<void> {
 }
 
 async function proposeEnd(page: Page): Promise<void> {
-  await press(page, 'adminAccount.ending.propose')
+  await press(page, 'ending.propose')
   await fill(page, 'reason', REFERENCE.slice(0, 200))
 }
 

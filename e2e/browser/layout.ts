@@ -50,3 +50,23 @@ export async function expectFits(page: Page, size = page.viewportSize()): Promis
   await expect.poll(readOverflow).toBe(0)
   await page.setViewportSize(sizeBefore)
 }
+
+const PICTURE_FOLDER = '.cache/pictures'
+const PICTURE_SIZES = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
+
+/** With TOUR_PICTURES set, takes a screenshot of a step of a story in both sizes and themes. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  if (!process.env.TOUR_PICTURES) return
+  const size = page.viewportSize()
+  // A dialog covers the window only.
+  const fullPage = (await page.getByRole('dialog').filter({ visible: true }).count()) === 0
+  for (const [sizeName, shown] of Object.entries(PICTURE_SIZES))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(shown)
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const path = `${PICTURE_FOLDER}/story-${name}-${sizeName}-${colorScheme}.png`
+      await page.screenshot({ path, fullPage })
+    }
+  if (size) await page.setViewportSize(size)
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+}

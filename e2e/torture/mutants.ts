@@ -124,8 +124,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'an order is sent again although its earlier call may still arrive',
     file: 'lib/orders/place.ts',
-    text: 'return isOver ? NOT_SENT',
-    replacement: 'return true ? NOT_SENT',
+    text: 'if (!order.isSlotOver) return',
+    replacement: 'if (false) return',
     testFile: 'lib/orders/slots.test.ts',
     testTitle: 'of a payout that the bank does not have is kept for 30 s',
   },

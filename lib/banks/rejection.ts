@@ -31,13 +31,14 @@ export const APPROVAL_REJECTIONS = {
   approval_declined: 'Declined by a member of the account',
   approval_expired: 'Not approved by a second member in time',
 } as const
-/** Reason of the operator, who ended a withdrawal that the bank never answered. */
+/** Reason of the operator, who ended an order that the bank never answered. */
 const END_REJECTIONS = {
   ended_unsent: 'The bank never answered, and the operator found that the payment was not sent',
 } as const
 const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS, ...END_REJECTIONS }
 
 export type Rejection = ReasonOf<typeof ALL_REJECTIONS>
+export const ENDED_UNSENT = { code: 'ended_unsent', params: {} } as const satisfies Rejection
 export type RejectionCode = Rejection['code']
 export const REJECTION_CODES = Object.keys(ALL_REJECTIONS) as RejectionCode[]
 

@@ -319,6 +319,7 @@ const PAGE_REFUSALS = {
     message: 'An admin is reset at the command line only: `user reset`',
   },
   connection_not_found: { status: 404, message: 'Connection not found' },
+  order_not_found: { status: 404, message: 'Order not found' },
   item_not_found: { status: 404, message: 'Item not found' },
   receipt_refused: { status: 404, message: 'Receipt is not genuine' },
   job_not_found: { status: 404, message: 'Job not found, or already finished' },

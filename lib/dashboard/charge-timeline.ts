@@ -26,7 +26,7 @@ import { reasonColumns, utc } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
 
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
-type Refund = RefundRow & RejectionFields
+type Refund = RefundRow & RejectionFields & { is_late: boolean }
 
 interface ChargeHistory extends RefundLimits {
   viewed_at: string | null
@@ -135,8 +135,12 @@ function jsonListSql(from: Prisma.Sql, name: string): Prisma.Sql {
   return Prisma.sql`(SELECT COALESCE(json_agg(x), '[]') FROM (${from}) x) AS ${Prisma.raw(name)}`
 }
 
+/** Banks confirm a refund within seconds. */
+const REFUND_LATE_AFTER = Prisma.sql`interval '15 minutes'`
+
 const refundWithRejection = asJson(
-  Prisma.sql`${refundColumns}, ${reasonColumns('r', 'rejection', 'rejection_reason')}`,
+  Prisma.sql`${refundColumns}, ${reasonColumns('r', 'rejection', 'rejection_reason')},
+    r.status = 'pending' AND r.created_at < now() - ${REFUND_LATE_AFTER} AS is_late`,
 )
 
 async function readHistory(accountId: string, id: string): Promise<ChargeHistory | null> {

@@ -97,7 +97,13 @@ const ChargeTimelineData = z.object({
   charge: ChargeDetail,
   steps: z.array(chargeStep),
   receipt_url: z.string().nullable(),
-  refunds: z.array(RefundDetail.extend(RejectionFields.shape)),
+  refunds: z.array(
+    RefundDetail.extend({
+      ...RejectionFields.shape,
+      /** Whether the bank has taken longer than usual to confirm it. */
+      is_late: z.boolean(),
+    }),
+  ),
   disputes: z.array(ChargeDispute),
   ...RefundLimits.shape,
 })

@@ -13,7 +13,7 @@ import { transaction } from '#lib/db/transaction.ts'
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
  * removal_unconfirmed: an expired charge that the bank did not remove within a week.
- * withdrawal_contradicted: people ended a withdrawal, and the bank reports the opposite. payout_unbooked,
+ * order_contradicted: people ended an order, and the bank reports the opposite. payout_unbooked,
  * refund_unbooked: sent before a restore, and charged to no account. day_missing_here: a bank's day has a movement that the books do not
  * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
  * day does not make its own balance, or cannot be read.
@@ -23,7 +23,7 @@ export const DIFFERENCE_KINDS = [
   ...(['payment_unmatched', 'payment_unreadable'] as const),
   ...(['return_above_payment', 'return_above_payout', 'return_unmatched'] as const),
   ...(['dispute_unmatched', 'dispute_contradicted'] as const),
-  ...(['removal_unconfirmed', 'withdrawal_contradicted'] as const),
+  ...(['removal_unconfirmed', 'order_contradicted'] as const),
   ...(['payout_unbooked', 'refund_unbooked'] as const),
   ...(['day_missing_here', 'day_missing_there', 'day_different', 'day_balance'] as const),
 ] as const

@@ -49,9 +49,9 @@ export type Effect =
   /** Takes money out of the account. */
   | 'withdrawal'
   | 'refund'
-  /** Proposes an end of a withdrawal, which moves money only if another admin confirms it. */
+  /** Proposes an end of an order, which moves money only if another admin confirms it. */
   | 'end_proposal'
-  /** Ends a withdrawal in the way that another admin proposed. */
+  /** Ends an order in the way that another admin proposed. */
   | 'end'
   /** Returns a payer's document in full. */
   | 'document'

@@ -6,6 +6,7 @@ import { MAIL_WORDS } from '#messages/words.ts'
 type MailTexts = (typeof MAIL_WORDS)[Locale]
 type Change = keyof MailTexts['mailChange']
 type Decided = keyof MailTexts['mailDecided']
+type Ordered = keyof MailTexts['mailOrder']
 type Role = Exclude<keyof MailTexts['mailRole'], 'operator'>
 
 /** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
@@ -55,7 +56,9 @@ export type Message =
   | { kind: 'approverAdded'; account: string; member: string }
   | { kind: 'approvalChange'; account: string; requester: string; path: string }
   | {
-      kind: 'withdrawalEndProposed' | 'withdrawalEnded'
+      kind: 'orderEndProposed' | 'orderEnded'
+      ordered: Ordered
+      /** Empty for a return, which belongs to no account. */
       account: string
       amount: string
       decided: Decided
@@ -111,6 +114,8 @@ export function writeMail({ email, locale }: Recipient, message: Message): Mail 
   if ('role' in message) values.role = texts.mailRole[message.role]
   if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
   if ('decided' in message) values.decided = texts.mailDecided[message.decided]
+  if ('ordered' in message)
+    values.order = fillPlaceholders(texts.mailOrder[message.ordered], values)
   if ('change' in message) values.change = texts.mailChange[message.change]
   const template = texts.mail[message.kind]
   const subject = fillPlaceholders(template.subject, values)

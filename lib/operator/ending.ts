@@ -1,17 +1,19 @@
 import { readPeople } from '#lib/audit/people.ts'
-import { isUuid } from '#lib/core/ids.ts'
+import { isTrocoError } from '#lib/core/errors.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
-import type { WithdrawalEnding } from '#lib/operator/schema.ts'
+import type { OrderEnding } from '#lib/operator/schema.ts'
+import { lastWordsSql } from '#lib/operator/stuck.ts'
+import { endableSql, findOrder } from '#lib/orders/end.ts'
 import { isOpen } from '#lib/orders/order.ts'
 import { isEndProposed, PROPOSAL_HOURS } from '#lib/orders/queue.ts'
 import { isSecondAdmin } from '#lib/people/admins.ts'
-import { endableSql } from '#lib/withdrawals/end.ts'
 
-interface EndingRow extends Pick<WithdrawalEnding, 'can_propose' | 'ended_at' | 'contradiction'> {
+interface EndingRow
+  extends Pick<OrderEnding, 'kind' | 'can_propose' | 'bank_text' | 'ended_at' | 'contradiction'> {
   id: string
-  outcome: WithdrawalEnding['outcome']
+  outcome: OrderEnding['outcome']
   reason: string | null
   proposed_by: string | null
   confirmed_by: string | null
@@ -19,30 +21,33 @@ interface EndingRow extends Pick<WithdrawalEnding, 'can_propose' | 'ended_at' | 
   is_standing: boolean
 }
 
-const columns = Prisma.sql`${endableSql} AS can_propose, o.end_id AS id, o.end_outcome AS outcome,
+const columns = Prisma.sql`o.kind, ${endableSql} AS can_propose,
+  CASE WHEN ${isOpen} THEN (${lastWordsSql('o')}) END AS bank_text,
+  o.end_id AS id, o.end_outcome AS outcome,
   o.end_reason AS reason, o.end_proposed_by AS proposed_by, o.end_confirmed_by AS confirmed_by,
   ${utcText(`(o.end_proposed_at + interval '${PROPOSAL_HOURS} hours')`)} AS expires_at,
   ${utcText('o.ended_at')} AS ended_at, o.contradiction,
   (o.ended_at IS NULL AND ${isOpen} AND ${isEndProposed}) AS is_standing`
 
-/** Reads how a live withdrawal can be ended, or was; null for any other. */
-export async function readEnding(
-  accountId: string,
-  id: string,
-  adminId: string,
-): Promise<WithdrawalEnding | null> {
-  if (![accountId, id].every(isUuid)) return null
-  const [row] = await queryRows<EndingRow>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM bank_orders o
-    WHERE o.account_id = ${accountId}::uuid AND o.id = ${id}::uuid AND o.kind = 'withdrawal' AND o.mode = 'live'`)
+/** Reads how a live order can be ended, or was; null for any other. */
+export async function readEnding(id: string, adminId: string): Promise<OrderEnding | null> {
+  const order = await findOrder(id).catch(error => {
+    if (isTrocoError(error) && error.code === 'order_not_found') return null
+    throw error
+  })
+  const [row] = order
+    ? await queryRows<EndingRow>(Prisma.sql`
+        SELECT ${asJson(columns)}::text AS json FROM bank_orders o
+        WHERE o.account_id = ${order.accountId}::uuid AND o.id = ${id}::uuid AND o.mode = 'live'`)
+    : []
   if (!row) return null
   const { proposed_by: first, confirmed_by: second, ...ending } = row
   const findPerson = await readPeople([first, second].map(person => [null, person]))
   const nameOf = (person: string | null) => findPerson(null, person)?.name ?? null
-  const { can_propose, outcome, reason, ended_at, contradiction } = ending
+  const { kind, can_propose, bank_text, outcome, reason, ended_at, contradiction } = ending
   const canConfirm = first !== null && (await isSecondAdmin(first, adminId))
   return {
-    ...{ can_propose, ended_at, contradiction },
+    ...{ id, kind, can_propose, bank_text, ended_at, contradiction },
     ...(ended_at !== null || ending.is_standing
       ? { outcome, reason, proposed_by: nameOf(first), confirmed_by: nameOf(second) }
       : { outcome: null, reason: null, proposed_by: null, confirmed_by: null }),

@@ -42,7 +42,7 @@ const STUCK_MAX = 25
 /** Time limit for all checks: if the database is too slow, the remaining checks are skipped. */
 const CHECKS_TIMEOUT_MS = 6_000
 
-/** Contradicted withdrawals that are named. */
+/** Contradicted orders that are named. */
 const CONTRADICTED_NAMED_MAX = 25
 /** Afterwards somebody has looked, or nobody will; the audit log keeps the record. */
 const CONTRADICTED_SHOWN_DAYS = 30
@@ -183,15 +183,17 @@ function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigu
     : { level: 'ok', state: 'books_right', figures }
 }
 
-/** Looks for withdrawals that people ended one way and the bank, later, another. */
+/** Looks for orders that people ended one way and the bank, later, another. */
 export async function examineEnded(): Promise<Finding> {
-  const contradicted = await db().$queryRaw<{ id: string }[]>`
-    SELECT id FROM bank_orders
+  const contradicted = await db().$queryRaw<
+    { id: string; kind: 'withdrawal' | 'refund' | 'return' }[]
+  >`
+    SELECT id, kind FROM bank_orders
     WHERE contradicted_at > now() - ${CONTRADICTED_SHOWN_DAYS} * interval '1 day'
     ORDER BY contradicted_at DESC`
   if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }
   const named = contradicted.slice(0, CONTRADICTED_NAMED_MAX)
-  const subjects = named.map(({ id }): Subject => ({ kind: 'withdrawal', id, name: id }))
+  const subjects = named.map(({ id, kind }): Subject => ({ kind, id, name: id }))
   const figures = { count: contradicted.length }
   return { level: 'problem', state: 'ends_contradicted', figures, subjects }
 }

@@ -7,9 +7,9 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { type ReasonParams, reasonParams } from '#lib/core/reason.ts'
 import type { CheckName, Subject } from '#lib/operator/states.ts'
+import { END_OUTCOMES } from '#lib/orders/states.ts'
 import type { TokenRow } from '#lib/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/webhooks/problem.ts'
-import { END_OUTCOMES } from '#lib/withdrawals/states.ts'
 
 export const reasonRequest = z.object({
   reason: text(3, 200),
@@ -90,9 +90,13 @@ export interface BankOrder {
   other_end_to_end_id: string | null
 }
 
-/** How a live withdrawal that the bank never answers can be ended, or was. */
-export const WithdrawalEnding = z.object({
+/** How a live order that the bank never answers can be ended, or was. */
+export const OrderEnding = z.object({
+  id: z.uuid(),
+  kind: z.enum(['withdrawal', 'refund', 'return']),
   can_propose: z.boolean(),
+  /** What the bank said last, in its own words, about an order that has not ended. */
+  bank_text: z.string().nullable(),
   /** As proposed or carried out; null without a proposal that stands. */
   outcome: z.enum(END_OUTCOMES).nullable(),
   reason: z.string().nullable(),
@@ -104,8 +108,8 @@ export const WithdrawalEnding = z.object({
   /** What the bank reported later, against the end. */
   contradiction: z.enum(['done', 'refused']).nullable(),
 })
-export type WithdrawalEnding = z.infer<typeof WithdrawalEnding>
-export const WithdrawalEndingRead = z.object({ data: WithdrawalEnding.nullable() })
+export type OrderEnding = z.infer<typeof OrderEnding>
+export const OrderEndingRead = z.object({ data: OrderEnding.nullable() })
 
 export const endProposal = z.strictObject({
   outcome: z.enum(END_OUTCOMES, must('be sent or not_sent')),
@@ -179,7 +183,7 @@ export const WorkerLine = z.object({
 })
 export type WorkerLine = z.infer<typeof WorkerLine>
 
-export const JOB_KINDS = ['withdrawal', 'refund', 'charge', 'delivery', 'mail'] as const
+export const JOB_KINDS = ['withdrawal', 'refund', 'return', 'charge', 'delivery', 'mail'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
 /** Outcome of the last call to the bank; `call_reason` quotes the bank. */

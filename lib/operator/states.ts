@@ -16,9 +16,9 @@ export const CHECK_GROUPS = {
   books: ['ledger', 'address', 'staff', 'tokens'],
 } as const
 
-export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal'] as const
+export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal', 'refund', 'return'] as const
 
-/** The account, bank, person or withdrawal that a finding concerns; the health page links to it. */
+/** The account, bank or order that a finding concerns; the health page links to it. */
 export interface Subject {
   kind: (typeof SUBJECT_KINDS)[number]
   id: string

@@ -48,7 +48,7 @@ export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<Stuck
 const heldCondition = Prisma.sql`j.lease IS NOT NULL AND j.due_at > now()`
 
 /** Reads orders by due time: only those that have not ended have one, so the index is small. */
-function unsettledSql(kind: 'withdrawal' | 'refund'): Prisma.Sql {
+function unsettledSql(kind: 'withdrawal' | 'refund' | 'return'): Prisma.Sql {
   return Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
@@ -62,6 +62,7 @@ function unsettledSql(kind: 'withdrawal' | 'refund'): Prisma.Sql {
 const stuckSql: Record<JobKind, Prisma.Sql> = {
   withdrawal: unsettledSql('withdrawal'),
   refund: unsettledSql('refund'),
+  return: unsettledSql('return'),
   charge: Prisma.sql`
     SELECT j.account_id, j.id, j.attempts, j.created_at, j.due_at, ${heldCondition} AS is_held,
       true AS can_run
@@ -106,18 +107,26 @@ const stuckSql: Record<JobKind, Prisma.Sql> = {
 }
 
 const bankText = Prisma.sql`COALESCE(g.response ->> 'bankText', g.response ->> 'reason')`
+/** Calls of a bank about a row, the latest first; that the bank does not have an order says less than its refusal of it. */
+const callsSql = (row: 'j' | 'o') => Prisma.sql`gateway_calls g
+  WHERE g.account_id = ${Prisma.raw(row)}.account_id AND g.subject_id = ${Prisma.raw(row)}.id
+  ORDER BY g.outcome = 'ok' AND g.response::text = 'null', g.id DESC`
 const lastCall = Prisma.sql`
   SELECT COALESCE(${bankText}, g.outcome, 'no answer yet') AS problem,
     CASE WHEN g.response ->> 'code' = 'timeout' THEN 'call_timeout'
       WHEN ${bankText} IS NOT NULL THEN 'call_reason'
       WHEN g.outcome IS NULL THEN 'call_open' ELSE 'call_ok' END AS problem_code,
     json_build_object('text', COALESCE(${bankText}, '')) AS problem_params
-  FROM gateway_calls g
-  WHERE g.account_id = j.account_id AND g.subject_id = j.id ORDER BY g.id DESC LIMIT 1`
+  FROM ${callsSql('j')} LIMIT 1`
+
+/** What the bank said last about an order, in its own words; null: nothing. */
+export const lastWordsSql = (row: 'o') =>
+  Prisma.sql`SELECT ${bankText} FROM ${callsSql(row)} LIMIT 1`
 
 const lastProblem: Record<JobKind, Prisma.Sql> = {
   withdrawal: lastCall,
   refund: lastCall,
+  return: lastCall,
   charge: lastCall,
   delivery: Prisma.sql`
     SELECT COALESCE(a.problem, a.response_status::text) AS problem, ${reasonColumns('a', 'problem')}

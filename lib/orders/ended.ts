@@ -4,7 +4,7 @@ import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { cents } from '#lib/core/money.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { isInBucket } from '#lib/db/columns.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { noteItem } from '#lib/differences/differences.ts'
@@ -80,7 +80,7 @@ export async function noteContradiction(
   order: Order,
   reported: EndState['state'],
 ): Promise<boolean> {
-  const { accountId, id, connectionId, mode, amount } = order
+  const { accountId, id, kind, connectionId, mode, amount } = order
   const contradicted = reported === 'done' ? 'not_sent' : 'sent'
   const isNoted = await transaction(async tx => {
     const noted = await tx.$executeRaw`
@@ -88,16 +88,24 @@ export async function noteContradiction(
       WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
         AND ended_at IS NOT NULL AND end_outcome = ${contradicted} AND contradicted_at IS NULL`
     if (noted === 0) return false
-    // Only withdrawals are ended by people.
-    const entry = { action: 'withdrawal.contradicted', target: id }
+    const entry = { action: 'order.contradicted', target: id }
     const after = { account_id: accountId, ended_as: contradicted, bank_reports: reported }
-    await recordAudit(tx, { ...entry, actor: { type: 'system' }, after })
-    const facts = { ...after, withdrawal_id: id, mode, amount: cents(amount) }
-    const item = { kind: 'withdrawal_contradicted', key: removeHyphens(id) } as const
+    await recordAudit(tx, { ...entry, actor: { type: 'system' }, after: { kind, ...after } })
+    const facts = { ...after, ...(await nameOrder(tx, order)), mode, amount: cents(amount) }
+    const item = { kind: 'order_contradicted', key: removeHyphens(id) } as const
     await noteItem(tx, { connectionId, ...item, facts })
     return true
   })
   if (isNoted)
-    log().error({ ...logged(order), reported }, 'bank contradicts how a withdrawal was ended')
+    log().error({ ...logged(order), reported }, `bank contradicts how a ${order.kind} was ended`)
   return isNoted
+}
+
+/** Names an order by the facts that the page of a difference shows. */
+async function nameOrder(tx: Tx, { accountId, id, kind }: Order): Promise<Record<string, string>> {
+  if (kind === 'withdrawal') return { withdrawal_id: id }
+  if (kind !== 'refund') return { order_id: id }
+  const where = { accountId_id: { accountId, id } }
+  const { chargeId } = await tx.refund.findUniqueOrThrow({ where, select: { chargeId: true } })
+  return { refund_id: id, transaction_id: chargeId }
 }

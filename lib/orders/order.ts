@@ -2,6 +2,7 @@ import type { OrderState } from '#lib/banks/gateway.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
+import type { EndOutcome } from '#lib/orders/states.ts'
 
 /**
  * An order lets money leave through a bank, under an id that never changes: that of the withdrawal, refund or return
@@ -46,6 +47,13 @@ export function orderColumns(row: 'o' | 'r'): Prisma.Sql {
 export type EndState = Extract<OrderState, { state: 'done' | 'refused' }>
 export type TakenState = Extract<OrderState, { state: 'taken' }>
 
+/** What `endOrderSql` adds to an end that people have decided. */
+export interface PeoplesEnd {
+  tx: Tx
+  condition: Prisma.Sql
+  assignments: Prisma.Sql
+}
+
 /** What withdrawals, refunds and returns contribute. The rest is the same for all. */
 export interface OrderRules {
   /**
@@ -53,6 +61,8 @@ export interface OrderRules {
    * before, or the lease was lost.
    */
   end: (order: Order, reported: EndState, lease: string | null) => Promise<boolean>
+  /** Books how people end an order, in their transaction. Returns false if it may not be ended, or has ended. */
+  endByPeople: (order: OrderKey, outcome: EndOutcome, decision: PeoplesEnd) => Promise<boolean>
   /** Stores what the bank reports about an order that it has taken. */
   take?: (order: Order, reported: TakenState) => Promise<void>
   /** Returns the time for which the order must not be sent; null: it may be. Asked just before it is sent. */

@@ -13,6 +13,11 @@ import { type ClaimedOrder, renewSlot } from '#lib/orders/queue.ts'
 
 /** While people decide how an order ends, the bank is asked about it, but it is not sent again. */
 const PROPOSED_PAUSE_MS = 10 * 60_000
+/**
+ * An order that the bank does not have is sent again after a sixth of the time since it was sent first, at most
+ * after this long: the bank may refuse it in words that the adapter does not know, each time.
+ */
+const RESEND_PAUSE_MAX_MS = 60 * 60_000
 
 /**
  * The order's state at the bank, or the time for which the bank must not be called. `unsent`: the call that should
@@ -40,7 +45,7 @@ export async function placeOrder(
   return { ...placement, bankText: redactText(placement.bankText, hidden) }
 }
 
-const NOT_SENT: Placement = { state: 'unsent', pauseMs: 0, isRateLimit: false }
+const NOT_SENT = { state: 'unsent', pauseMs: 0, isRateLimit: false } as const satisfies Placement
 
 async function queryOrSend(
   order: ClaimedOrder,
@@ -61,8 +66,10 @@ async function queryOrSend(
       return toUnknown(null)
     }
     if (!order.isFresh) {
-      const isOver = order.isSlotOver || gateway.local !== undefined
-      return isOver ? NOT_SENT : toUnknown(null)
+      if (gateway.local) return NOT_SENT
+      if (!order.isSlotOver) return toUnknown(null)
+      const pauseMs = Math.min(RESEND_PAUSE_MAX_MS, order.sentAgoMs / 6)
+      return { ...NOT_SENT, pauseMs }
     }
   } else if (!order.isFresh) return NOT_SENT
   const pauseMs = order.isEndProposed ? PROPOSED_PAUSE_MS : await rules.pauseMs?.(order)

@@ -31,13 +31,16 @@ export interface ClaimedOrder extends Order {
   isSlotOver: boolean
   isEndProposed: boolean
   ageMs: number
+  /** Time since it was sent first. */
+  sentAgoMs: number
 }
 
 /** Columns of a claimed order, from a row `r`. */
 const claimedColumns = Prisma.sql`
   ${orderColumns('r')}, r.lease, r.attempts, r.sent_at IS NOT NULL AS "wasSent", r.slot_until <= clock_timestamp() AS "isSlotOver",
   ${isEndProposedSql('r')} AS "isEndProposed",
-  (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs"`
+  (extract(epoch FROM clock_timestamp() - r.created_at) * 1000)::float8 AS "ageMs",
+  COALESCE(extract(epoch FROM clock_timestamp() - r.sent_at) * 1000, 0)::float8 AS "sentAgoMs"`
 
 /** The orders of a connection that are claimed together. `lastServed`: the account that was served last. */
 export interface Queue {

@@ -146,7 +146,6 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/charges/end-opening.ts idempotency_keys': 'a canceled opening frees the key of its request',
   'lib/session/read.ts user_sessions': 'one statement reads a session and notes its use',
   'lib/operator/requeue.ts mails': 'an operator requeues a failed mail',
-  'lib/withdrawals/end.ts bank_orders': 'two admins propose and decide how an order ends',
   'lib/worker/prune.ts challenges': 'pruning by age',
   'lib/worker/prune.ts deliveries': 'pruning by age',
   'lib/worker/prune.ts delivery_attempts': 'pruning by age',

@@ -4,7 +4,7 @@ import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
-import { changeOrder } from '#lib/testing/orders.ts'
+import { changeOrder, orderOf } from '#lib/testing/orders.ts'
 import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
@@ -27,16 +27,31 @@ export async function withdrawInSilence(
   const connectionId = account.payingConnectionId
   const order = { amount, ...KEY, connectionId }
   const row = await insertWithdrawal(accountId, 'live', order)
+  const createdAt = await letBeSilent(row.id)
+  await db().withdrawal.updateMany({ where: { accountId, id: row.id }, data: { createdAt } })
+  return row
+}
+
+/** Lets an order have been sent two hours ago, without an answer since. Returns when it was made. */
+export async function letBeSilent(id: string, reason = 'no response'): Promise<Date> {
   const createdAt = new Date(Date.now() - 2 * 3_600_000)
   // Due later: no worker of this test run sends it again.
   const dueAt = new Date(Date.now() + 3_600_000)
-  await db().withdrawal.updateMany({ where: { accountId, id: row.id }, data: { createdAt } })
-  await changeOrder(row.id, { createdAt, sentAt: createdAt, dueAt, attempts: 1 })
+  await changeOrder(id, { createdAt, sentAt: createdAt, dueAt, attempts: 1 })
+  const { accountId, connectionId, operation } = await orderOf(id)
   await db().gatewayCall.create({
     data: {
-      ...{ accountId, id: newId(), mode: 'live', gateway: 'stub bank', operation: 'sendPayout' },
-      ...{ subjectId: row.id, connectionId, request: {}, outcome: 'unknown', createdAt },
+      ...{
+        accountId,
+        id: newId(),
+        mode: 'live',
+        gateway: 'stub bank',
+        subjectId: id,
+        connectionId,
+      },
+      operation: operation === 'payout' ? 'sendPayout' : 'refundCharge',
+      ...{ request: {}, outcome: 'unknown', response: { outcome: 'unknown', reason }, createdAt },
     },
   })
-  return row
+  return createdAt
 }

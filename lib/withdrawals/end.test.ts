@@ -7,9 +7,11 @@ import { db, type Prisma } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 import { readEnding } from '#lib/operator/ending.ts'
 import { examineEnded } from '#lib/operator/health.ts'
+import { confirmEnd, endAlone, proposeEnd } from '#lib/orders/end.ts'
 import { askAboutEnded as askAbout, noteContradiction } from '#lib/orders/ended.ts'
 import type { Order } from '#lib/orders/order.ts'
 import { type ClaimedOrder, renewSlot } from '#lib/orders/queue.ts'
+import type { EndOutcome } from '#lib/orders/states.ts'
 import { registerUser } from '#lib/people/register.ts'
 import { createResetLink } from '#lib/people/reset.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -18,9 +20,7 @@ import { readMails } from '#lib/testing/mailbox.ts'
 import { afterClaims, changeOrder, orderOf, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { confirmEnd, endAlone, proposeEnd } from '#lib/withdrawals/end.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
-import type { EndOutcome } from '#lib/withdrawals/states.ts'
 import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 // A database of its own: who else is an admin decides what the command line may do.
@@ -61,10 +61,10 @@ const askAboutEnded = () => askAbout(ORDER_RULES)
 const changeOthers = (id: string, data: Prisma.BankOrderUpdateManyMutationInput) =>
   db().bankOrder.updateMany({ where: { id: { not: id }, dueAt: { not: null } }, data })
 const propose = (id: string, outcome: EndOutcome = 'sent', by = first) =>
-  proposeEnd({ accountId: merchant.id, id, outcome, reason: REASON }, by)
+  proposeEnd({ id, outcome, reason: REASON }, by)
 async function confirm(id: string, by = second): Promise<void> {
   const proposalId = (await stateOf(id)).endId ?? ''
-  await confirmEnd({ accountId: merchant.id, id, proposalId, by })
+  await confirmEnd({ id, proposalId, by }, ORDER_RULES)
 }
 async function endAs(outcome: EndOutcome): Promise<string> {
   const { id } = await withdrawInSilence(merchant, AMOUNT)
@@ -152,13 +152,13 @@ describe('two admins end a withdrawal', () => {
     expect(everybody).toContain(ownerMail)
     for (const { text } of [...proposed, ...ended]) expect(text).toContain(REASON)
     const records = await db().auditRecord.findMany({
-      where: { target: id, action: { startsWith: 'withdrawal.end' } },
+      where: { target: id, action: { startsWith: 'order.end' } },
       orderBy: { id: 'asc' },
     })
-    const after = { mode: 'live', amount: AMOUNT, outcome: 'sent' }
+    const after = { kind: 'withdrawal', mode: 'live', amount: AMOUNT, outcome: 'sent' }
     expect(records).toMatchObject([
-      { action: 'withdrawal.end_proposed', actorId: first, reason: REASON, after },
-      { action: 'withdrawal.ended', actorId: second, reason: REASON, after },
+      { action: 'order.end_proposed', actorId: first, reason: REASON, after },
+      { action: 'order.ended', actorId: second, reason: REASON, after },
     ])
   })
 })
@@ -211,7 +211,7 @@ describe('the second admin', () => {
   ])('may not be one who %s the first', async (_, changes) => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
     await propose(id, 'sent', await makeAdmin(changes()))
-    expect((await readEnding(merchant.id, id, second))?.proposal).toMatchObject({
+    expect((await readEnding(id, second))?.proposal).toMatchObject({
       can_confirm: false,
     })
     await expect(confirm(id)).rejects.toMatchObject(refused)
@@ -232,8 +232,8 @@ describe('the second admin', () => {
     await propose(id)
     const { endId } = await stateOf(id)
     await propose(id, 'not_sent')
-    const old = { accountId: merchant.id, id, proposalId: endId ?? '', by: second }
-    await expect(confirmEnd(old)).rejects.toMatchObject({ code: 'end_refused' })
+    const old = { id, proposalId: endId ?? '', by: second }
+    await expect(confirmEnd(old, ORDER_RULES)).rejects.toMatchObject({ code: 'end_refused' })
     await changeOrder(id, { endProposedAt: ago(1.001) })
     await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
     expect((await stateOf(id)).status).toBe('pending')
@@ -256,11 +256,14 @@ describe('the second admin', () => {
 
 test('staff sees what can be done, what was proposed and by whom, the end and its contradiction', async () => {
   const { id } = await withdrawInSilence(merchant, AMOUNT)
-  const read = (adminId: string) => readEnding(merchant.id, id, adminId)
+  const read = (adminId: string) => readEnding(id, adminId)
   const nameOf = async (userId: string) =>
     (await db().user.findUniqueOrThrow({ where: { id: userId } })).name
   const nothing = { outcome: null, reason: null, proposed_by: null, confirmed_by: null }
-  const open = { can_propose: true, ended_at: null, contradiction: null }
+  const open = {
+    ...{ id, kind: 'withdrawal', bank_text: 'no response' },
+    ...{ can_propose: true, ended_at: null, contradiction: null },
+  }
   expect(await read(first)).toEqual({ ...open, ...nothing, proposal: null })
   await propose(id, 'not_sent')
   const said = { outcome: 'not_sent', reason: REASON, proposed_by: await nameOf(first) }
@@ -272,10 +275,16 @@ test('staff sees what can be done, what was proposed and by whom, the end and it
   await confirm(id)
   await note(id, 'done')
   expect(await read(first)).toEqual({
-    ...{ can_propose: false, ended_at: expect.any(String), contradiction: 'done' },
+    ...{
+      ...open,
+      bank_text: null,
+      can_propose: false,
+      ended_at: expect.any(String),
+      contradiction: 'done',
+    },
     ...{ ...said, confirmed_by: await nameOf(second), proposal: null },
   })
-  expect(await readEnding(merchant.id, newId(), first)).toBeNull()
+  expect(await readEnding(newId(), first)).toBeNull()
 })
 
 describe('only a withdrawal without an answer can be ended', () => {
@@ -317,8 +326,8 @@ describe('only a withdrawal without an answer can be ended', () => {
     const id = await endAs('sent')
     await expect(propose(id)).rejects.toMatchObject({ code: 'end_refused' })
     await expect(confirm(id)).rejects.toMatchObject({ code: 'end_refused' })
-    await expect(propose(newId())).rejects.toMatchObject({ code: 'withdrawal_not_found' })
-    await expect(propose('x')).rejects.toMatchObject({ code: 'withdrawal_not_found' })
+    await expect(propose(newId())).rejects.toMatchObject({ code: 'order_not_found' })
+    await expect(propose('x')).rejects.toMatchObject({ code: 'order_not_found' })
   })
 
   test('the database refuses an end by one person, or with another outcome than proposed', async () => {
@@ -381,8 +390,7 @@ describe('while an end is proposed', () => {
 })
 
 describe('the command line', () => {
-  const end = (id: string) =>
-    endAlone({ accountId: merchant.id, id, outcome: 'not_sent', reason: REASON })
+  const end = (id: string) => endAlone({ id, outcome: 'not_sent', reason: REASON }, ORDER_RULES)
 
   test('ends a withdrawal only without two admins who could', async () => {
     const { id } = await withdrawInSilence(merchant, AMOUNT)
@@ -399,7 +407,7 @@ describe('the command line', () => {
     expect(await stateOf(id)).toMatchObject({
       ...{ status: 'rejected', endReason: REASON, endProposedBy: null, endConfirmedBy: null },
     })
-    const where = { target: id, action: 'withdrawal.ended' }
+    const where = { target: id, action: 'order.ended' }
     const record = await db().auditRecord.findFirstOrThrow({ where })
     expect(record).toMatchObject({ actorType: 'command_line', accountId: alone, reason: REASON })
     await expectBalancedLedger(merchant.id)
@@ -426,7 +434,7 @@ describe('a later answer of the bank that contradicts the end', () => {
       expect(await note(id, reported)).toBe(true)
       expect(await note(id, reported)).toBe(false)
       expect(await stateOf(id)).toMatchObject({ contradiction: reported, endAskAt: null })
-      const where = { target: id, action: 'withdrawal.contradicted' }
+      const where = { target: id, action: 'order.contradicted' }
       expect(await db().auditRecord.findMany({ where })).toMatchObject([
         {
           actorType: 'system',
@@ -437,7 +445,7 @@ describe('a later answer of the bank that contradicts the end', () => {
       const { connectionId } = await stateOf(id)
       const items = await db().difference.findMany({ where: { key: removeHyphens(id) } })
       const facts = { account_id: merchant.id, withdrawal_id: id, mode: 'live', amount: AMOUNT }
-      const item = { kind: 'withdrawal_contradicted', connectionId, resolvedAt: null }
+      const item = { kind: 'order_contradicted', connectionId, resolvedAt: null }
       expect(items).toMatchObject([
         { ...item, facts: { ...facts, bank_reports: reported, ended_as: outcome } },
       ])

@@ -3,11 +3,12 @@ import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { matchPayments } from '#lib/charges/match.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { endAlone } from '#lib/orders/end.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
-import { endAlone } from '#lib/withdrawals/end.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 inOwnDatabase()
 
@@ -20,7 +21,7 @@ async function makeReturn(hours: number) {
   const { id: accountId } = merchant
   const { id } = await withdrawInSilence(merchant, AMOUNT)
   const { connectionId } = await db().withdrawal.findFirstOrThrow({ where: { id } })
-  await endAlone({ accountId, id, outcome: 'sent', reason: 'the bank, by phone' })
+  await endAlone({ id, outcome: 'sent', reason: 'the bank, by phone' }, ORDER_RULES)
   const returnedAt = new Date(Date.now() - hours * 3_600_000)
   const back = { id: newEndToEndId().replace('E', 'D'), amount: 1_000, returnedAt }
   bank.sentPayouts.push({

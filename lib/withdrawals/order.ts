@@ -1,10 +1,17 @@
+import { ENDED_UNSENT } from '#lib/banks/rejection.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { db } from '#lib/db/client.ts'
 import type { Order, OrderRules, TakenState } from '#lib/orders/order.ts'
-import { endAsReported, logOtherPayment, paymentAssignments } from '#lib/withdrawals/outcome.ts'
+import {
+  approveWithdrawal,
+  endAsReported,
+  logOtherPayment,
+  paymentAssignments,
+  rejectWithdrawal,
+} from '#lib/withdrawals/outcome.ts'
 
 /** Withdrawals of an inactive account are sent at most this long after its activation. */
 const INACTIVE_PAUSE_MS = 15_000
@@ -13,6 +20,15 @@ const INACTIVE_PAUSE_MS = 15_000
 export const withdrawalOrders: OrderRules = {
   async end({ accountId, id }, reported, lease) {
     return (await endAsReported(accountId, id, reported, lease)) !== null
+  },
+  async endByPeople({ accountId, id }, outcome, { tx, condition, assignments }) {
+    const decision = { condition, ofOrder: assignments }
+    const settlement = { accountId, withdrawalId: id, tx, decision }
+    const row =
+      outcome === 'sent'
+        ? await approveWithdrawal({ ...settlement, endToEndId: null })
+        : await rejectWithdrawal({ ...settlement, reason: ENDED_UNSENT })
+    return row !== null
   },
   take: recordTaken,
   async pauseMs({ accountId }) {

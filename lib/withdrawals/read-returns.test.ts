@@ -3,13 +3,14 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { endAlone } from '#lib/orders/end.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
-import { endAlone } from '#lib/withdrawals/end.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 inOwnDatabase()
 
@@ -27,7 +28,7 @@ const payoutOf = ({ id }: Pick<WithdrawalRow, 'id'>, changes: object = {}) => ({
 async function endAsSent(merchant: Account): Promise<WithdrawalRow> {
   const row = await withdrawInSilence(merchant, AMOUNT)
   const decision = { outcome: 'sent', reason: 'the bank, by phone' } as const
-  await endAlone({ accountId: merchant.id, id: row.id, ...decision })
+  await endAlone({ id: row.id, ...decision }, ORDER_RULES)
   return row
 }
 

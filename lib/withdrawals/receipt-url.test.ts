@@ -3,14 +3,15 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { confirmEnd, proposeEnd } from '#lib/orders/end.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { confirmEnd, proposeEnd } from '#lib/withdrawals/end.ts'
 import { approveWithdrawal } from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 inOwnDatabase()
 
@@ -51,11 +52,11 @@ test('a withdrawal that admins ended as sent has none, even if the bank once nam
   const { id } = await withdrawInSilence(merchant, 4_000)
   const where = { accountId_id: { accountId: merchant.id, id } }
   await db().withdrawal.update({ where, data: { endToEndId: newEndToEndId() } })
-  const proposal = { accountId: merchant.id, id, outcome: 'sent' as const, reason: 'by phone' }
+  const proposal = { id, outcome: 'sent' as const, reason: 'by phone' }
   await proposeEnd(proposal, await makeAdmin())
   const { endId } = await db().bankOrder.findUniqueOrThrow({ where })
   const by = await makeAdmin()
-  await confirmEnd({ accountId: merchant.id, id, proposalId: endId ?? '', by })
+  await confirmEnd({ id, proposalId: endId ?? '', by }, ORDER_RULES)
   const { status, endToEndId } = await db().withdrawal.findUniqueOrThrow({ where })
   expect(status).toBe('approved')
   expect(endToEndId).not.toBeNull()

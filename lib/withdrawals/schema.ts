@@ -22,8 +22,6 @@ import {
 } from '#lib/core/pix/pix-key.ts'
 import { isValidCnpj, isValidCpf } from '#lib/core/pix/tax-id.ts'
 
-import type { EndOutcome } from '#lib/withdrawals/states.ts'
-
 export type { WithdrawalRow } from '#lib/withdrawals/wire.ts'
 
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
@@ -162,14 +160,6 @@ function validateKey(mode: Mode) {
     },
     { when: ({ issues }) => !issues.some(({ path }) => String(path?.[0]).startsWith('pix_key')) },
   )
-}
-
-/** How people end a withdrawal that the bank never answers. */
-export interface Ending {
-  accountId: string
-  id: string
-  outcome: EndOutcome
-  reason: string
 }
 
 export const DecisionRequest = z

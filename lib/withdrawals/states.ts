@@ -7,8 +7,4 @@ export const WITHDRAWAL_STATUSES = ['pending', 'approved', 'rejected'] as const
 /** Whom a pending withdrawal waits for; balance_window: it has no place among the bank's payouts yet. */
 export const AWAITED = ['approval', 'balance_window', 'bank'] as const
 export type Awaited = (typeof AWAITED)[number]
-
-/** How admins end a withdrawal that the bank never answers. */
-export const END_OUTCOMES = ['sent', 'not_sent'] as const
-export type EndOutcome = (typeof END_OUTCOMES)[number]
 export type WithdrawalStatus = (typeof WITHDRAWAL_STATUSES)[number]

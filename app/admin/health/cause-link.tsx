@@ -50,6 +50,8 @@ const SUBJECT_PATHS: Record<Subject['kind'], (id: string) => string> = {
   account: id => `/admin/accounts/${id}`,
   bank: id => `/admin/banks/${id}`,
   withdrawal: id => `/admin/trace?id=${id}`,
+  refund: id => `/admin/trace?id=${id}`,
+  return: () => '/admin/reconciliation?kind=order_contradicted',
 }
 
 /** Leads to what the check is about, else to where the cause is shown. */

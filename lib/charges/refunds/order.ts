@@ -1,4 +1,9 @@
-import { type BankRefusal, rejectionAssignments } from '#lib/banks/rejection.ts'
+import {
+  type BankRefusal,
+  ENDED_UNSENT,
+  type Rejection,
+  rejectionAssignments,
+} from '#lib/banks/rejection.ts'
 import { chargeColumns } from '#lib/charges/queries.ts'
 import { refundAsJson } from '#lib/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/charges/refunds/schema.ts'
@@ -10,13 +15,15 @@ import { columnsOf } from '#lib/db/statement.ts'
 import { retryOnConflict } from '#lib/db/transaction.ts'
 import { wake } from '#lib/db/wake.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
-import { endOrderSql, type Order, type OrderRules } from '#lib/orders/order.ts'
+import { endOrderSql, type Order, type OrderRules, type PeoplesEnd } from '#lib/orders/order.ts'
 
 interface Settlement {
   accountId: string
   refundId: string
   /** Lease of the worker that settles the refund. One that has lost the lease writes nothing. */
   lease?: string | null
+  /** Set if people decide. After the commit of its transaction, the caller wakes the deliveries. */
+  decision?: PeoplesEnd
 }
 
 /** What refunds contribute to sending orders: lib/orders. */
@@ -27,6 +34,14 @@ export const refundOrders: OrderRules = {
       reported.state === 'done'
         ? await completeRefund({ ...settlement, returnId: reported.endToEndId })
         : await rejectRefund({ ...settlement, reason: reported })
+    return row !== null
+  },
+  async endByPeople({ accountId, id: refundId }, outcome, decision) {
+    const settlement = { accountId, refundId, decision }
+    const row =
+      outcome === 'sent'
+        ? await completeRefund({ ...settlement, returnId: null })
+        : await rejectRefund({ ...settlement, reason: ENDED_UNSENT })
     return row !== null
   },
   async hide(order) {
@@ -51,17 +66,17 @@ async function readPayer({ accountId, id }: Order): Promise<Payer> {
   return payer
 }
 
-/** Debits the held amount after the bank has returned it. Returns null if already settled. */
+/** Debits the held amount after it was sent back. Returns null if already settled. */
 export function completeRefund(
-  settlement: Settlement & { returnId: string },
+  settlement: Settlement & { returnId: string | null },
 ): Promise<RefundRow | null> {
   const assignments = Prisma.sql`return_id = ${settlement.returnId}`
   return settle(settlement, 'completed', assignments, settlement.returnId)
 }
 
-/** Releases the held amount after the bank's final refusal. Returns null if already settled. */
+/** Releases the held amount, which was not sent. Returns null if already settled. */
 export function rejectRefund(
-  settlement: Settlement & { reason: BankRefusal },
+  settlement: Settlement & { reason: Rejection | BankRefusal },
 ): Promise<RefundRow | null> {
   return settle(settlement, 'rejected', rejectionAssignments(settlement.reason), null)
 }
@@ -71,7 +86,7 @@ export function rejectRefund(
  * event's subject is the charge, so it is delivered after the payment event.
  */
 async function settle(
-  { accountId, refundId: id, lease }: Settlement,
+  { accountId, refundId: id, lease, decision }: Settlement,
   outcome: 'completed' | 'rejected',
   assignments: Prisma.Sql,
   bankId: string | null,
@@ -79,9 +94,10 @@ async function settle(
   const isDone = outcome === 'completed'
   const refunded = Prisma.raw(isDone ? 's.amount' : '0')
   const eventId = newRoutableId(accountId)
+  const end = { bankId, lease, ...decision }
   const statement = bookMovement({
     ctes: {
-      ended: endOrderSql({ accountId, id }, isDone ? 'done' : 'refused', { bankId, lease }),
+      ended: endOrderSql({ accountId, id }, isDone ? 'done' : 'refused', end),
       locked: Prisma.sql`
         SELECT c.account_id, c.id, r.id AS refund_id FROM ended e
         JOIN refunds r ON r.account_id = e.account_id AND r.id = e.id
@@ -112,6 +128,10 @@ async function settle(
     event: isDone ? 'transaction.refunded' : 'transaction.refund_failed',
     returning: refundAsJson,
   })
+  if (decision) {
+    const [row] = await queryRows<RefundRow>(statement, decision.tx)
+    return row ?? null
+  }
   const [row] = await retryOnConflict(() => queryRows<RefundRow>(statement))
   if (row) wake('deliveries')
   return row ?? null

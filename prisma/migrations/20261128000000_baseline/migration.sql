@@ -676,7 +676,8 @@ CREATE TABLE refunds (
     AND (rejection_code IS NULL OR rejection_reason IS NOT NULL)),
   CONSTRAINT refunds_rejection_code_known CHECK (rejection_code IN ('key_refused', 'owner_differs',
     'account_unknown', 'account_blocked', 'account_closed', 'not_supported', 'above_limit', 'amount_refused',
-      'receiver_refused', 'not_in_pix', 'regulation', 'denied', 'try_later', 'simulated', 'unspecified', 'other')),
+      'receiver_refused', 'not_in_pix', 'regulation', 'denied', 'try_later', 'simulated', 'unspecified', 'other',
+      'ended_unsent')),
   -- The operator tries connections for homologation with its trial account, in test mode.
   CONSTRAINT refunds_simulator_in_test CHECK ((mode = 'test') = (connection_id = '00000000-0000-7000-8000-000000000001')
     OR mode = 'test' AND account_id = '00000000-0000-7000-8000-000000000003'),
@@ -1063,7 +1064,7 @@ CREATE TABLE unmatched_returns (
     REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT unmatched_returns_amount_positive CHECK (amount > 0),
   CONSTRAINT unmatched_returns_completed_complete CHECK ((status = 'completed') = (completed_at IS NOT NULL)
-    AND (status = 'completed') = (return_id IS NOT NULL)),
+    AND (return_id IS NULL OR status = 'completed')),
   CONSTRAINT unmatched_returns_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT unmatched_returns_rejected_complete CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)
     AND (status = 'rejected') = (rejection_code IS NOT NULL)),
@@ -1093,7 +1094,7 @@ CREATE TABLE differences (
   CONSTRAINT differences_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT differences_kind_known CHECK (kind IN ('payment_amount', 'payment_repeated', 'payment_unmatched',
     'payment_unreadable', 'return_above_payment', 'return_above_payout', 'return_unmatched', 'refund_unknown', 'dispute_unmatched',
-      'dispute_contradicted', 'removal_unconfirmed', 'withdrawal_contradicted', 'day_missing_here',
+      'dispute_contradicted', 'removal_unconfirmed', 'order_contradicted', 'day_missing_here',
         'day_missing_there', 'day_different', 'day_balance', 'payout_unbooked', 'refund_unbooked')),
   CONSTRAINT differences_resolution_of_resolved CHECK (resolution IS NULL OR resolved_at IS NOT NULL),
   CONSTRAINT differences_resolved_complete CHECK (resolved_by IS NULL

@@ -41,7 +41,7 @@ export function Refunds() {
               <Chip {...STATUS_STYLES[refund.status]}>{t(`status.${refund.status}`)}</Chip>
             </span>
             <span className="min-w-0 break-words text-muted text-small">
-              {rejectionText(refund) ?? refund.reason ?? ''}
+              {rejectionText(refund) ?? (refund.is_late ? t('late') : (refund.reason ?? ''))}
             </span>
             <span className="justify-self-end text-muted text-small">
               <RelativeTime

@@ -4,7 +4,7 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { BankOrderFacts } from '#app/admin/accounts/[id]/bank-order.tsx'
-import { Ending } from '#app/admin/accounts/[id]/ending.tsx'
+import { Ending } from '#app/admin/ending.tsx'
 import { useFilters } from '#components/filters/use-filters.ts'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
@@ -14,7 +14,7 @@ import { Field } from '#components/ui/field.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
-import type { BankOrder, MaskedCharge, WithdrawalEnding } from '#lib/operator/schema.ts'
+import type { BankOrder, MaskedCharge, OrderEnding } from '#lib/operator/schema.ts'
 
 const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
@@ -24,8 +24,8 @@ interface FindChargeProps {
   chargeId: string
   charge: MaskedCharge | null
   order: BankOrder | null
-  /** How the withdrawal can be ended, or was; null for anything else. */
-  ending: WithdrawalEnding | null
+  /** How the order can be ended, or was; null for a charge. */
+  ending: OrderEnding | null
 }
 
 /** Finds a charge, withdrawal or refund by id, for a support request. Only here can operators see payer data. */
@@ -71,9 +71,7 @@ export function FindCharge({ accountId, chargeId, charge, order, ending }: FindC
       </div>
       {charge ? <FoundChargeFacts key={charge.id} accountId={accountId} charge={charge} /> : null}
       {order ? <BankOrderFacts order={order} /> : null}
-      {order && ending ? (
-        <Ending path={`/admin/accounts/${accountId}/withdrawals/${order.id}/end`} ending={ending} />
-      ) : null}
+      {order && ending ? <Ending ending={ending} /> : null}
     </div>
   )
 }

@@ -73,6 +73,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
     <ClientMessages
       namespaces={[
         'adminAccount',
+        'ending',
         'adminDeed',
         'adminTokens',
         'tokens',
@@ -160,7 +161,7 @@ async function findSubject(accountId: string, id: string, adminId: string) {
   const [charge, order, ending] = await Promise.all([
     findMaskedCharge(accountId, id),
     findBankOrder(accountId, id),
-    readEnding(accountId, id, adminId),
+    readEnding(id, adminId),
   ])
   return { charge, order, ending }
 }

@@ -4,6 +4,7 @@ import { notFound } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
+import { Ending } from '#app/admin/ending.tsx'
 import { ResolveForm } from '#app/admin/reconciliation/[id]/resolve-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState, useConnectionName } from '#app/admin/reconciliation/names.tsx'
@@ -14,6 +15,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'
 import { readItem } from '#lib/operator/differences/evidence.ts'
 import type { DifferenceDetail } from '#lib/operator/differences/schema.ts'
+import { readEnding } from '#lib/operator/ending.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 interface ItemPageProps {
@@ -34,11 +36,15 @@ export async function generateMetadata({ params }: ItemPageProps): Promise<Metad
 }
 
 export default async function ItemPage({ params }: ItemPageProps) {
-  await requireAdmin()
+  const { id: adminId } = await requireAdmin()
   const item = await findItem((await params).id)
-  const [t, title] = await Promise.all([getTranslations('differences'), kindName(item.kind)])
+  const [t, title, ending] = await Promise.all([
+    getTranslations('differences'),
+    kindName(item.kind),
+    readEnding(findOrderId(item), adminId),
+  ])
   return (
-    <ClientMessages namespaces={['differences', 'adminDeed', 'chargeStatus']}>
+    <ClientMessages namespaces={['differences', 'ending', 'adminDeed', 'chargeStatus']}>
       <PageHead
         title={title}
         parent={{ href: '/admin/reconciliation', label: t('title') }}
@@ -53,10 +59,19 @@ export default async function ItemPage({ params }: ItemPageProps) {
           <OurSide item={item} />
         </Section>
       </div>
-      <div className="mt-6">
+      <div className="mt-6 grid gap-6">
         <Decision item={item} />
+        {ending ? <Ending ending={ending} /> : null}
       </div>
     </ClientMessages>
+  )
+}
+
+/** The latest order that gives the money back, or the one that the item is about. */
+function findOrderId({ evidence: { returns, bank, noted } }: DifferenceDetail): string {
+  const facts = { ...bank, ...noted }
+  return (
+    returns.at(-1)?.id ?? String(facts.withdrawal_id ?? facts.refund_id ?? facts.order_id ?? '')
   )
 }
 

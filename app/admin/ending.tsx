@@ -11,55 +11,57 @@ import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice } from '#components/ui/sheet.tsx'
-import type { WithdrawalEnding } from '#lib/operator/schema.ts'
+import type { OrderEnding } from '#lib/operator/schema.ts'
 
-const EndDialog = lazyDialog(() => import('#app/admin/accounts/[id]/end-dialog.tsx'), 'EndDialog')
+const EndDialog = lazyDialog(() => import('#app/admin/end-dialog.tsx'), 'EndDialog')
 
-interface EndingProps {
-  /** Path of the API that ends the withdrawal. */
-  path: string
-  ending: WithdrawalEnding
-}
-
-/** How two admins end a withdrawal that the bank never answers. */
-export function Ending({ path, ending }: EndingProps) {
-  const t = useTranslations('adminAccount')
+/** How two admins end an order that the bank never answers. */
+export function Ending({ ending }: { ending: OrderEnding }) {
+  const t = useTranslations('ending')
   const [isOpen, setOpen] = useState(false)
-  const { can_propose: canPropose, ended_at: endedAt, proposal } = ending
+  const { kind, can_propose: canPropose, ended_at: endedAt, proposal } = ending
+  const path = `/admin/orders/${ending.id}/end`
   if (!endedAt && !proposal && !canPropose) return null
   return (
-    <section aria-label={t('ending.title')} className="grid gap-4 border-line border-t pt-5">
-      <h3 className="font-semibold">{t('ending.title')}</h3>
+    <section aria-label={t('title')} className="grid gap-4 border-line border-t pt-5">
+      <h3 className="font-semibold">{t('title')}</h3>
       {ending.contradiction ? (
         <Notice tone="bad" icon={CircleAlert}>
-          {t(`ending.contradiction.${ending.contradiction}`)}
+          {t(`contradiction.${ending.contradiction}`)}
         </Notice>
+      ) : null}
+      {ending.bank_text ? (
+        <Facts>
+          <Fact name={t('bankText')}>
+            <span className="break-words">{ending.bank_text}</span>
+          </Fact>
+        </Facts>
       ) : null}
       {ending.outcome ? <EndingFacts ending={ending} /> : null}
       {proposal ? <Confirmation path={path} proposal={proposal} /> : null}
       {canPropose ? (
         <>
-          {proposal ? null : <p className="text-muted text-small">{t('ending.text')}</p>}
+          {proposal ? null : <p className="text-muted text-small">{t('text')}</p>}
           <div>
             <Button variant="quiet" onClick={() => setOpen(true)}>
-              {proposal ? t('ending.proposeOther') : t('ending.propose')}
+              {proposal ? t('proposeOther') : t('propose')}
             </Button>
           </div>
         </>
       ) : null}
-      {isOpen ? <EndDialog path={path} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <EndDialog path={path} kind={kind} onClose={() => setOpen(false)} /> : null}
     </section>
   )
 }
 
-function EndingFacts({ ending }: { ending: WithdrawalEnding }) {
-  const t = useTranslations('adminAccount')
+function EndingFacts({ ending }: { ending: OrderEnding }) {
+  const t = useTranslations('ending')
   const { outcome, reason, ended_at: endedAt } = ending
-  const host = t('ending.host')
+  const host = t('host')
   return (
     <Facts>
-      <Fact name={endedAt ? t('ending.ended') : t('ending.proposed')}>
-        <span className="font-semibold">{outcome ? t(`ending.as.${outcome}`) : null}</span>
+      <Fact name={endedAt ? t('ended') : t('proposed')}>
+        <span className="font-semibold">{outcome ? t(`as.${outcome}`) : null}</span>
         {endedAt ? (
           <span className="text-muted">
             {' · '}
@@ -67,8 +69,8 @@ function EndingFacts({ ending }: { ending: WithdrawalEnding }) {
           </span>
         ) : null}
       </Fact>
-      <Fact name={t('ending.proposedBy')}>{ending.proposed_by ?? host}</Fact>
-      {endedAt ? <Fact name={t('ending.confirmedBy')}>{ending.confirmed_by ?? host}</Fact> : null}
+      <Fact name={t('proposedBy')}>{ending.proposed_by ?? host}</Fact>
+      {endedAt ? <Fact name={t('confirmedBy')}>{ending.confirmed_by ?? host}</Fact> : null}
       <Fact name={t('reason')}>
         <span className="break-words">{reason}</span>
       </Fact>
@@ -78,11 +80,11 @@ function EndingFacts({ ending }: { ending: WithdrawalEnding }) {
 
 interface ConfirmationProps {
   path: string
-  proposal: NonNullable<WithdrawalEnding['proposal']>
+  proposal: NonNullable<OrderEnding['proposal']>
 }
 
 function Confirmation({ path, proposal }: ConfirmationProps) {
-  const t = useTranslations('adminAccount')
+  const t = useTranslations('ending')
   const api = useApi()
   const router = useRouter()
   const confirmation = useAction(async (id: string) => {
@@ -92,7 +94,7 @@ function Confirmation({ path, proposal }: ConfirmationProps) {
   return (
     <>
       <p className="text-small">
-        {proposal.can_confirm ? t('ending.confirmText') : t('ending.otherText')} {t('ending.until')}{' '}
+        {proposal.can_confirm ? t('confirmText') : t('otherText')} {t('until')}{' '}
         <ExactTime at={proposal.expires_at} format="dated" />.
       </p>
       <Problem error={confirmation.failure} />
@@ -103,7 +105,7 @@ function Confirmation({ path, proposal }: ConfirmationProps) {
             disabled={confirmation.isBusy}
             onClick={() => confirmation.run(proposal.id)}
           >
-            {t('ending.confirm')}
+            {t('confirm')}
           </Button>
         </div>
       ) : null}

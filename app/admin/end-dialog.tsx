@@ -6,11 +6,17 @@ import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { endProposal } from '#lib/operator/schema.ts'
-import { END_OUTCOMES } from '#lib/withdrawals/states.ts'
+import { endProposal, type OrderEnding } from '#lib/operator/schema.ts'
+import { END_OUTCOMES } from '#lib/orders/states.ts'
 
-/** Asks how the withdrawal ended and how the admin knows. */
-export function EndDialog({ path, onClose }: { path: string; onClose: () => void }) {
+interface EndDialogProps {
+  path: string
+  kind: OrderEnding['kind']
+  onClose: () => void
+}
+
+/** Asks how the order ended and how the admin knows. */
+export function EndDialog({ path, kind, onClose }: EndDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
@@ -30,20 +36,20 @@ export function EndDialog({ path, onClose }: { path: string; onClose: () => void
     <Dialog
       isOpen
       onClose={onClose}
-      title={t('adminAccount.ending.dialogTitle')}
-      description={t('adminAccount.ending.dialogText')}
+      title={t('ending.dialogTitle')}
+      description={t('ending.dialogText')}
     >
       <form {...form.props} className="grid gap-5">
         <Select
-          label={t('adminAccount.ending.outcome')}
+          label={t('ending.outcome')}
           name="outcome"
           defaultValue=""
           problem={form.problems.outcome ? t('ui.required') : null}
         >
-          <option value="">{t('adminAccount.ending.choose')}</option>
+          <option value="">{t('ending.choose')}</option>
           {END_OUTCOMES.map(outcome => (
             <option key={outcome} value={outcome}>
-              {t(`adminAccount.ending.choice.${outcome}`)}
+              {t(`ending.choice.${kind}.${outcome}`)}
             </option>
           ))}
         </Select>
@@ -52,11 +58,11 @@ export function EndDialog({ path, onClose }: { path: string; onClose: () => void
           name="reason"
           maxLength={200}
           autoComplete="off"
-          hint={t('adminAccount.ending.reasonHint')}
+          hint={t(kind === 'return' ? 'ending.reasonHintStaff' : 'ending.reasonHint')}
           problem={form.problems.reason ? t('adminDeed.reasonInvalid') : null}
         />
         <DialogActions
-          action={t('adminAccount.ending.propose')}
+          action={t('ending.propose')}
           busy={t('adminDeed.busy')}
           isBusy={form.isBusy}
           failure={form.failure}

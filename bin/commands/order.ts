@@ -1,28 +1,19 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { findAccount } from '#lib/accounts/queries.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { endAlone } from '#lib/withdrawals/end.ts'
-import { END_OUTCOMES, type EndOutcome } from '#lib/withdrawals/states.ts'
+import { endAlone } from '#lib/orders/end.ts'
+import { END_OUTCOMES, type EndOutcome } from '#lib/orders/states.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
-/** For an installation with a single admin: two admins end a withdrawal on the page of its account. */
+/** For an installation with a single admin: two admins end an order on the page of its account or difference. */
 export async function end(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      account: { type: 'string' },
-      as: { type: 'string' },
-      reason: { type: 'string' },
-    },
-  })
+  const options = { as: { type: 'string' }, reason: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
   const id = requireOption(positionals[0], '<id>')
-  const accountRef = requireOption(values.account, '--account')
   const outcome = readOutcome(requireOption(values.as, '--as'))
   const reason = requireOption(values.reason, '--reason')
   await withRuntime(async () => {
-    const { id: accountId } = await findAccount(accountRef)
-    await endAlone({ accountId, id, outcome, reason })
+    await endAlone({ id, outcome, reason }, ORDER_RULES)
     process.stdout.write(`${id}\n`)
   })
 }

@@ -1,0 +1,23 @@
+import { refundOrders } from '#lib/charges/refunds/order.ts'
+import { adminEndpoint } from '#lib/http/endpoint.ts'
+import { returnOrders } from '#lib/operator/differences/end-return.ts'
+import { readEnding } from '#lib/operator/ending.ts'
+import { endConfirmation, OrderEndingRead } from '#lib/operator/schema.ts'
+import { confirmEnd } from '#lib/orders/end.ts'
+import { withdrawalOrders } from '#lib/withdrawals/order.ts'
+
+export const POST = adminEndpoint({
+  method: 'POST',
+  effect: 'end',
+  summary: 'End an order as another admin proposed',
+  body: endConfirmation,
+  response: OrderEndingRead,
+  errorCodes: ['order_not_found', 'end_by_other', 'end_refused'],
+  proof: 'required',
+  async handle({ user, body, params: { id = '' } }) {
+    const confirmation = { id, proposalId: body.id, by: user.id }
+    const rules = { withdrawal: withdrawalOrders, refund: refundOrders, return: returnOrders }
+    await confirmEnd(confirmation, rules)
+    return { data: await readEnding(id, user.id) }
+  },
+})
