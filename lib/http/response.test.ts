@@ -76,6 +76,7 @@ const RESPONSES = [
   [refuse('transaction_not_found'), 404, 'Transaction not found'],
   [refuse('request_not_found'), 404, 'Request not found'],
   [refuse('withdrawal_not_found'), 404, 'Withdrawal not found'],
+  [refuse('order_not_found'), 404, 'Order not found'],
   [refuse('refund_not_found'), 404, 'Refund not found'],
   [refuse('dispute_not_found'), 404, 'Dispute not found'],
   [refuse('not_found'), 404, 'Not found'],
