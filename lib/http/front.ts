@@ -13,6 +13,7 @@ import {
   refuse,
   type TrocoError,
 } from '#lib/core/errors.ts'
+import { Invariant } from '#lib/core/invariant.ts'
 import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { findClockFault } from '#lib/db/clock-watch.ts'
@@ -138,72 +139,150 @@ interface HandlerOptions {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, sender: Sender) => Promise<void>
 
+/** A request on its way through the table of routes. */
+interface Visit {
+  request: IncomingMessage
+  response: ServerResponse
+  sender: Sender
+  /** Without query, repeated slashes and trailing slash. */
+  path: string
+  sentPath: string
+  serveFile: FileHandler | undefined
+  /** Counts toward no limit of pages. */
+  isFree: boolean
+}
+
+interface FrontRoute {
+  matches: (visit: Visit) => boolean
+  /** Pages and files: they count toward the limit of their address, and odd requests are refused. */
+  isPage?: boolean
+  serve: (visit: Visit) => Promise<void> | void
+}
+
 async function createHandler(
   nextHandler: NextHandler,
   builtFiles: Files,
-  { isDevelopment, isStopping }: HandlerOptions,
+  options: HandlerOptions,
 ): Promise<Handler> {
-  const routes = await loadRoutes()
-  const publicRoutes = await loadPublicRoutes()
-  const { API_SERVER, PUBLIC_URL } = env()
-  const files = new Map([...builtFiles, ...(await serveReference(routes, PUBLIC_URL))])
-  const servesApi = API_SERVER === 'front' && !isDevelopment
-  const passToNext = createPassage(nextHandler, isDevelopment)
-
+  const { routes, files } = await createRoutes(nextHandler, builtFiles, options)
   return async (request, response, sender) => {
     const refused = admitRequest(request)
     const sentPath = stripQuery(request.url)
     const path = pathOf(request)
     if (refused) return sendResponse(response, buildFirstRefusal(refused, request, path), sender)
-    const serveFile = files.get(path)
-    // Proxies limit who may send to this path, so only the spelling that they see is served.
-    if (isBankNotice(path)) return serveBankNotice(request, response, sentPath, sender)
-    if (isApiPath(path) && !serveFile) {
-      const match = matchRoute(routes, path.slice('/api'.length))
-      const hasMethod = match?.handlers.has(request.method ?? '') ?? false
-      // In development, Next finds routes that were added after startup.
-      if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
-      if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
-      const isServedHere = servesApi || hasDotSegments(path) || !hasMethod
-      return isServedHere
-        ? serveApi(request, response, match, sender)
-        : passToNext(request, response, sender, 'api', match.route)
+    const visit = {
+      request,
+      response,
+      sender,
+      path,
+      sentPath,
+      serveFile: files.get(path),
+      isFree: builtFiles.has(path) || isPublicPath(path) || isFilePath(path),
     }
-    if (path === '/healthz') return sendResponse(response, json(200, { status: 'ok' }), sender)
-    if (path === '/readyz') {
-      const { status, body } = await checkReadiness(isStopping())
-      const headers = status === 503 ? codeHeaders('service_unavailable') : {}
-      return sendResponse(response, json(status, body, headers), sender)
-    }
-    const isFree = builtFiles.has(path) || isPublicPath(path) || isFilePath(path)
-    const refusal =
-      (isFree ? null : await refuseBusyAddress(sender.address)) ??
-      (isDevelopment && !serveFile ? null : refusePageRequest(request, path))
+    const route = routes.find(({ matches }) => matches(visit))
+    const refusal = route?.isPage ? await refusePage(visit, options.isDevelopment) : null
     if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
-    if (isPublicPath(path)) {
-      const match = path === RECEIPT_KEYS_PATH ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
-      if (match && match !== RECEIPT_KEYS_ROUTE && !servesApi)
-        return passToNext(request, response, sender, 'public')
-      // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
-      const publicMatch = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
-      if (publicMatch) return serveCompressed(request, response, publicMatch, sender)
-    }
-    const serveNext = () => passToNext(request, response, sender, 'page')
-    if (isSignIn(request, path)) return serveSignIn(request, response, sender, serveNext)
-    if (!serveFile) {
-      const client = isFree || isDevelopment ? null : sender.address
-      const late = await renderInTurn(request, response, client, serveNext)
-      return late ? sendResponse(response, late, sender) : undefined
-    }
-    setCommonHeaders(response, sender, 'files')
-    return serveFile(request, response)
+    return route?.serve(visit)
   }
 }
 
-/** Serves a page for anyone, which holds no secret. */
-const serveCompressed: typeof serveApi = (request, response, ...rest) => {
-  compressWhenWritten(request, response)
-  return serveApi(request, response, ...rest)
+/** Returns the routes in the order in which they are tried; the last one matches everything. */
+async function createRoutes(
+  nextHandler: NextHandler,
+  builtFiles: Files,
+  { isDevelopment, isStopping }: HandlerOptions,
+): Promise<{ routes: FrontRoute[]; files: Files }> {
+  const apiRoutes = await loadRoutes()
+  const publicRoutes = await loadPublicRoutes()
+  const { API_SERVER, PUBLIC_URL } = env()
+  const files = new Map([...builtFiles, ...(await serveReference(apiRoutes, PUBLIC_URL))])
+  const servesApi = API_SERVER === 'front' && !isDevelopment
+  const passToNext = createPassage(nextHandler, isDevelopment)
+  const serveNext = ({ request, response, sender }: Visit) =>
+    passToNext(request, response, sender, 'page')
+
+  const serveApiPath = ({ request, response, sender, path }: Visit) => {
+    const match = matchRoute(apiRoutes, path.slice('/api'.length))
+    const hasMethod = match?.handlers.has(request.method ?? '') ?? false
+    // In development, Next finds routes that were added after startup.
+    if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
+    if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
+    return servesApi || hasDotSegments(path) || !hasMethod
+      ? serveApi(request, response, match, sender)
+      : passToNext(request, response, sender, 'api', match.route)
+  }
+
+  const servePublicPath = ({ request, response, sender, path }: Visit) => {
+    const isKeys = path === RECEIPT_KEYS_PATH
+    const match = isKeys ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
+    if (match && !isKeys && !servesApi) return passToNext(request, response, sender, 'public')
+    // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
+    const shown = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
+    if (!shown) throw new Invariant(`no public page serves ${path.split('/')[1]}`)
+    // A page for anyone holds no secret.
+    compressWhenWritten(request, response)
+    return serveApi(request, response, shown, sender)
+  }
+
+  const routes: FrontRoute[] = [
+    // Proxies limit who may send to this path, so only the spelling that they see is served.
+    {
+      matches: ({ path }) => isBankNotice(path),
+      serve: ({ request, response, sender, sentPath }) =>
+        serveBankNotice(request, response, sentPath, sender),
+    },
+    { matches: ({ path, serveFile }) => isApiPath(path) && !serveFile, serve: serveApiPath },
+    {
+      matches: ({ path }) => path === '/healthz',
+      serve: ({ response, sender }) => sendResponse(response, json(200, { status: 'ok' }), sender),
+    },
+    {
+      matches: ({ path }) => path === '/readyz',
+      serve: ({ response, sender }) => serveReadiness(response, sender, isStopping()),
+    },
+    { matches: ({ path }) => isPublicPath(path), isPage: true, serve: servePublicPath },
+    {
+      matches: ({ request, path }) => isSignIn(request, path),
+      isPage: true,
+      serve: visit =>
+        serveSignIn(visit.request, visit.response, visit.sender, () => serveNext(visit)),
+    },
+    {
+      matches: ({ serveFile }) => serveFile !== undefined,
+      isPage: true,
+      serve: ({ request, response, sender, serveFile }) => {
+        setCommonHeaders(response, sender, 'files')
+        return serveFile?.(request, response)
+      },
+    },
+    {
+      matches: () => true,
+      isPage: true,
+      serve: async visit => {
+        const { request, response, sender } = visit
+        const client = visit.isFree || isDevelopment ? null : sender.address
+        const late = await renderInTurn(request, response, client, () => serveNext(visit))
+        if (late) sendResponse(response, late, sender)
+      },
+    },
+  ]
+  return { routes, files }
+}
+
+async function refusePage(visit: Visit, isDevelopment: boolean) {
+  const busy = visit.isFree ? null : await refuseBusyAddress(visit.sender.address)
+  if (busy) return busy
+  return isDevelopment && !visit.serveFile ? null : refusePageRequest(visit.request, visit.path)
+}
+
+async function serveReadiness(
+  response: ServerResponse,
+  sender: Sender,
+  isStopping: boolean,
+): Promise<void> {
+  const { status, body } = await checkReadiness(isStopping)
+  const headers = status === 503 ? codeHeaders('service_unavailable') : {}
+  sendResponse(response, json(status, body, headers), sender)
 }
 
 /** Returns a function that passes a request to Next: a page, or what API_SERVER=next serves there. */
