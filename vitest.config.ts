@@ -63,7 +63,7 @@ const sharedFiles = globSync(TESTS).filter(
 export default defineConfig({
   test: {
     globalSetup: ['lib/testing/setup.ts'],
-    setupFiles: ['lib/testing/sides-watch.ts', 'lib/testing/restore-process.ts'],
+    setupFiles: ['lib/testing/restore-process.ts'],
     // `npm run torture` shuffles the files: one that leaves something behind fails another.
     sequence: {
       shuffle: { files: Boolean(process.env.TORTURE_FIGURES), tests: false },

@@ -4,9 +4,9 @@ import type { Actor } from '#lib/audit/record.ts'
 import { db } from '#lib/db/client.ts'
 
 /**
- * Activates or suspends accounts, each in a transaction of its own with its audit record and mails:
- * accounts may lie in several databases (docs/decisions/030). If the request ends early, those
- * changed so far stay so, and a repetition reports them as unchanged and changes the rest.
+ * Activates or suspends accounts, each in a transaction of its own with its audit record and mails.
+ * If the request ends early, those changed so far stay so, and a repetition reports them as unchanged
+ * and changes the rest.
  */
 export async function changeStatuses(
   { account_ids: ids, status, reason }: StatusChange,

@@ -158,13 +158,3 @@ export const FOREIGN_WRITES: Record<string, string> = {
   'lib/worker/prune.ts test_usage': 'pruning by age',
   'lib/worker/prune.ts user_sessions': 'pruning by age',
 }
-
-/** Files with statements about people and others about money (docs/decisions/030). */
-export const FILES_OF_BOTH_SIDES: Record<string, string> = {
-  'lib/audit/queries.ts': 'adds the names of users and accounts to records',
-  'lib/worker/prune.ts': 'pruning by age',
-  'lib/session/read.ts': "reads a session, then its user's accounts",
-  'lib/operator/accounts.ts': 'accounts with their owners and members',
-  'lib/operator/stuck.ts': 'stuck jobs of every kind',
-  'lib/operator/traffic.ts': 'judges receivers and the mail server',
-}

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 import {
   ALLOWED_IMPORTS,
   BROWSER_MODULES,
-  FILES_OF_BOTH_SIDES,
   FOLDERS,
   FOREIGN_WRITES,
   INDEPENDENT_FOLDERS,
@@ -16,7 +15,6 @@ import {
   ROUTABLE_ID_PLACES,
   TABLE_OWNERS,
 } from '#lib/testing/layout-rules.ts'
-import { readSides } from '#lib/testing/sides.ts'
 
 const VAGUE_NAME = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
 const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
@@ -67,7 +65,6 @@ function findViolations(sources: Source[]): string[] {
 function checkContent(source: Source): string[] {
   return [
     ...checkTables(source),
-    ...checkSides(source),
     ...checkName(source),
     ...checkPatterns(source),
   ]
@@ -138,20 +135,6 @@ function checkTables({ path, text }: Source): string[] {
     .filter(table => !path.startsWith(`lib/${TABLE_OWNERS[table]}/`))
     .filter(table => !(`${path} ${table}` in FOREIGN_WRITES))
     .map(table => `${path} writes ${table}, which belongs to lib/${TABLE_OWNERS[table]}`)
-}
-
-/** Only what a file itself says. Statements that join fragments of several: lib/testing/sides.ts. */
-function checkSides({ path, text }: Source): string[] {
-  if (path in FILES_OF_BOTH_SIDES || sidesOfFile(text).size < 2) return []
-  return [`${path} has SQL about people and about money`]
-}
-
-const SIDES = readSides()
-
-function sidesOfFile(text: string): Set<string> {
-  const named = text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+([a-z_]+)\b/g)
-  const sides = [...named].map(([, table = '']) => SIDES.get(table) ?? 'both')
-  return new Set(sides.filter(side => side !== 'both'))
 }
 
 function checkName({ path }: Source): string[] {
@@ -263,17 +246,6 @@ test('only one file calls the function that books money', () => {
   expect(callers.map(({ path }) => path)).toEqual(['lib/ledger/book.ts'])
 })
 
-test('every table declares its side in the schema, and no file of both sides is listed in vain', () => {
-  const undeclared = [...readSides()].filter(([, side]) => side === undefined)
-  expect(undeclared).toEqual([])
-  expect([...readSides().keys()].sort()).toEqual(Object.keys(TABLE_OWNERS).sort())
-  for (const path of Object.keys(FILES_OF_BOTH_SIDES))
-    expect(sidesOfFile(readFileSync(path, 'utf8')).size, path).toBe(2)
-  const model = 'model Bank {\n  id String @id\n  @@map("banks")\n}\n'
-  for (const comment of ['', '// side: money\n', '/// side: both\n', '/// side: other\n'])
-    expect(readSides(comment + model).get('banks'), comment).toBeUndefined()
-})
-
 test.each([
   ['lib/charges/create.ts', '#lib/withdrawals/create.ts'],
   ['lib/charges/create.ts', '../withdrawals/create.ts'],
@@ -296,13 +268,6 @@ test.each([
 ])('a forbidden import is found: %s importing %s', (path, target) => {
   for (const text of [`import { x } from '${target}'\n`, `const x = await import('${target}')\n`])
     expect(findViolations([{ path, text }]).join()).toContain('may not import')
-})
-
-test('a file with SQL about people and about money is found', () => {
-  const find = (text: string) => findViolations([{ path: 'lib/operator/x.ts', text }])
-  expect(find('SELECT FROM users u JOIN memberships m')).toEqual([])
-  expect(find('SELECT FROM audit_log JOIN accounts a')).toEqual([])
-  expect(find('SELECT FROM users u JOIN tokens t')).toHaveLength(1)
 })
 
 test('a foreign write, a vague name and a forbidden pattern are found', () => {

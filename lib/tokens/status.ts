@@ -8,8 +8,8 @@ const livingCondition = (row: 't' | 'p') =>
   Prisma.raw(`(${row}.revoked_at IS NULL AND COALESCE(${row}.expires_at, 'infinity') > now())`)
 
 /**
- * Condition that the parent of a token `t` is active. The role of its issuer lies on another side
- * (docs/decisions/030): a change of the role decides about the parent, and so about its children.
+ * Condition that the parent of a token `t` is active. The role of its issuer is not read here: a
+ * change of the role decides about the parent, and so about its children.
  */
 const parentCondition = Prisma.sql`EXISTS (
   SELECT 1 FROM tokens p
