@@ -5,7 +5,7 @@ import { refuse } from '#lib/core/errors.ts'
 import { cents } from '#lib/core/money.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { queueMailToRoles } from '#lib/mail/owners.ts'
-import { APPROVER_ROLES, inForceSql, listApprovers, settlingSql } from '#lib/people/approvers.ts'
+import { APPROVER_ROLES, inForceSql, settlingSql } from '#lib/people/approvers.ts'
 
 export interface StoredRule {
   new_keys: boolean
@@ -17,10 +17,9 @@ export async function readRule(
   tx: Tx,
   accountId: string,
 ): Promise<ApprovalRule & { isInForce: boolean }> {
-  const approvers = await listApprovers(accountId, tx)
   const [row] = await tx.$queryRaw<(StoredRule & { isInForce: boolean })[]>`
     SELECT a.approval_new_keys AS new_keys, a.approval_above AS above,
-      a.approval_day_above AS day_above, ${inForceSql(approvers)} AS "isInForce"
+      a.approval_day_above AS day_above, ${inForceSql} AS "isInForce"
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   if (!row) throw refuse('account_not_found')
   return { ...toRule(row), isInForce: row.isInForce }
@@ -63,11 +62,10 @@ export const toRule = ({ new_keys, above, day_above }: StoredRule): ApprovalRule
  * approve, in its transaction: a role that is taken and given again then leaves no gap.
  */
 export async function keepApprovalInForce(tx: Tx, accountId: string): Promise<void> {
-  const approvers = await listApprovers(accountId, tx)
   await tx.$executeRaw`
     UPDATE accounts a
     SET approval_kept_until = GREATEST(a.approval_kept_until, now() + ${settlingSql})
-    WHERE a.id = ${accountId}::uuid AND ${inForceSql(approvers)}`
+    WHERE a.id = ${accountId}::uuid AND ${inForceSql}`
 }
 
 /** Informs the members who may approve withdrawals about another one; does nothing for other roles. */

@@ -6,7 +6,7 @@ import { newId } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { queueMailToOwners } from '#lib/mail/owners.ts'
-import { barredSql, readVouched } from '#lib/people/approvers.ts'
+import { barredSql } from '#lib/people/approvers.ts'
 
 /** Time in which a second owner or an admin may confirm a weaker rule. */
 const CHANGE_HOURS = 24
@@ -53,12 +53,11 @@ async function addChange(
   actor: Member,
 ): Promise<void> {
   const { new_keys, above, day_above } = rule
-  const requesters = await readVouched(accountId, [actor.id], tx)
   await tx.$executeRaw`
     INSERT INTO approval_changes (account_id, id, new_keys, above, day_above, requested_by, barred,
       expires_at)
     SELECT a.id, ${newId()}::uuid, ${new_keys}, ${above}::bigint, ${day_above}::bigint,
-      ${actor.id}::uuid, ${barredSql(requesters)}, now() + ${CHANGE_HOURS} * interval '1 hour'
+      ${actor.id}::uuid, ${barredSql([actor.id])}, now() + ${CHANGE_HOURS} * interval '1 hour'
     FROM accounts a WHERE a.id = ${accountId}::uuid`
   const action = 'account.approval_change_requested'
   await recordAudit(tx, { actor, action, accountId, after: toAudit(rule) })

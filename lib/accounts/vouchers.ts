@@ -1,5 +1,5 @@
 import type { Tx } from '#lib/db/client.ts'
-import { readVouched, vouchedRows, vouchersSql } from '#lib/people/approvers.ts'
+import { vouchedRows, vouchersSql } from '#lib/people/approvers.ts'
 
 /** Returns by user the ids of everyone who answers for them now. */
 export async function readVouchers(
@@ -7,9 +7,8 @@ export async function readVouchers(
   accountId: string,
   userIds: readonly string[],
 ): Promise<Map<string, string[]>> {
-  const vouched = await readVouched(accountId, userIds, tx)
   const rows = await tx.$queryRaw<{ id: string; ids: string[] }[]>`
-    SELECT m.id, ${vouchersSql} AS ids FROM accounts a CROSS JOIN ${vouchedRows(vouched)}
+    SELECT m.id, ${vouchersSql} AS ids FROM accounts a CROSS JOIN LATERAL ${vouchedRows(userIds)}
     WHERE a.id = ${accountId}::uuid`
   return new Map(rows.map(({ id, ids }) => [id, ids]))
 }

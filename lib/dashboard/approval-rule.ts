@@ -7,15 +7,9 @@ import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
-import {
-  inForceSql,
-  listApprovers,
-  mayApproveSql,
-  readVouched,
-  vouchedRows,
-} from '#lib/people/approvers.ts'
+import { approverRows, inForceSql, mayApproveSql, vouchedRows } from '#lib/people/approvers.ts'
 
-interface StoredSettings extends Omit<ApprovalSettings, 'approvers' | 'change'> {
+interface StoredSettings extends Omit<ApprovalSettings, 'change'> {
   change: (Omit<StoredChange, 'requester'> & { requested_by: string }) | null
 }
 type StoredChange = NonNullable<ApprovalSettings['change']>
@@ -30,22 +24,20 @@ export async function readApprovalSettings(
   isAdmin = false,
 ): Promise<ApprovalSettings> {
   if (!isUuid(accountId)) throw refuse('account_not_found')
-  const approvers = await listApprovers(accountId)
-  const user = isAdmin
-    ? await readVouched(accountId, [userId])
-    : approvers.filter(({ id, role }) => id === userId && role === 'owner')
+  const user = isAdmin ? vouchedRows([userId]) : approverRows(userId)
+  const isOwner = isAdmin ? Prisma.sql`true` : Prisma.sql`m.role = 'owner'`
   const change = asJson(Prisma.sql`
     c.id, c.new_keys, c.above, c.day_above, c.requested_by, ${utcText('c.expires_at')} AS expires_at,
-    EXISTS (SELECT FROM ${vouchedRows(user)} WHERE ${mayApproveSql('c.barred')}) AS can_confirm`)
+    EXISTS (SELECT FROM ${user} WHERE ${isOwner} AND ${mayApproveSql('c.barred')}) AS can_confirm`)
   const columns = Prisma.sql`
     a.approval_new_keys AS new_keys, a.approval_above AS above, a.approval_day_above AS day_above,
-    ${inForceSql(approvers)} AS is_in_force,
+    ${inForceSql} AS is_in_force, (SELECT count(*)::int FROM ${approverRows()}) AS approvers,
     (SELECT ${change} FROM approval_changes c
       WHERE c.account_id = a.id AND c.expires_at > now()) AS change`
   const [found] = await queryRows<StoredSettings>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM accounts a WHERE a.id = ${accountId}::uuid`)
   if (!found) throw refuse('account_not_found')
-  return { ...found, approvers: approvers.length, change: await nameRequester(accountId, found) }
+  return { ...found, change: await nameRequester(accountId, found) }
 }
 
 async function nameRequester(

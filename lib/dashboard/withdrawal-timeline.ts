@@ -14,7 +14,6 @@ import type {
 import { Prisma } from '#lib/db/client.ts'
 import { reasonColumns, utc, utcText } from '#lib/db/columns.ts'
 import { asJson, queryRows } from '#lib/db/rows.ts'
-import { type Approver, findApprover } from '#lib/people/approvers.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
@@ -49,11 +48,8 @@ export async function readWithdrawalTimeline(
   idOrReference: string,
   userId: string | null,
 ): Promise<WithdrawalTimelineData> {
-  const [row, approver] = await Promise.all([
-    findWithdrawal(accountId, mode, idOrReference),
-    userId === null ? undefined : findApprover(accountId, userId),
-  ])
-  const history = row && (await readHistory(accountId, row.id, approver))
+  const row = await findWithdrawal(accountId, mode, idOrReference)
+  const history = row && (await readHistory(accountId, row.id, userId))
   if (!history) throw refuse('withdrawal_not_found')
   return {
     withdrawal: withdrawalToWire(row),
@@ -124,7 +120,7 @@ function mergeRepeatedCalls(calls: WithdrawalHistory['calls']): Call[] {
 async function readHistory(
   accountId: string,
   id: string,
-  approver: Approver | undefined,
+  userId: string | null,
 ): Promise<WithdrawalHistory | null> {
   const subjectCondition = Prisma.sql`account_id = ${accountId}::uuid AND subject_id = ${id}::uuid`
   const jsonListSql = (from: Prisma.Sql) =>
@@ -157,7 +153,7 @@ async function readHistory(
       WHERE w.mode = 'test' AND o.id = ${removeHyphens(id)} AND o.kind = 'payout') AS taken_at,
     w.approval_reason, ${utcText('w.approval_at')} AS approval_at, w.approval_by, w.requested_by,
     CASE WHEN w.approval_due_at IS NOT NULL THEN json_build_object(
-      'expires_at', ${utcText('w.approval_due_at')}, 'can_approve', ${canApproveSql(approver)}) END
+      'expires_at', ${utcText('w.approval_due_at')}, 'can_approve', ${canApproveSql(userId)}) END
       AS approval`
   const [found] = await queryRows<WithdrawalHistory & { requested_by: string | null }>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM withdrawals w JOIN accounts a ON a.id = w.account_id

@@ -3,14 +3,18 @@ import { hashSecret } from '#lib/core/keys.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson } from '#lib/db/rows.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
 import { activeSessionCondition } from '#lib/people/sessions.ts'
-import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
-
-type MemberRole = Pick<SessionAccount, 'id' | 'role'>
+import type { SessionUser } from '#lib/session/schema.ts'
 
 const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
+
+/** Columns of account `a` and of the role in it, `m`. */
+const accountColumns = Prisma.sql`a.id, m.role, a.name, a.city, a.expires_in AS "expiresIn",
+  a.time_zone AS "timeZone", a.charge_review_above AS "chargeReviewAbove", a.status, a.status_reason AS "statusReason",
+  ${Prisma.raw(receivingConnectionSql)} AS "receivingConnectionId",
+  ${Prisma.raw(payingConnectionSql)} AS "payingConnectionId"`
 
 /**
  * Null if unknown, ended, expired or idle for too long, or if the user is disabled. Stores the time
@@ -18,7 +22,7 @@ const SECRET_FORMAT = /^[A-Za-z0-9_-]{43}$/
  */
 export async function readSession(secret: string, recordsUse = true): Promise<SessionUser | null> {
   if (!SECRET_FORMAT.test(secret)) return null
-  const [user] = await db().$queryRaw<(Omit<SessionUser, 'accounts'> & { roles: MemberRole[] })[]>`
+  const [user] = await db().$queryRaw<SessionUser[]>`
     WITH session AS (
       SELECT s.id, s.user_id, s.last_used_at, s.proved_at, s.viewed_account_id, s.viewing_until
       FROM user_sessions s
@@ -31,37 +35,21 @@ export async function readSession(secret: string, recordsUse = true): Promise<Se
       session.id AS "sessionId",
       extract(epoch FROM now() - session.proved_at)::int AS "provedAgoS",
       ${hasSecondFactor} AS "hasSecondFactor",
-      CASE WHEN u.is_admin AND session.viewing_until > now()
+      CASE WHEN v.is_viewing
         THEN json_build_object('accountId', session.viewed_account_id,
           'until', ${utcText('session.viewing_until')}) END AS viewing,
-      coalesce((
-      SELECT json_agg(json_build_object('id', m.account_id, 'role', m.role)
-        ORDER BY m.created_at, m.account_id)
-      FROM memberships m WHERE m.user_id = u.id
-    ), '[]') AS roles
+      COALESCE((
+        SELECT json_agg(${asJson(accountColumns)} ORDER BY m.created_at, m.account_id)
+        FROM (
+          SELECT account_id, role, created_at FROM memberships
+          WHERE user_id = u.id AND NOT v.is_viewing
+          UNION ALL SELECT session.viewed_account_id, 'viewer', now() WHERE v.is_viewing
+        ) m JOIN accounts a ON a.id = m.account_id
+      ), '[]') AS accounts
     FROM session JOIN users u ON u.id = session.user_id
+    CROSS JOIN LATERAL (
+      SELECT u.is_admin AND COALESCE(session.viewing_until > now(), false) AS is_viewing) v
     WHERE u.disabled_at IS NULL`
   if (!user) return null
-  const { roles, ...rest } = user
-  const { viewing } = rest
-  const viewed: MemberRole[] | null = viewing && [{ id: viewing.accountId, role: 'viewer' }]
-  const accounts = await readAccountsOf(viewed ?? roles)
-  return { ...rest, accounts: viewed ? hideTaxIds(accounts) : accounts }
-}
-
-/** Reads the accounts of a user, in the order in which they joined. */
-async function readAccountsOf(roles: MemberRole[]): Promise<SessionAccount[]> {
-  if (roles.length === 0) return []
-  const columns = Prisma.sql`a.id, a.name, a.city, a.expires_in AS "expiresIn",
-    a.time_zone AS "timeZone", a.charge_review_above AS "chargeReviewAbove", a.status, a.status_reason AS "statusReason",
-    ${Prisma.raw(receivingConnectionSql)} AS "receivingConnectionId",
-    ${Prisma.raw(payingConnectionSql)} AS "payingConnectionId"`
-  const rows = await queryRows<Omit<SessionAccount, 'role'>>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM accounts a
-    WHERE a.id = ANY(${roles.map(({ id }) => id)}::uuid[])`)
-  const accounts = new Map(rows.map(row => [row.id, row]))
-  return roles.flatMap(({ id, role }) => {
-    const account = accounts.get(id)
-    return account ? [{ ...account, role }] : []
-  })
+  return user.viewing ? { ...user, accounts: hideTaxIds(user.accounts) } : user
 }

@@ -63,11 +63,7 @@ function findViolations(sources: Source[]): string[] {
 }
 
 function checkContent(source: Source): string[] {
-  return [
-    ...checkTables(source),
-    ...checkName(source),
-    ...checkPatterns(source),
-  ]
+  return [...checkTables(source), ...checkName(source), ...checkPatterns(source)]
 }
 
 function checkImports(source: Source): string[] {

@@ -1,15 +1,8 @@
 import { idLowerBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { db, Prisma } from '#lib/db/client.ts'
 import { homeZone } from '#lib/db/columns.ts'
-import {
-  type Approver,
-  barredSql,
-  inForceSql,
-  listApprovers,
-  readVouched,
-  type VouchedUser,
-} from '#lib/people/approvers.ts'
+import { barredSql, inForceSql } from '#lib/people/approvers.ts'
 import type { WithdrawalOrder } from '#lib/withdrawals/schema.ts'
 
 /** Time in which a second member may approve; afterwards the withdrawal is rejected. */
@@ -17,34 +10,13 @@ const APPROVAL_HOURS = 24
 
 export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, approval_barred')
 
-type Request = Pick<WithdrawalOrder, 'amount' | 'dictKey' | 'bookedAt'>
+type Request = Pick<
+  WithdrawalOrder,
+  'amount' | 'dictKey' | 'bookedAt' | 'requestedBy' | 'formerIssuers'
+>
 
 /** Longer than any day: the ids of its withdrawals are above the bound. */
 const DAY_MAX_MS = 26 * 3_600_000
-
-/** The members whom the decision about a new withdrawal depends on. */
-export interface Deciders {
-  approvers: Approver[]
-  /** Members who may have requested it; empty: only the operator. */
-  requesters: VouchedUser[]
-}
-
-/**
- * Reads the members before the statement of `approvalSql`. A member who joins in between does not
- * count yet. Removing one sets `approval_kept_until`, which that statement reads.
- */
-export async function readDeciders(
-  accountId: string,
-  { requestedBy, formerIssuers = [] }: Pick<WithdrawalOrder, 'requestedBy' | 'formerIssuers'>,
-  tx?: Tx,
-): Promise<Deciders> {
-  const approvers = await listApprovers(accountId, tx)
-  const ids = requestedBy ? [requestedBy, ...formerIssuers] : formerIssuers
-  const requesters = approvers.filter(({ id }) => ids.includes(id))
-  const others = ids.filter(id => !requesters.some(known => known.id === id))
-  if (others.length === 0) return { approvers, requesters }
-  return { approvers, requesters: [...requesters, ...(await readVouched(accountId, others, tx))] }
-}
 
 /**
  * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule is that of the
@@ -54,9 +26,9 @@ export async function readDeciders(
 export function approvalSql(
   accountId: string,
   mode: Mode,
-  { amount, dictKey, bookedAt }: Request,
-  { approvers, requesters }: Deciders,
+  { amount, dictKey, bookedAt, requestedBy, formerIssuers = [] }: Request,
 ): Prisma.Sql {
+  const requesters = requestedBy ? [requestedBy, ...formerIssuers] : formerIssuers
   const dayIn = Prisma.sql`(COALESCE(${bookedAt ?? null}::timestamptz, now()) AT TIME ZONE ${homeZone})::date`
   const firstId = idLowerBoundAt((bookedAt?.getTime() ?? Date.now()) - DAY_MAX_MS)
   const withdrawn = Prisma.sql`
@@ -73,7 +45,7 @@ export function approvalSql(
       CASE WHEN r.reason IS NOT NULL THEN (
         SELECT ${barredSql(requesters)} FROM accounts a WHERE a.id = ${accountId}::uuid) END AS approval_barred
     FROM (SELECT (
-      SELECT CASE WHEN c.reason IS NOT NULL THEN CASE WHEN ${inForceSql(approvers)} THEN
+      SELECT CASE WHEN c.reason IS NOT NULL THEN CASE WHEN ${inForceSql} THEN
         CASE WHEN c.reason <> 'day_amount' THEN c.reason
           WHEN ${withdrawn} + ${amount}::bigint > a.approval_day_above THEN c.reason END END END
       FROM accounts a CROSS JOIN LATERAL (SELECT CASE

@@ -9,7 +9,7 @@ import { transaction } from '#lib/db/transaction.ts'
 import { wake } from '#lib/db/wake.ts'
 import { lockDisputes } from '#lib/ledger/owed.ts'
 import { lockHeldSql, releaseOrdersSql } from '#lib/orders/order.ts'
-import { type Approver, lockApprover, mayApproveSql, vouchedRows } from '#lib/people/approvers.ts'
+import { approverRows, lockApprover, mayApproveSql } from '#lib/people/approvers.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
@@ -30,9 +30,8 @@ export async function approveRequest(decision: Decision): Promise<WithdrawalRow>
   const { accountId, mode, id, by } = decision
   if (!isUuid(id)) throw refuse('withdrawal_not_found')
   const row = await transaction(async tx => {
-    const approver = await lockApprover(tx, accountId, by)
-    const statement = approver && releaseSql(decision, approver)
-    const [released] = statement ? await queryRows<WithdrawalRow>(statement, tx) : []
+    if (!(await lockApprover(tx, accountId, by))) return null
+    const [released] = await queryRows<WithdrawalRow>(releaseSql(decision), tx)
     if (!released) return null
     const { held, disputed } = await lockDisputes(tx, accountId, mode)
     if (held < disputed) throw refuse('dispute_not_covered')
@@ -43,7 +42,7 @@ export async function approveRequest(decision: Decision): Promise<WithdrawalRow>
   return row
 }
 
-function releaseSql({ accountId, mode, id, by }: Decision, approver: Approver): Prisma.Sql {
+function releaseSql({ accountId, mode, id, by }: Decision): Prisma.Sql {
   const noted = recordAction({ action: 'withdrawal.approved', by }, 'released')
   return Prisma.sql`
     WITH ${joinCtes({
@@ -51,7 +50,7 @@ function releaseSql({ accountId, mode, id, by }: Decision, approver: Approver): 
       released: Prisma.sql`
         UPDATE withdrawals w SET approval_due_at = NULL, approval_by = ${by}::uuid,
           approval_at = now(), updated_at = now()
-        FROM held h JOIN accounts a ON a.id = h.account_id CROSS JOIN ${vouchedRows([approver])}
+        FROM held h JOIN accounts a ON a.id = h.account_id CROSS JOIN LATERAL ${approverRows(by)}
         WHERE w.account_id = h.account_id AND w.id = h.id AND w.mode = ${mode} AND w.status = 'pending' AND w.approval_due_at > now()
           AND ${mayApproveSql('w.approval_barred')}
         RETURNING w.*`,

@@ -15,20 +15,15 @@ import { bookMovement } from '#lib/ledger/book.ts'
 import { refuseWithdrawal } from '#lib/ledger/owed.ts'
 import { insertOrderSql } from '#lib/orders/order.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
-import {
-  approvalColumns,
-  approvalSql,
-  type Deciders,
-  readDeciders,
-} from '#lib/withdrawals/approval.ts'
+import { approvalColumns, approvalSql } from '#lib/withdrawals/approval.ts'
 import { requireWithinLimits } from '#lib/withdrawals/limit.ts'
 import { withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalOrder, WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 /**
  * Inserts the withdrawal and holds its amount in one statement; a CHECK refuses more than the
- * balance (`refuseWithdrawal`). The statement also decides whether it waits for a second member, of
- * those who were read just before. Live mode also enforces the account's limits.
+ * balance (`refuseWithdrawal`). The statement also decides whether it waits for a second member.
+ * Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
   account: AccountRef,
@@ -38,10 +33,7 @@ export async function insertWithdrawal(
 ): Promise<WithdrawalRow> {
   const accountId = accountIdOf(account)
   const lockMember = memberLockOf(account)
-  const insert = async (tx?: Tx) => {
-    const deciders = await readDeciders(accountId, order, tx)
-    return queryRows<WithdrawalRow>(insertSql(account, mode, order, { deciders, once }), tx)
-  }
+  const insert = (tx?: Tx) => queryRows<WithdrawalRow>(insertSql(account, mode, order, once), tx)
   const insertInTransaction = async (tx: Tx) => {
     await lockMember?.(tx)
     const rows = await insert(tx)
@@ -61,7 +53,7 @@ function insertSql(
   account: AccountRef,
   mode: Mode,
   order: WithdrawalOrder,
-  { deciders, once }: { deciders: Deciders; once: IdempotentRequest | undefined },
+  once: IdempotentRequest | undefined,
 ): Prisma.Sql {
   const accountId = accountIdOf(account)
   const id = once?.id ?? newRoutableId(accountId)
@@ -79,7 +71,7 @@ function insertSql(
           ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
           ${currentCause()},
           n.*, COALESCE(${bookedAt}, now())
-        FROM (${approvalSql(accountIdOf(account), mode, order, deciders)}) n
+        FROM (${approvalSql(accountIdOf(account), mode, order)}) n
         RETURNING *`,
       ordered: withdrawalOrderSql(Prisma.sql`made s`),
       waiting_noted: recordAction(

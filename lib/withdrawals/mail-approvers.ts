@@ -5,7 +5,7 @@ import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/transaction.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import type { Message, Recipient } from '#lib/mail/write.ts'
-import { listApprovers, mayApproveSql, vouchedRows } from '#lib/people/approvers.ts'
+import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
 
 const BATCH_MAX = 500
 
@@ -62,14 +62,12 @@ function claimUnannounced(tx: Tx): Promise<WaitingGroup[]> {
 }
 
 /** Members who may approve the withdrawal of the group. */
-async function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipient[]> {
-  const approvers = await listApprovers(accountId, tx)
-  const allowed = await tx.$queryRaw<{ id: string }[]>`
-    SELECT m.id FROM withdrawals w JOIN accounts a ON a.id = w.account_id
-      CROSS JOIN ${vouchedRows(approvers)}
+function findApprovers(tx: Tx, { accountId, id }: WaitingGroup): Promise<Recipient[]> {
+  return tx.$queryRaw<Recipient[]>`
+    SELECT m.email, m.locale FROM withdrawals w JOIN accounts a ON a.id = w.account_id
+      CROSS JOIN LATERAL ${approverRows()}
     WHERE w.account_id = ${accountId}::uuid AND w.id = ${id}::uuid
       AND ${mayApproveSql('w.approval_barred')}`
-  return approvers.filter(approver => allowed.some(one => one.id === approver.id))
 }
 
 function writeMessage(group: WaitingGroup & { requester: string | null }, locale: string): Message {
