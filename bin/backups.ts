@@ -8,8 +8,12 @@ import { setupError } from '#lib/core/errors.ts'
 import { keyId } from '#lib/core/keys.ts'
 import { env } from '#lib/core/settings.ts'
 import { connect } from '#lib/db/client.ts'
-import { findPostgresPackage, prepareBinaries } from '#lib/db/embedded-files.ts'
-import { chooseDataDirectory, findPostgresUser } from '#lib/db/embedded-location.ts'
+import {
+  chooseDataDirectory,
+  findPostgresPackage,
+  findPostgresUser,
+  prepareBinaries,
+} from '#lib/db/embedded-server.ts'
 import { listMigrations } from '#lib/db/migrate.ts'
 import { countRows } from '#lib/operator/backups.ts'
 

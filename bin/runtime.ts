@@ -1,14 +1,13 @@
 import { openDataFolder } from '#bin/data-folder.ts'
-import { supervisePostgres } from '#bin/supervise-postgres.ts'
 import { archiveInto } from '#lib/backup/folder.ts'
 import { requireNoRestoreMark } from '#lib/backup/records.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { requireRightClock } from '#lib/db/clock.ts'
-import { openEmbedded } from '#lib/db/embedded.ts'
+import { openEmbedded, supervisePostgres } from '#lib/db/embedded.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
+import { StoppedError, whenAvailable } from '#lib/db/server.ts'
 import { requireServerSecret } from '#lib/db/server-secret.ts'
-import { StoppedError, whenAvailable } from '#lib/db/when-available.ts'
 
 export interface Runtime {
   /** Path of the data folder; null if the settings make it unnecessary. */

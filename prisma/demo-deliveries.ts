@@ -1,6 +1,5 @@
 import type { Account } from '#lib/accounts/schema.ts'
-import { db, type Prisma, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, type Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
 
 /** Pauses before each delivery attempt, in seconds: the webhook schedule without its jitter. */

@@ -22,7 +22,7 @@ import {
 } from '#lib/backup/take.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
-import { withClient } from '#lib/db/with-client.ts'
+import { withClient } from '#lib/db/server.ts'
 
 /** Copies the database while it runs, and removes what is older than the backups to keep. */
 export async function backUp(args: string[]): Promise<void> {

@@ -1,8 +1,7 @@
 import { withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { env, loadEnvFile } from '#lib/core/settings.ts'
-import { describeRole, inspectRole } from '#lib/db/privileges.ts'
-import { createApplicationRole } from '#lib/db/roles.ts'
+import { createApplicationRole, describeRole, inspectRole } from '#lib/db/roles.ts'
 import { replaceServerSecret } from '#lib/db/server-secret.ts'
 
 export async function migrateDatabase(): Promise<void> {

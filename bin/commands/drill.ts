@@ -28,7 +28,7 @@ import {
 import { requireAlone } from '#lib/backup/take.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { connect } from '#lib/db/client.ts'
-import { withClient } from '#lib/db/with-client.ts'
+import { withClient } from '#lib/db/server.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { countRows } from '#lib/operator/backups.ts'
 

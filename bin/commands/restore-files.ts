@@ -14,17 +14,21 @@ import { describeNextStep } from '#lib/backup/records.ts'
 import { ask, type Recovered, type RecoverOptions, removeDrafts } from '#lib/backup/recover.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/core/settings.ts'
-import { UNFINISHED_RESTORE } from '#lib/db/embedded.ts'
-import { chooseDataDirectory, writePointer } from '#lib/db/embedded-location.ts'
 import {
   APPLICATION_ROLE,
+  countRegisteredProcesses,
   OWNER_ROLE,
   readPasswords,
   SUPERUSER,
+  UNFINISHED_RESTORE,
+  withLock,
+} from '#lib/db/embedded.ts'
+import {
+  chooseDataDirectory,
+  findPostmaster,
   syncFolder,
-} from '#lib/db/embedded-roles.ts'
-import { findPostmaster } from '#lib/db/embedded-server.ts'
-import { countRegisteredProcesses, withLock } from '#lib/db/embedded-users.ts'
+  writePointer,
+} from '#lib/db/embedded-server.ts'
 
 /** Restores a database to a time. The old embedded one is moved aside, and never removed. */
 export async function restoreFiles(args: string[]): Promise<void> {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { withRuntime } from '#bin/command-line.ts'
 import { env } from '#lib/core/settings.ts'
+import type { StepKind } from '#lib/db/migration-plan.ts'
 import { type PlannedMigration, type PlannedStep, planMigrations } from '#lib/db/migration-plan.ts'
-import type { StepKind } from '#lib/db/migration-steps.ts'
 
 const EFFECTS: Record<StepKind, string> = {
   instant: 'changes its definition; others wait for milliseconds',

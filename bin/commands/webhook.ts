@@ -3,7 +3,7 @@ import { readMode, requireOption, withRuntime } from '#bin/command-line.ts'
 import { findAccount } from '#lib/accounts/queries.ts'
 import { recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 
 export async function showSecret(args: string[]): Promise<void> {

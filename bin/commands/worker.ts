@@ -3,7 +3,7 @@ import { withRuntime } from '#bin/command-line.ts'
 import { waitForStop } from '#bin/stop.ts'
 import { setLogRole } from '#lib/core/log.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
-import { watchClock } from '#lib/db/clock-watch.ts'
+import { watchClock } from '#lib/db/clock.ts'
 import { startMetrics } from '#lib/http/metrics.ts'
 import { startWorker } from '#lib/worker/worker.ts'
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { watchClock } from '#lib/db/clock-watch.ts'
+import { watchClock } from '#lib/db/clock.ts'
 import {
   beginAuthenticator,
   confirmAuthenticator,

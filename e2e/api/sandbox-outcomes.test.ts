@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, transaction } from '#lib/db/client.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { call } from '#lib/testing/call.ts'
 import {

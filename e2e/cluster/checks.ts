@@ -3,7 +3,7 @@ import type { Acknowledged } from '#e2e/cluster/load.ts'
 import { databaseUrl } from '#e2e/cluster/settings.ts'
 import type { WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
 import { connect, type Database } from '#lib/db/client.ts'
-import { PRESENCE_LOCKS } from '#lib/db/presence.ts'
+import { PRESENCE_LOCKS } from '#lib/db/wake.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { query } from '#lib/testing/embedded.ts'
 

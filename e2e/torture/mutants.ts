@@ -26,10 +26,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a dead process counts as living, so that its idempotency keys wait for a minute',
-    file: 'lib/db/presence.ts',
+    file: 'lib/db/wake.ts',
     text: 'AND NOT ${isSeenSql(column)}',
     replacement: 'AND FALSE',
-    testFile: 'lib/db/presence.test.ts',
+    testFile: 'lib/db/wake.test.ts',
     testTitle: 'another process is gone when its connection ends',
   },
   {

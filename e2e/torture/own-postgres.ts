@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPostgresPackage, prepareBinaries } from '#lib/db/embedded-files.ts'
-import { plainEnv } from '#lib/db/embedded-server.ts'
+import { findPostgresPackage, plainEnv, prepareBinaries } from '#lib/db/embedded-server.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import {
   cleanUp,

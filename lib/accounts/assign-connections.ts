@@ -4,7 +4,7 @@ import type { AssignedConnections } from '#lib/banks/schema.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 /** Audited field and missing key of each assignment. */
 const ASSIGNMENTS = {

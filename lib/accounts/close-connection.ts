@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { lockActiveConnection, markClosed } from '#lib/banks/connections.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 interface Assigned {
   id: string

@@ -11,7 +11,7 @@ import { recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { lockApprover } from '#lib/people/approvers.ts'
 
 type Member = { type: 'user'; id: string }

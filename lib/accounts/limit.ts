@@ -2,7 +2,7 @@ import { type AccountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { cents } from '#lib/core/money.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 /** Effective from the next request. Audits only changed limits. Null: no such account. */
 export async function limitAccount(

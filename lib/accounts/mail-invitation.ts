@@ -6,8 +6,7 @@ import {
 } from '#lib/accounts/invitations.ts'
 import type { Role } from '#lib/accounts/schema.ts'
 import { hashSecret, newSecret } from '#lib/core/keys.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { countAttempt } from '#lib/people/throttle.ts'
 

@@ -5,7 +5,7 @@ import type { Account, AccountRequest } from '#lib/accounts/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { proveEmail } from '#lib/people/prove-email.ts'
 
 interface Person {

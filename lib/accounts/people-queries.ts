@@ -1,8 +1,7 @@
 import type { InvitationRow, MemberRow, Role } from '#lib/accounts/schema.ts'
 import { hashSecret } from '#lib/core/keys.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
 
 const memberAsJson = asJson(Prisma.sql`

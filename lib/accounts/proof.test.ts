@@ -9,8 +9,7 @@ import { openAccount } from '#lib/accounts/open.ts'
 import { requestSignUp } from '#lib/accounts/sign-up.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 /** Every file that adds members, and the SQL or Prisma call by which it does. */

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 /** Invalidates an invitation's link. A null account means an invitation by the operator. */
 export function revokeInvitation(

@@ -4,7 +4,7 @@ import type { ApprovalRule } from '#lib/accounts/schema.ts'
 import { recordAudit } from '#lib/audit/record.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { queueMailToOwners } from '#lib/mail/owners.ts'
 import { barredSql } from '#lib/people/approvers.ts'
 

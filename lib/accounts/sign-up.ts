@@ -3,8 +3,7 @@ import { openAccountFor, requireSignUpAllowed } from '#lib/accounts/open.ts'
 import type { Account, SignUpConfirmation, SignUpRequest } from '#lib/accounts/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 import { canSendMail, queueMail } from '#lib/mail/queue.ts'
 import {
   attemptChallenge,

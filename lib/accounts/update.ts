@@ -4,8 +4,7 @@ import { recordAudit } from '#lib/audit/record.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { cents } from '#lib/core/money.ts'
-import { db, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 
 type StoredSettings = Required<Omit<AccountChange, 'charge_review_above'>> & {
   charge_review_above: bigint | null

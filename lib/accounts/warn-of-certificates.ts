@@ -1,5 +1,5 @@
 import { claimCertificateWarning, listEndingCertificates } from '#lib/banks/certificate-warnings.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { listAdmins } from '#lib/people/admins.ts'
 

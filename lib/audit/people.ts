@@ -1,5 +1,5 @@
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows } from '#lib/db/sql.ts'
 
 /** A user as the members of an account see them. */
 export interface Person {

@@ -4,9 +4,8 @@ import type { AuditLine, StaffAuditFilters } from '#lib/audit/schema.ts'
 import { lowerAscii } from '#lib/core/email.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
 import { filterSql, idOf, type Page, readPage, walkPages } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** Staff of the operator read all rows, members only those of their account. */
 export type AuditReader = { staff: true } | { staff: false; accountId: string }

@@ -2,8 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { recordAudit } from '#lib/audit/record.ts'
 import { newId } from '#lib/core/ids.ts'
 import { withLogContext } from '#lib/core/log.ts'
-import { db, disconnect } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, disconnect, transaction } from '#lib/db/client.ts'
 
 afterAll(disconnect)
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { writeDurably } from '#lib/backup/copy.ts'
 import { setupError } from '#lib/core/errors.ts'
-import type { PostgresUser } from '#lib/db/embedded-location.ts'
+import type { PostgresUser } from '#lib/db/embedded-server.ts'
 
 /** At most this much is lost with the machine: a segment is archived when it is full, or this old. */
 const ARCHIVE_TIMEOUT = '60s'

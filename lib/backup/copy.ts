@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs'
 import { chown, mkdir, open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setupError } from '#lib/core/errors.ts'
-import { syncFolder } from '#lib/db/embedded-roles.ts'
+import { syncFolder } from '#lib/db/embedded-server.ts'
 
 export interface CopiedFile {
   bytes: number

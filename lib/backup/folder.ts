@@ -11,7 +11,7 @@ import { resolve, sep } from 'node:path'
 import { archiveSettings, walFolder } from '#lib/backup/archive.ts'
 import { baseFolder } from '#lib/backup/manifest.ts'
 import { isTrocoError, setupError } from '#lib/core/errors.ts'
-import { canEnter, chooseDataDirectory, type PostgresUser } from '#lib/db/embedded-location.ts'
+import { canEnter, chooseDataDirectory, type PostgresUser } from '#lib/db/embedded-server.ts'
 
 /** Returns the settings by which the embedded PostgreSQL of a data folder archives its WAL. */
 export function archiveInto(path: string, dataFolder: string): Record<string, string> {

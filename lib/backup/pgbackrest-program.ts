@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { quoteForCommand } from '#lib/backup/archive.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { inheritedEnv } from '#lib/core/settings.ts'
-import { findPostgresUser, type PostgresUser } from '#lib/db/embedded-location.ts'
+import { findPostgresUser, type PostgresUser } from '#lib/db/embedded-server.ts'
 
 /** The list of backups has about 600 bytes for each. */
 const OUTPUT_BYTES_MAX = 256 * 1024 ** 2

@@ -7,7 +7,7 @@ import {
   runPgBackRest,
 } from '#lib/backup/pgbackrest-program.ts'
 import { setupError } from '#lib/core/errors.ts'
-import type { PostgresUser } from '#lib/db/embedded-location.ts'
+import type { PostgresUser } from '#lib/db/embedded-server.ts'
 
 /** A backup in the repository of pgBackRest. */
 export const Repository = z.object({ stanza: z.string(), label: z.string() })

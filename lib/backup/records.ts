@@ -2,7 +2,7 @@ import { ask } from '#lib/backup/recover.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { logFailure } from '#lib/core/log.ts'
 import { type Database, db, Prisma, type Tx } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 /** Maximum length of a stored problem; the command prints all of it. */
 const PROBLEM_LENGTH_MAX = 500

@@ -15,7 +15,7 @@ import type { Backup } from '#lib/backup/manifest.ts'
 import { readArchiveEnd, restoreByPgBackRest } from '#lib/backup/pgbackrest.ts'
 import { describeFetching, fetchCommand, repositoryEnv } from '#lib/backup/pgbackrest-program.ts'
 import { setupError } from '#lib/core/errors.ts'
-import type { PostgresUser } from '#lib/db/embedded-location.ts'
+import type { PostgresUser } from '#lib/db/embedded-server.ts'
 import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/db/embedded-server.ts'
 
 /** Programs of PostgreSQL, and the user who runs them if this process is root. */

@@ -14,7 +14,7 @@ import {
   type Manifest,
 } from '#lib/backup/manifest.ts'
 import { setupError } from '#lib/core/errors.ts'
-import { syncFolder } from '#lib/db/embedded-roles.ts'
+import { syncFolder } from '#lib/db/embedded-server.ts'
 
 /** What a copy says of itself; the rest of the manifest is known before. */
 export type Copied = Pick<

@@ -7,7 +7,7 @@ import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
 import type { Prisma, Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 /** Informs others of a new connection. */
 export type Announce = (tx: Tx, connection: { id: string; name: string }) => Promise<void>

@@ -5,8 +5,7 @@ import { type BankFinding, FINDINGS, find, levelOf } from '#lib/banks/findings.t
 import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/banks/notice-address.ts'
 import { expireBanks, gatewayOfConnection } from '#lib/banks/served.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 
 /** Time for all calls of a check: an operator waits. */
 const CHECK_MAX_MS = 30_000

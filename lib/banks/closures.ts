@@ -1,10 +1,8 @@
 import { recordAudit } from '#lib/audit/record.ts'
 import { idUpperBoundAt, newId } from '#lib/core/ids.ts'
 import { claim, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { queryRows, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 
 /** What is read of a bank, in this order: payments first, so that accounts can cover what was sent. */

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { ConnectionLimits } from '#lib/banks/schema.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { cents } from '#lib/core/money.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 
 /**
  * Sets the given limits of a connection, effective from the next withdrawal. A withdrawal that is

@@ -3,8 +3,7 @@ import type { NoticeRules } from '#lib/banks/connection.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { hmac, isEqual } from '#lib/core/keys.ts'
 import { env, isCidrList } from '#lib/core/settings.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 
 /** Overlap of a rotation: time to register the new address, and for notices on their way. */
 const OVERLAP_MS = 24 * 3_600_000

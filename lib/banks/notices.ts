@@ -1,8 +1,7 @@
 import type { GatewayNotification } from '#lib/banks/notice.ts'
 import { newId } from '#lib/core/ids.ts'
 import { createBatcher } from '#lib/db/batch.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 
 /** Pauses after the first, second and third question; with the fourth one, a notice ends. */

@@ -6,8 +6,7 @@ import { CHECK_PASSED } from '#lib/banks/connections.ts'
 import { expireBanks } from '#lib/banks/served.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { seal } from '#lib/core/keys.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 
 /**
  * Replaces the credentials of a connection, such as a certificate that expires, if a check with the new

@@ -3,9 +3,9 @@ import { chargesWhere, joinCharges } from '#lib/charges/search.ts'
 import { idUpperBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import type { AccountRef } from '#lib/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import type { AccountRef } from '#lib/db/sql.ts'
+import { asJson, queryRows } from '#lib/db/sql.ts'
 
 /** Rows that one page reads to find those that match: about 50 ms (docs/decisions/057). */
 const SCANNED_MAX = 10_000

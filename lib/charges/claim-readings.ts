@@ -1,7 +1,6 @@
 import { correctFutureReadings } from '#lib/charges/correct-readings.ts'
 import { claim } from '#lib/db/claim.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -7,8 +7,8 @@ import { refuse } from '#lib/core/errors.ts'
 import { newRoutableId, removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { isPlaceholderTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
-import type { AccountRef } from '#lib/db/columns.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import type { AccountRef } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 
 interface Merchant {

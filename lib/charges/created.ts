@@ -4,7 +4,7 @@ import type { ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
 import { createdChargeToWire } from '#lib/charges/wire.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import type { AccountRef } from '#lib/db/columns.ts'
+import type { AccountRef } from '#lib/db/sql.ts'
 
 interface Reader {
   account: AccountRef

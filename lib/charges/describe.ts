@@ -3,7 +3,7 @@ import type { ChargeRow } from '#lib/charges/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 /**
  * Sets or, with null, removes what the payer reads about a pending charge. Afterwards it stays as it was

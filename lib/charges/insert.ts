@@ -6,10 +6,8 @@ import { parseDatabaseError, parseDatabaseRefusal, refuse } from '#lib/core/erro
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountSql } from '#lib/db/columns.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
-import { writeRows } from '#lib/db/rows.ts'
-import { joinCtes } from '#lib/db/statement.ts'
+import { type AccountRef, accountSql, joinCtes, writeRows } from '#lib/db/sql.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 
 /** Age at which the worker cancels an opening that never finished. */

@@ -1,9 +1,8 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { Prisma, retryOnConflict } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import { keepUnmatchedSql } from '#lib/differences/unmatched.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */

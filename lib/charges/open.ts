@@ -17,11 +17,9 @@ import { nextQueryAt } from '#lib/charges/postpone.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import type { CreatedCharge } from '#lib/charges/schema.ts'
 import { parseDatabaseError, refuse, type TrocoError } from '#lib/core/errors.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { type IdempotentRequest, unlockKeySql } from '#lib/db/idempotency.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { joinCtes } from '#lib/db/statement.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { joinCtes, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 
 /** Pauses before calling a bank again whose response was lost. */

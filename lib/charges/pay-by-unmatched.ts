@@ -5,7 +5,7 @@ import { isUuid, removeHyphens } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { currentCause } from '#lib/core/trace.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import {
   type Decision,

@@ -1,7 +1,6 @@
 import { DAY_MS, nextAskAt, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { type Claim, nowPlusMs } from '#lib/db/claim.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 
 /** Releases claimed charges and sets their next due time. Skips charges whose lease was lost. */
 export async function postponeCharges(due: Claim[], dueAt: Prisma.Sql): Promise<void> {

@@ -15,10 +15,16 @@ import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/db/page.ts'
-import { asJson, queryRows, queryRowsWithin } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
+import {
+  type AccountRef,
+  accountCondition,
+  asJson,
+  columnsOf,
+  queryRows,
+  queryRowsWithin,
+  utc,
+} from '#lib/db/sql.ts'
 
 type ChargesSearch = ChargeFilters &
   ScannedFilters &

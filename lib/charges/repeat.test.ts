@@ -7,8 +7,7 @@ import { describeCharge } from '#lib/charges/describe.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
-import { db, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 import {
   CHARGE,
   expectBalancedLedger,

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { permissionLock } from '#lib/people/membership.ts'
 
 interface ChargeKey {

@@ -1,7 +1,7 @@
 import { isUuid } from '#lib/core/ids.ts'
 import { parseSearchedReais } from '#lib/core/money.ts'
-import { reverseTail } from '#lib/core/pix/end-to-end-id.ts'
 import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
+import { reverseTail } from '#lib/db/sql.ts'
 
 /** The shortest of more terms do not narrow a search: each combination is a statement of its own. */
 const TERMS_MAX = 6

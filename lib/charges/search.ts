@@ -6,10 +6,8 @@ import { type ParsedSearch, parseSearch, type SearchTerm } from '#lib/charges/se
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition } from '#lib/db/columns.ts'
 import { filterSql, sqlIfDefined } from '#lib/db/page.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { withoutTaxIds } from '#lib/db/tax-ids.ts'
+import { type AccountRef, accountCondition, queryRows, withoutTaxIds } from '#lib/db/sql.ts'
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 

@@ -3,7 +3,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 interface Sum {
   amount: number

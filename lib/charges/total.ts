@@ -3,8 +3,8 @@ import type { ChargeTotals } from '#lib/charges/schema.ts'
 import { chargesWhere, joinCharges, type SearchScope, searchCte } from '#lib/charges/search.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import type { AccountRef } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import type { AccountRef } from '#lib/db/sql.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 const COUNTED_MAX = 100_000
 

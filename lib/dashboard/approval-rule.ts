@@ -5,8 +5,7 @@ import { instant } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utcText } from '#lib/db/sql.ts'
 import { approverRows, inForceSql, mayApproveSql, vouchedRows } from '#lib/people/approvers.ts'
 
 interface StoredSettings extends Omit<ApprovalSettings, 'change'> {

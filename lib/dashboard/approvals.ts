@@ -2,8 +2,7 @@ import { readPeople } from '#lib/audit/people.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { WaitingWithdrawal } from '#lib/dashboard/timeline-wire.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utcText } from '#lib/db/sql.ts'
 import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
 
 /** Maximum waiting withdrawals shown; further ones follow when these are decided. */

@@ -2,7 +2,7 @@ import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
 import { disputeColumns } from '#lib/dashboard/disputes/list.ts'
 import type { ChargeDispute, ChargeStep } from '#lib/dashboard/timeline-wire.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
+import { utc } from '#lib/db/sql.ts'
 
 export function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
   return Prisma.sql`

@@ -22,8 +22,7 @@ import {
   type RejectionFields,
 } from '#lib/dashboard/timeline-wire.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { reasonColumns, utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, reasonColumns, utc } from '#lib/db/sql.ts'
 
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
 type Refund = RefundRow & RejectionFields & { is_late: boolean }

@@ -6,9 +6,8 @@ import type { Mode } from '#lib/core/mode.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import type { ChargeStatusUpdate } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { startListening } from '#lib/db/listen.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { onShutdown, onWake, type Topic } from '#lib/db/wake.ts'
+import { queryRows } from '#lib/db/sql.ts'
+import { onShutdown, onWake, startListening, type Topic } from '#lib/db/wake.ts'
 
 const WATCHED_TOPICS: Topic[] = ['charges', 'deliveries', 'orders']
 /** Minimum interval between reads of all watched charges, however many notifications arrive. */

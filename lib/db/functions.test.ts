@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readFunctions } from '#lib/db/functions.ts'
-import { migrate } from '#lib/db/migrate.ts'
+import { migrate, readFunctions } from '#lib/db/migrate.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 

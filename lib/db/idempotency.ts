@@ -1,6 +1,6 @@
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { isGoneSql } from '#lib/db/presence.ts'
+import { isGoneSql } from '#lib/db/wake.ts'
 
 /** End of the lock on an idempotency key. After this time, a retry resumes the work. */
 export const lockedUntilSql = Prisma.sql`now() + interval '60 seconds'`

@@ -1,23 +1,12 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, DatabaseError } from 'pg'
 import { setupError } from '#lib/core/errors.ts'
-import { applyFunction, describeFunction, listOutdated, readFunctions } from '#lib/db/functions.ts'
-import {
-  CREATE_RECORD_TABLE,
-  canRunOn,
-  isRecorded,
-  type Migration,
-  type RecordedMigration,
-  recordMigration,
-} from '#lib/db/migration-records.ts'
-import { withMigratorLock } from '#lib/db/migrator-lock.ts'
-import { isPooled } from '#lib/db/pooler.ts'
-import { withoutLimits } from '#lib/db/role-settings.ts'
-import { requireDurableServer } from '#lib/db/server.ts'
-import { withClient } from '#lib/db/with-client.ts'
+import { log } from '#lib/core/log.ts'
+import { transactionOf } from '#lib/db/client.ts'
+import { isPooled, requireDurableServer, withClient, withoutLimits } from '#lib/db/server.ts'
 
 const FOLDER = 'prisma/migrations'
 /** Maximum wait for a table lock: other statements queue behind a waiting migration. */
@@ -201,4 +190,204 @@ async function buildIndex(client: Client, migration: Migration, index: string): 
   } finally {
     if (changesLimit) await client.query('RESET statement_timeout').catch(() => {})
   }
+}
+
+interface Migration {
+  name: string
+  sql: string
+  checksum: string
+}
+
+export interface RecordedMigration {
+  migration_name: string
+  checksum: string
+  finished_at: Date | null
+  logs: string | null
+}
+
+/** Line of a migration after which versions that lack another one cannot run. */
+const REQUIREMENT = /^-- Requires (\w+)$/m
+/** Stored with each migration, for versions that do not have it; then what they need to run. */
+const RUNS_WITH = 'runs with versions that have: '
+
+/** Returns whether this version, which lacks the migration, runs on its schema. */
+export function canRunOn(
+  { finished_at, logs }: RecordedMigration,
+  known: { has: (name: string) => boolean },
+): boolean {
+  if (!finished_at || !logs?.startsWith(RUNS_WITH)) return false
+  const required = logs.slice(RUNS_WITH.length)
+  return required === '' || known.has(required)
+}
+
+/** Returns the migration that a version must have to run on the schema after this one. */
+export function readRequirement(sql: string): string | null {
+  return REQUIREMENT.exec(sql)?.[1] ?? null
+}
+
+export async function recordMigration(
+  client: Client,
+  { name, checksum, sql }: Migration,
+): Promise<void> {
+  const required = readRequirement(sql) ?? ''
+  await client.query(
+    `INSERT INTO _prisma_migrations
+       (id, checksum, migration_name, started_at, finished_at, applied_steps_count, logs)
+     VALUES ($1, $2, $3, now(), clock_timestamp(), 1, $4)`,
+    [randomUUID(), checksum, name, RUNS_WITH + required],
+  )
+}
+
+async function isRecorded(client: Client, { name }: Migration): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `SELECT FROM _prisma_migrations
+     WHERE migration_name = $1 AND rolled_back_at IS NULL AND finished_at IS NOT NULL`,
+    [name],
+  )
+  return rowCount !== 0
+}
+
+/** Not on every start: the application's role may not run it even if the table exists. */
+const CREATE_RECORD_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL,
+  checksum VARCHAR(64) NOT NULL,
+  finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL,
+  logs TEXT,
+  rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+  applied_steps_count INTEGER NOT NULL DEFAULT 0)`
+
+/** Defined by the file of the same name in prisma/functions. */
+interface DatabaseFunction {
+  name: string
+  /** Increases with each change; only a higher version replaces the function in the database. */
+  version: number
+  /** Truncated SHA-256 of the statement, without the comments above it. */
+  checksum: string
+  statement: string
+}
+
+const FUNCTION_FILE =
+  /^-- version ([1-9]\d*)\n(?:--.*\n)*(CREATE OR REPLACE FUNCTION (\w+)\([\s\S]+;\n)$/
+
+export function readFunctions(folder: string): DatabaseFunction[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .sort()
+    .map(file => parseFunction(file, readFileSync(join(folder, file), 'utf8')))
+}
+
+function parseFunction(file: string, text: string): DatabaseFunction {
+  const name = basename(file, '.sql')
+  const [, version, statement = '', createdName] = FUNCTION_FILE.exec(text) ?? []
+  if (createdName !== name || `${name}.sql` !== file) {
+    throw setupError(`${file} must begin with "-- version N" and then create the function ${name}`)
+  }
+  const checksum = createHash('sha256').update(statement).digest('hex').slice(0, 12)
+  return { name, version: Number(version), checksum, statement }
+}
+
+/** Returns those to create or replace. COMMENT ON FUNCTION has the version: dump and DROP include it. */
+async function listOutdated(
+  client: Client,
+  functions: DatabaseFunction[],
+): Promise<DatabaseFunction[]> {
+  if (functions.length === 0) return []
+  const installed = await readInstalledVersions(client)
+  return functions.filter(definition => isNewer(definition, installed.get(definition.name)))
+}
+
+function describeFunction({ name, checksum }: DatabaseFunction): string {
+  return `functions/${name}@${checksum}`
+}
+
+async function readInstalledVersions(client: Client): Promise<Map<string, string | null>> {
+  const { rows } = await client.query<{ name: string; comment: string | null }>(
+    `SELECT proname AS name, obj_description(oid, 'pg_proc') AS comment FROM pg_proc
+     WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'troco\\_%'`,
+  )
+  return new Map(rows.map(({ name, comment }) => [name, comment]))
+}
+
+/** A higher installed version stays: a newer Troco installed it, and older calls still work. */
+function isNewer({ name, version, checksum }: DatabaseFunction, comment?: string | null): boolean {
+  const [, installedVersion, installedChecksum] =
+    /^version (\d+), sha256 (\w+)$/.exec(comment ?? '') ?? []
+  if (installedVersion === undefined || version > Number(installedVersion)) return true
+  if (version === Number(installedVersion) && checksum !== installedChecksum) {
+    throw setupError(
+      `Function ${name} was changed after it was applied: raise the version in its file`,
+    )
+  }
+  return false
+}
+
+/** Requires the migrators' lock. */
+async function applyFunction(client: Client, definition: DatabaseFunction): Promise<void> {
+  const { name, version, checksum, statement } = definition
+  try {
+    await transactionOf(client, async () => {
+      await client.query(statement)
+      await client.query(`COMMENT ON FUNCTION ${name} IS 'version ${version}, sha256 ${checksum}'`)
+      // Runs as the owner: only the application's role may execute it (lib/db/roles.ts).
+      if (/\bSECURITY DEFINER\b/.test(statement))
+        await client.query(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`)
+    })
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw setupError(`Function ${name} failed and was rolled back: ${reason}`)
+  }
+}
+
+/** Prisma's advisory lock id: `prisma migrate deploy` and this migrator exclude each other. */
+const LOCK_ID = 72_707_369
+/** Without parameters, which would keep its snapshot: an index build would wait for its end. */
+const TRY_LOCK = `SELECT pg_try_advisory_xact_lock(${LOCK_ID}) AS held`
+const POLL_MS = 100
+const WAIT_MAX_MINUTES = 10
+
+/**
+ * Works as the only migrator. A transaction of a connection of its own holds the lock, so that it
+ * ends with either, also behind a pooler, which gives each transaction another session.
+ */
+export function withMigratorLock<T>(
+  url: string,
+  work: () => Promise<T>,
+  waitMaxMinutes = WAIT_MAX_MINUTES,
+): Promise<T> {
+  return withClient(url, 'DATABASE_URL', async client => {
+    const began = Date.now()
+    for (let isReported = false; ; isReported = true) {
+      const attempt = await workIfFree(client, work)
+      if (attempt) return attempt.result
+      const holder = await describeHolder(client)
+      if (!isReported) log().warn({ holder }, 'another process migrates the database: waiting')
+      if (Date.now() - began > waitMaxMinutes * 60_000) {
+        throw setupError(
+          `Another process has held the lock of migrations for ${waitMaxMinutes} minutes (${holder ?? 'unknown'}): wait until it has finished, or end that session, then start again`,
+        )
+      }
+      await sleep(POLL_MS)
+    }
+  })
+}
+
+/** Ends its transaction if the lock is taken: an index build of the holder would wait for it. */
+function workIfFree<T>(client: Client, work: () => Promise<T>): Promise<{ result: T } | null> {
+  return withoutLimits(client, async () => {
+    const { rows } = await client.query(TRY_LOCK)
+    return rows[0].held ? { result: await work() } : null
+  })
+}
+
+async function describeHolder(client: Client): Promise<string | null> {
+  const { rows } = await client.query<{ holder: string }>(
+    `SELECT format('session %s of %s', a.pid, a.usename) AS holder
+     FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'advisory' AND l.granted AND l.objid = $1 AND l.database = a.datid
+       AND a.datname = current_database()`,
+    [LOCK_ID],
+  )
+  return rows[0]?.holder ?? null
 }

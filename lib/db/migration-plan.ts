@@ -1,9 +1,6 @@
 import { type Client, escapeIdentifier } from 'pg'
-import { listPending } from '#lib/db/migrate.ts'
-import { readRequirement } from '#lib/db/migration-records.ts'
-import { describeSteps, type StepKind } from '#lib/db/migration-steps.ts'
-import { withoutLimits } from '#lib/db/role-settings.ts'
-import { withClient } from '#lib/db/with-client.ts'
+import { listPending, readRequirement } from '#lib/db/migrate.ts'
+import { withClient, withoutLimits } from '#lib/db/server.ts'
 
 /** Pages read to measure how fast this database reads a table. */
 const SAMPLE_PAGES = 2_000
@@ -32,7 +29,7 @@ export interface PlannedMigration {
   steps: PlannedStep[]
 }
 
-export interface Plan {
+interface Plan {
   migrations: PlannedMigration[]
   /** Functions that are created or replaced. */
   functions: string[]
@@ -94,4 +91,112 @@ function readAbout(sql: string): string {
   const text = lines.replaceAll(/^-- ?/gm, '').replace(/^(Requires|Locks:)[\s\S]*/m, '')
   const [paragraph = ''] = text.split('\n\n')
   return paragraph.replaceAll(/\s+/g, ' ').trim()
+}
+
+/** How a statement of a migration affects those who read and write its table meanwhile. */
+export type StepKind =
+  /** Changes the catalog alone: its lock is held for milliseconds. */
+  | 'instant'
+  /** Reads the whole table while all others go on. */
+  | 'builds_index'
+  | 'validates'
+  /** Reads or writes rows of a table for which no request waits, or that has few. */
+  | 'delays_none'
+  /** Reads or writes rows while others wait. */
+  | 'blocks'
+
+interface Step {
+  kind: StepKind
+  /** Null if the statement is about no table. */
+  table: string | null
+  statement: string
+}
+
+/**
+ * Tables whose rows grow with accounts by a few, not with payments; and the log of requests, which is
+ * written in batches after them, so that none waits.
+ */
+const EXEMPT_TABLES = ['tokens', 'webhook_endpoints', 'request_log']
+
+const INDEX = /^CREATE (?:UNIQUE )?INDEX (CONCURRENTLY )?\w+\s+ON (\w+)/i
+const TABLE = /^(?:CREATE|DROP) TABLE (?:IF (?:NOT )?EXISTS )?(\w+)/i
+const ALTER = /^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\w+)\s+(.*)$/is
+const VALIDATION = /^ALTER TABLE \w+\s+VALIDATE CONSTRAINT \w+$/i
+const WRITE = /^(?:UPDATE|DELETE FROM|INSERT INTO) (?:ONLY )?(\w+)(?![.\w])/i
+const CATALOG = new RegExp(
+  `^(${[
+    'CREATE (OR REPLACE )?(EXTENSION|FUNCTION|TRIGGER|SEQUENCE|TYPE)',
+    'ALTER (INDEX|FUNCTION|SEQUENCE|TYPE|DEFAULT PRIVILEGES)',
+    'DROP (INDEX|FUNCTION|TRIGGER|TYPE)',
+    'GRANT|REVOKE|COMMENT',
+  ].join('|')})\\b`,
+  'i',
+)
+
+/** Actions of ALTER TABLE that read no row. */
+const CATALOG_ACTIONS = [
+  /^(DROP|RENAME|OWNER|SET \(|SET SCHEMA|RESET|ENABLE|DISABLE|DETACH)/i,
+  /^ALTER (COLUMN )?\w+ (DROP|SET (DEFAULT|STATISTICS|STORAGE|COMPRESSION))\b/i,
+  /^ADD CONSTRAINT (?!.*PRIMARY KEY).*\b(NOT VALID|USING INDEX \w+)$/is,
+]
+/** A new column is instant if its value is the same for all rows, and nothing is to be checked. */
+const ADDS_COLUMN = /^ADD (?:COLUMN )?(?!CONSTRAINT|CHECK|UNIQUE|PRIMARY|FOREIGN|EXCLUDE)\w+ /i
+const FILLS_COLUMN =
+  /\b(GENERATED|\w*SERIAL|UNIQUE|PRIMARY KEY|REFERENCES|CHECK|DEFAULT (?!CURRENT_TIMESTAMP|now\(\))[\w.]*\()/i
+
+/** Returns what each statement does to others. Whatever is not known counts as blocking. */
+export function describeSteps(sql: string): Step[] {
+  const statements = splitStatements(sql)
+  const created = new Set(statements.flatMap(each => TABLE.exec(each)?.[1] ?? []))
+  const areNew = statements.every(
+    each => !ALTER.test(each) || created.has(ALTER.exec(each)?.[1] ?? ''),
+  )
+  // In one transaction with others, its lock would be theirs.
+  const areValidations = statements.every(each => VALIDATION.test(each))
+  return statements.map(statement => {
+    const [, concurrently, indexed] = INDEX.exec(statement) ?? []
+    const [, altered, actions = ''] = ALTER.exec(statement) ?? []
+    const [, named] = TABLE.exec(statement) ?? WRITE.exec(statement) ?? []
+    const table = indexed ?? altered ?? named ?? null
+    const kindOf = (): StepKind => {
+      // Reads of another table can take long, under the locks of statements before.
+      const isCopying = /\bFROM\b/i.test(statement) && !areNew
+      if (table && created.has(table)) return isCopying ? 'blocks' : 'instant'
+      if (TABLE.test(statement) || CATALOG.test(statement)) return 'instant'
+      if (indexed) return concurrently && statements.length === 1 ? 'builds_index' : 'blocks'
+      if (!altered) return 'blocks'
+      if (areValidations) return 'validates'
+      return splitAt(actions, ',').every(isInstant) ? 'instant' : 'blocks'
+    }
+    const kind = kindOf()
+    const isExempt = kind === 'blocks' && table !== null && EXEMPT_TABLES.includes(table)
+    return { kind: isExempt ? 'delays_none' : kind, table, statement }
+  })
+}
+
+/** Returns the steps that would make others wait for as long as a big table is read or written. */
+export function listBlocking(sql: string): Step[] {
+  return describeSteps(sql).filter(({ kind }) => kind === 'blocks')
+}
+
+function isInstant(action: string): boolean {
+  if (ADDS_COLUMN.test(action)) return !FILLS_COLUMN.test(action)
+  return CATALOG_ACTIONS.some(pattern => pattern.test(action))
+}
+
+function splitStatements(sql: string): string[] {
+  return splitAt(sql.replaceAll(/^\s*--.*$/gm, ''), ';')
+}
+
+/** Splits outside of parentheses, texts and function bodies. */
+function splitAt(text: string, separator: string): string[] {
+  const parts = ['']
+  let depth = 0
+  for (const [piece] of text.matchAll(/\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|[\s\S]/g)) {
+    if (piece === '(') depth++
+    if (piece === ')') depth--
+    if (piece === separator && depth === 0) parts.push('')
+    else parts[parts.length - 1] += piece
+  }
+  return parts.map(part => part.trim()).filter(Boolean)
 }

@@ -1,7 +1,7 @@
 import type { ListQuery } from '#lib/core/fields.ts'
 import { idLowerBoundAt, idUpperBoundAt } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRowsWithin } from '#lib/db/rows.ts'
+import { queryRowsWithin } from '#lib/db/sql.ts'
 
 /** Reads one row more than the limit, to know whether there is a next page. */
 export function pageSql(alias: string, query: ListQuery): Prisma.Sql {

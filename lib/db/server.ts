@@ -1,5 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { setupError } from '#lib/core/errors.ts'
+import { isDatabaseUnavailable, parseDatabaseError, setupError } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
+import { connectionSettings, transactionOf, UtcClient } from '#lib/db/client.ts'
+
+/** Codes for messages of the driver that mean an absent database; its other errors are settings to correct. */
+const CODES: Record<string, string> = {
+  'timeout expired': 'ETIMEDOUT',
+  'Connection terminated unexpectedly': 'ECONNRESET',
+}
+
+/** Connects once, outside of the pool. `variable` is named in the error if that fails. */
+export async function withClient<T>(
+  url: string,
+  variable: 'DATABASE_URL' | 'DATABASE_OWNER_URL',
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  let client: Client
+  try {
+    client = new UtcClient({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => {})
+    await client.connect()
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const target = describeTarget(url) ?? variable
+    throw setupError(
+      `The database at ${target} is unreachable (${code ?? message}): check ${variable} and that PostgreSQL is running`,
+      // Without the message, which can name the password.
+      { code: code ?? CODES[message] },
+    )
+  }
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+// With an unescaped / ? or # in a password, the message would show a part of the password.
+function describeTarget(url: string): string | null {
+  const parsed = URL.parse(url)
+  const isWhole = parsed && !`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')
+  return isWhole ? `${parsed.host}${parsed.pathname}` : null
+}
+
+const PAUSE_MS = 1_000
+
+interface Patience {
+  maxSeconds: number
+  /** Resolves when the process must stop. */
+  stopRequested?: Promise<unknown> | undefined
+  report: (line: string) => void
+}
+
+/** Ends the wait for the database because the process must stop. */
+export class StoppedError extends Error {}
+
+/**
+ * Repeats the work while the database is absent or only reads, for `maxSeconds` at most. Each reason is
+ * reported once. A request to stop ends it at once, also during an attempt, which may be cut off at any point.
+ */
+export async function whenAvailable<T>(
+  work: () => Promise<T>,
+  { maxSeconds, stopRequested = new Promise(() => {}), report }: Patience,
+): Promise<T> {
+  const stopped = stopRequested.then(() => {
+    throw new StoppedError('the process must stop')
+  })
+  const deadline = performance.now() + maxSeconds * 1_000
+  let reported = ''
+  for (;;) {
+    try {
+      return await Promise.race([work(), stopped])
+    } catch (error) {
+      const { message } = error as Error
+      if (!isDatabaseUnavailable(error) || performance.now() >= deadline) throw error
+      if (message !== reported) report(`${message}. Waiting for it, ${maxSeconds} s at most`)
+      reported = message
+      await Promise.race([sleep(PAUSE_MS), stopped])
+    }
+  }
+}
 
 const OLDEST_MAJOR = 15
 /** SQLSTATE of a change in a database that only reads. */
@@ -59,9 +141,115 @@ export async function requireDurableServer(client: Client): Promise<void> {
   if (rows[0]?.isStandby) throw standbyError()
 }
 
-export function standbyError() {
+function standbyError() {
   return setupError(
     'The database is a standby, which only reads: let DATABASE_URL lead to the primary, or promote it',
     { code: READ_ONLY },
   )
+}
+
+/** SQLSTATE of a statement that exceeded its limit. */
+const CANCELED = '57014'
+/** SQLSTATE by which a standby refuses READ WRITE. */
+const NO_WRITES = '0A000'
+/** On a busy machine even this statement can exceed 1 ms, a few times in a row. */
+const ATTEMPTS_MAX = 50
+/** For the transaction alone: behind a pooler, the rest of a session belongs to others. */
+const BEGIN_WITHOUT_LIMITS = `BEGIN READ WRITE; SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0`
+
+/** A transaction free of its role's limits, under which it could not correct them. */
+export async function withoutLimits<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  const begin = async (attempt = 1): Promise<void> => {
+    try {
+      // In one message, because a rollback of its own could exceed 1 ms, too.
+      await client.query(`${attempt > 1 ? 'ROLLBACK; ' : ''}${BEGIN_WITHOUT_LIMITS}`)
+    } catch (error) {
+      const { code } = parseDatabaseError(error)
+      if (code === NO_WRITES) throw standbyError()
+      if (code !== CANCELED || attempt === ATTEMPTS_MAX) throw error
+      await begin(attempt + 1)
+    }
+  }
+  return transactionOf(client, work, begin)
+}
+
+const NOTIFICATION_MAX_MS = 2_000
+/** A pooler gave a statement to a session that does not have it, or to one that has it already. */
+const UNKNOWN_STATEMENT = /^(26000|42P05)$/
+
+interface PoolerReport {
+  /** Whether a pooler stands between this process and DATABASE_URL. */
+  isPooled: boolean
+  /** Sentences for the operator: what does not work, and the setting that mends it. */
+  faults: string[]
+}
+
+/** How PgBouncer refuses start-up parameters; it reports other problems with the same SQLSTATE. */
+const REFUSED = /startup parameter/
+
+/** Connects as the server's pool does. Returns why a pooler refuses that, or null. */
+export async function findRefusal(): Promise<string | null> {
+  const client = new UtcClient(connectionSettings())
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return null
+  } catch (error) {
+    const { message } = error as Error
+    if (!REFUSED.test(message)) throw error
+    return `the pooler refuses connections of a server (${message}), so none starts: set DATABASE_OWNER_URL to the role that owns the tables, which stores these settings with the role of DATABASE_URL, and DATABASE_DIRECT_URL`
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Tries what poolers break: notifications, and named statements if they are used. */
+export async function inspectPooler(): Promise<PoolerReport> {
+  const { DATABASE_URL: url = '', DATABASE_DIRECT_URL: directUrl, PG_NAMED_STATEMENTS } = env()
+  const open = <T>(target: string, work: (client: Client) => Promise<T>) =>
+    withClient(target, 'DATABASE_URL', work)
+  return open(url, async client => {
+    const faults: string[] = []
+    if (!(await open(directUrl ?? url, listener => isNotified(listener, client))))
+      faults.push(
+        'notifications do not pass the pooler, so pages and workers notice changes seconds late: set DATABASE_DIRECT_URL to the same database and role without the pooler',
+      )
+    if (PG_NAMED_STATEMENTS && !(await open(url, other => keepsStatements(client, other))))
+      faults.push(
+        'the pooler loses named statements, so queries fail: set PG_NAMED_STATEMENTS=false, or use PgBouncer 1.21 or newer with max_prepared_statements',
+      )
+    return { isPooled: await isPooled(client), faults }
+  })
+}
+
+/** A pooler tells the client another process id than that of the session. */
+export async function isPooled(client: Client): Promise<boolean> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+  return rows[0].pid !== (client as Client & { processID: number | null }).processID
+}
+
+async function isNotified(listener: Client, sender: Client): Promise<boolean> {
+  const channel = `troco_probe_${randomUUID().replaceAll('-', '')}`
+  const arrived = new Promise<true>(resolve => listener.on('notification', () => resolve(true)))
+  await listener.query(`LISTEN ${channel}`)
+  await sender.query('SELECT pg_notify($1, $2)', [channel, ''])
+  const late = sleep(NOTIFICATION_MAX_MS, false as const, { ref: false })
+  return Promise.race([arrived, late])
+}
+
+/** While the other client holds the session that has the statement, the client gets another one. */
+async function keepsStatements(client: Client, other: Client): Promise<boolean> {
+  const statement = { name: `troco_probe_${randomUUID()}`, text: 'SELECT 1' }
+  try {
+    await client.query(statement)
+    await other.query('BEGIN')
+    await client.query(statement)
+    return true
+  } catch (error) {
+    if (UNKNOWN_STATEMENT.test((error as { code?: string }).code ?? '')) return false
+    throw error
+  } finally {
+    await other.query('ROLLBACK')
+  }
 }

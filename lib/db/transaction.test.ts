@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseDatabaseError } from '#lib/core/errors.ts'
-import { connect, type Database, Prisma, type Tx } from '#lib/db/client.ts'
-import { retryOnConflict, transaction } from '#lib/db/transaction.ts'
+import {
+  connect,
+  type Database,
+  Prisma,
+  retryOnConflict,
+  type Tx,
+  transaction,
+} from '#lib/db/client.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 let database: Database

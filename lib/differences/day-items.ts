@@ -1,7 +1,6 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { homeZone } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, homeZone, queryRows } from '#lib/db/sql.ts'
 import { type DifferenceKind, MATCHED_LATER } from '#lib/differences/differences.ts'
 
 export interface DayItem {

@@ -1,8 +1,6 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:

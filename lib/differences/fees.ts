@@ -1,9 +1,7 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { Prisma, retryOnConflict } from '#lib/db/client.ts'
+import { columnsOf, queryRows } from '#lib/db/sql.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 
 export interface BankFee {

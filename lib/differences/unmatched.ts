@@ -1,7 +1,6 @@
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
-import { type Ctes, columnsOf } from '#lib/db/statement.ts'
+import { type Ctes, columnsOf, utcText } from '#lib/db/sql.ts'
 import { insertItemsSql } from '#lib/differences/differences.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 

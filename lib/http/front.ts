@@ -16,7 +16,7 @@ import {
 import { Invariant } from '#lib/core/invariant.ts'
 import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
-import { findClockFault } from '#lib/db/clock-watch.ts'
+import { findClockFault } from '#lib/db/clock.ts'
 import { listMigrations } from '#lib/db/migrate.ts'
 import { announceShutdown } from '#lib/db/wake.ts'
 import {

@@ -14,7 +14,7 @@ import {
   releaseKey,
   type StoredKey,
 } from '#lib/db/idempotency.ts'
-import { presence, RETURN_MAX_MS } from '#lib/db/presence.ts'
+import { presence, RETURN_MAX_MS } from '#lib/db/wake.ts'
 import { type Caller, readTokenPrefix } from '#lib/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 import { json, jsonText, prefersRepresentation, resultResponse } from '#lib/http/response.ts'

@@ -2,8 +2,7 @@ import { parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { type AccountRef, accountCondition, queryRows } from '#lib/db/sql.ts'
 
 /** Creates the ledgers and event sequences of a new account: prisma/functions/troco_open_books.sql. */
 export async function openBooks(tx: Tx, accountId: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { type MemberAction, recordAction } from '#lib/audit/record.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
-import { type Ctes, joinCtes, type Source, selectSource } from '#lib/db/statement.ts'
+import { type Ctes, joinCtes, type Source, selectSource } from '#lib/db/sql.ts'
 import { MOVEMENTS, type Movement } from '#lib/ledger/movements.ts'
 import { type EventType, goesToResource } from '#lib/webhooks/states.ts'
 

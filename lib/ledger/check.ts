@@ -1,7 +1,6 @@
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
-import { connect, type Database, db, Prisma, type Tx } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { connect, type Database, db, Prisma, retryOnConflict, type Tx } from '#lib/db/client.ts'
 import { BALANCE, INVARIANTS, RUNNING } from '#lib/ledger/invariants.ts'
 import { ROW_KEYS, type RowTable, type Scope, violationSql } from '#lib/ledger/row-invariants.ts'
 import { accountScope, describeViolation, withSnapshot } from '#lib/ledger/verify.ts'

@@ -1,7 +1,7 @@
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import {
   availableCondition,
   balanceBefore,

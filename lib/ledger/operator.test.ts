@@ -144,7 +144,7 @@ const OF_ALL = 'reads all books, those of the operator included'
 /** Product code that names a ledger table, and why it shows no money of the operator as a merchant's. */
 const LEDGER_READERS: Record<string, string> = {
   'bin/restored.ts': 'names the last movement, whosever it is',
-  'lib/db/grants.ts': 'names the tables only',
+  'lib/db/roles.ts': 'names the tables only',
   'lib/operator/reconciliation/books.ts': OF_CONNECTION,
   'lib/operator/reconciliation/own-rows.ts': OF_CONNECTION,
   'lib/ledger/accounts.ts': OF_ONE,

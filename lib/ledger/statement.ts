@@ -2,7 +2,7 @@ import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 
 /** Entry versions, `end` exclusive. Entries never change: the same bounds read the same data. */
 export interface StatementRange {

@@ -5,9 +5,8 @@ import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
 import { type Page, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utcText } from '#lib/db/sql.ts'
 import { assessDisputes } from '#lib/ledger/owed.ts'
 import type {
   AccountDetail,

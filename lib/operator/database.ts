@@ -1,12 +1,10 @@
 import { Invariant } from '#lib/core/invariant.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { assessClocks, isWrong, levelOf, type ProcessClock } from '#lib/db/clock.ts'
-import { listClocks } from '#lib/db/clock-watch.ts'
-import { listMigrations } from '#lib/db/migrate.ts'
-import { canRunOn, type RecordedMigration } from '#lib/db/migration-records.ts'
-import { inspectRole } from '#lib/db/privileges.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { assessClocks, isWrong, levelOf, listClocks, type ProcessClock } from '#lib/db/clock.ts'
+import { canRunOn, listMigrations, type RecordedMigration } from '#lib/db/migrate.ts'
+import { inspectRole } from '#lib/db/roles.ts'
 import { describeUnsafeServer, type ServerSettings } from '#lib/db/server.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import type { Finding } from '#lib/operator/schema.ts'
 
 const CONNECTIONS_WARNING_SHARE = 0.8

@@ -4,7 +4,7 @@ import { connectionName } from '#lib/banks/connection.ts'
 import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import type { Finding } from '#lib/operator/schema.ts'
 import { FAILING_SHARE, ROWS_READ_MAX } from '#lib/operator/traffic.ts'
 

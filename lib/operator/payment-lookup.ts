@@ -1,8 +1,7 @@
 import { isUuid } from '#lib/core/ids.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { reasonColumns, utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, reasonColumns, utc } from '#lib/db/sql.ts'
 import type { BankOrder, MaskedCharge } from '#lib/operator/schema.ts'
 
 /** Finds a charge that a merchant asks the operator about; the payer's document is masked. */

@@ -1,6 +1,6 @@
 import { smallestIdAt } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import type { Finding, QueueName } from '#lib/operator/schema.ts'
 
 /** Maximum rows counted; more would not change the finding. */

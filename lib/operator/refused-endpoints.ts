@@ -1,6 +1,6 @@
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import { accountSubjects } from '#lib/operator/accounts.ts'
 import type { Finding } from '#lib/operator/schema.ts'
 import type { ResolveName } from '#lib/webhooks/target.ts'

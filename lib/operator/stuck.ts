@@ -1,6 +1,5 @@
 import { db, Prisma } from '#lib/db/client.ts'
-import { reasonColumns, utcText } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows, reasonColumns, utcText } from '#lib/db/sql.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/operator/schema.ts'
 
 /** Attempts from which a job counts as stuck: after so many it rarely recovers by itself. */

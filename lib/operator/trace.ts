@@ -2,8 +2,7 @@ import { isUuid, removeHyphens } from '#lib/core/ids.ts'
 import { readRequestTraces, readTrace, type Scope } from '#lib/dashboard/trace/read.ts'
 import type { Trace } from '#lib/dashboard/trace/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { isInBucket, requestIdOf } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { isInBucket, queryRows, requestIdOf } from '#lib/db/sql.ts'
 
 const ACCOUNTS_MAX = 20
 const SAFE_ID = /^[\w.:-]{1,64}$/

@@ -4,9 +4,8 @@ import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { cents } from '#lib/core/money.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { isInBucket } from '#lib/db/columns.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { isInBucket } from '#lib/db/sql.ts'
 import { noteItem } from '#lib/differences/differences.ts'
 import {
   type EndState,

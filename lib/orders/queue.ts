@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { claimPicked, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { isInBucket } from '#lib/db/columns.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { isInBucket } from '#lib/db/sql.ts'
 import { type Order, type OrderKind, type OrderOperation, orderColumns } from '#lib/orders/order.ts'
 
 /** An order that has not ended after this time no longer keeps others from being sent, and may be sent again. */

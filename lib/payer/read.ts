@@ -1,8 +1,7 @@
 import type { ChargeStatus } from '#lib/charges/states.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** Data of a charge for anyone with its URL: nothing about the payer. */
 export interface PayableCharge {

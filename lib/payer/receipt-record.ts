@@ -1,8 +1,7 @@
 import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { isInBucket, utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, isInBucket, queryRows, utc } from '#lib/db/sql.ts'
 import type { ReceiptFacts } from '#lib/receipts/format.ts'
 
 /** Result of comparing a receipt, whose signature is valid, with the record of the payment. */

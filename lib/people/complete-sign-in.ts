@@ -1,5 +1,5 @@
 import { recordAudit } from '#lib/audit/record.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import type { CodeKind } from '#lib/people/second-factor.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'
 

@@ -1,7 +1,6 @@
 import { refuse } from '#lib/core/errors.ts'
 import { currentLogContext } from '#lib/core/log.ts'
-import { db, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { countAttempt, keyOf, uncountAttempt } from '#lib/people/throttle.ts'
 

@@ -2,7 +2,7 @@ import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { type EmailProof, verifiedColumns } from '#lib/people/prove-email.ts'
 import { requireEmail, type User } from '#lib/people/schema.ts'
 

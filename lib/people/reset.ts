@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/core/errors.ts'
-import { db, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 import { canSendMail, queueMail } from '#lib/mail/queue.ts'
 import { noteReset } from '#lib/people/admins.ts'
 import {

@@ -1,5 +1,5 @@
 import { recordAudit } from '#lib/audit/record.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { consumeAppCode } from '#lib/people/authenticator.ts'
 import { changeFactor, type FactorOwner, mailFactorChange } from '#lib/people/factors.ts'
 import { consumeRecoveryCode, makeRecoveryCodes } from '#lib/people/recovery-codes.ts'

@@ -1,8 +1,7 @@
 import { refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { hashSecret, newSecret } from '#lib/core/keys.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { SESSIONS_MAX } from '#lib/people/schema.ts'
 
 /** Maximum age of a session, even one in use. */

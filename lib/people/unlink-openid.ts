@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { noteReset } from '#lib/people/admins.ts'
 import { closeChallengesOf } from '#lib/people/challenge.ts'

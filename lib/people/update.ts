@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import type { ProfileChange } from '#lib/people/schema.ts'
 
 export function updateProfile(

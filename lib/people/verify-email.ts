@@ -1,6 +1,5 @@
 import { refuse } from '#lib/core/errors.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { attemptChallenge, closeChallenge, openChallenge } from '#lib/people/challenge.ts'
 import { type AdmitPending, proveEmail } from '#lib/people/prove-email.ts'

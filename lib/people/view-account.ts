@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { queueMailToOwners } from '#lib/mail/owners.ts'
 import { requireActiveSession } from '#lib/people/sessions.ts'
 

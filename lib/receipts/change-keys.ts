@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { deriveSigningKey, findLostKey, listReceiptKeys, publishKey } from '#lib/receipts/keys.ts'
 
 /**

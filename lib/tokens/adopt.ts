@@ -1,7 +1,7 @@
 import type { Actor } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { assignIssuer, canAdopt, requireAuthority } from '#lib/tokens/authority.ts'
 import { lockActiveToken } from '#lib/tokens/lock.ts'
 import { lockAccount } from '#lib/webhooks/owner.ts'

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { containsRange } from '#lib/core/address-range.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { requireAuthority } from '#lib/tokens/authority.ts'
 import { lockParent, requireConfirmed, restrictAddresses } from '#lib/tokens/child.ts'
 import { lockActiveToken } from '#lib/tokens/lock.ts'

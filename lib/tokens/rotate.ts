@@ -1,9 +1,8 @@
 import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma, type Tx } from '#lib/db/client.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import { transaction } from '#lib/db/transaction.ts'
 import {
   assignIssuer,
   canAdopt,

@@ -1,7 +1,6 @@
 import { log } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { type CallerRow, callerColumns } from '#lib/tokens/caller-row.ts'
 import { hashToken } from '#lib/tokens/insert.ts'
 import { type ProvenCaller, proveCaller, rememberCaller } from '#lib/tokens/recall.ts'

@@ -3,8 +3,7 @@ import { isUuid, removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskPixKey } from '#lib/core/pix/pix-key.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { utc, utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import {
   REFUND_AMOUNT,
   type StepState,

@@ -3,7 +3,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { leaseMs } from '#lib/db/claim.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { clockFrom } from '#lib/db/clock.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import type { EventRow } from '#lib/webhooks/events.ts'
 
 /** Maximum concurrent calls per account over all workers: no account uses up the capacity. */

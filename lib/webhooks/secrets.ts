@@ -4,11 +4,9 @@ import { isUuid, newId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { keyId, seal, unseal } from '#lib/core/keys.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
-import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import { lockAccount, type Owner, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 const SECRET_BYTES = 32

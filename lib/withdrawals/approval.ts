@@ -1,7 +1,7 @@
 import { idLowerBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { homeZone } from '#lib/db/columns.ts'
+import { homeZone } from '#lib/db/sql.ts'
 import { barredSql, inForceSql } from '#lib/people/approvers.ts'
 import type { WithdrawalOrder } from '#lib/withdrawals/schema.ts'
 

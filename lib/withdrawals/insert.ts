@@ -5,12 +5,16 @@ import { newRoutableId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { currentCause } from '#lib/core/trace.ts'
-import { Prisma, type Tx } from '#lib/db/client.ts'
-import { type AccountRef, accountIdOf, accountSql, memberLockOf } from '#lib/db/columns.ts'
+import { Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
-import { retryOnConflict, transaction } from '#lib/db/transaction.ts'
+import {
+  type AccountRef,
+  accountIdOf,
+  accountSql,
+  columnsOf,
+  memberLockOf,
+  queryRows,
+} from '#lib/db/sql.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 import { refuseWithdrawal } from '#lib/ledger/owed.ts'
 import { insertOrderSql } from '#lib/orders/order.ts'

@@ -1,9 +1,8 @@
 import type { PayoutReturn } from '#lib/banks/lists.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma, type Tx } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { Prisma, retryOnConflict, type Tx } from '#lib/db/client.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import { keepUnmatchedSql } from '#lib/differences/unmatched.ts'
 
 /** A withdrawal, or the connection of a payout that is none of ours. */

@@ -3,13 +3,18 @@ import { isUuid } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { parseSearchedReais } from '#lib/core/money.ts'
-import { reverseTail } from '#lib/core/pix/end-to-end-id.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
-import { withoutTaxIds } from '#lib/db/tax-ids.ts'
+import {
+  type AccountRef,
+  accountCondition,
+  asJson,
+  columnsOf,
+  queryRows,
+  reverseTail,
+  utc,
+  withoutTaxIds,
+} from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 

@@ -1,5 +1,5 @@
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { homeZone } from '#lib/db/columns.ts'
+import { homeZone } from '#lib/db/sql.ts'
 import type { WithdrawalOrder } from '#lib/withdrawals/schema.ts'
 
 export type LimitedOrder = Pick<WithdrawalOrder, 'amount' | 'bookedAt' | 'connectionId'>

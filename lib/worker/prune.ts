@@ -1,5 +1,4 @@
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 
 /** Rows per statement: small, so that other statements do not wait long for the locks. */
 const BATCH_MAX = 500

@@ -7,8 +7,7 @@ import type { AnswerState, DisputeRow } from '#lib/charges/disputes/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { db } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { db, transaction } from '#lib/db/client.ts'
 
 /** Age after which an answer that the bank does not have never arrives there. */
 const ARRIVAL_MAX_MS = 10 * 60_000

@@ -13,7 +13,7 @@ import { recordDisputeEvent } from '#lib/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
 import { cents } from '#lib/core/money.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import { openDisputeLedgers } from '#lib/ledger/owed.ts'
 

@@ -1,7 +1,6 @@
 import type { DisputeRow } from '#lib/charges/disputes/schema.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
+import { columnsOf, queryRows } from '#lib/db/sql.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 
 /** Moves a part of a dispute's amount. What is released repays first what the account owes. */

@@ -11,7 +11,7 @@ import {
 import { recordDisputeEvent } from '#lib/charges/disputes/records.ts'
 import type { DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import { openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
 

@@ -6,10 +6,15 @@ import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { currentCause } from '#lib/core/trace.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
+import {
+  type AccountRef,
+  accountCondition,
+  asJson,
+  columnsOf,
+  queryRows,
+  utc,
+} from '#lib/db/sql.ts'
 import { recordEvent } from '#lib/ledger/book.ts'
 
 /** A dispute `d` in wire order. */

@@ -9,10 +9,14 @@ import type { Mode } from '#lib/core/mode.ts'
 import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
 import { currentCause } from '#lib/core/trace.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, accountIdOf } from '#lib/db/columns.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import { writeRows } from '#lib/db/rows.ts'
-import { columnsOf } from '#lib/db/statement.ts'
+import {
+  type AccountRef,
+  accountCondition,
+  accountIdOf,
+  columnsOf,
+  writeRows,
+} from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { refuseOverdraft } from '#lib/ledger/accounts.ts'
 import { bookMovement } from '#lib/ledger/book.ts'

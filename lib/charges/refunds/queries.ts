@@ -4,9 +4,8 @@ import { isUuid } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { type AccountRef, accountCondition, asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** Columns of a RefundRow in wire order, from a table or CTE named `r`. */
 export const refundColumns = Prisma.sql`

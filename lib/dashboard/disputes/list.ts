@@ -2,9 +2,8 @@ import type { Mode } from '#lib/core/mode.ts'
 import type { DisputeBasics, DisputesQuery, OwnDispute } from '#lib/dashboard/disputes/schema.ts'
 import { DUE_SOON_HOURS } from '#lib/dashboard/disputes/states.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
 import { idOf, type Page, toPage } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 const PAGE_SIZE = 25
 

@@ -3,9 +3,8 @@ import { isUuid, smallestIdAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { LoggedRequest, RequestDetail, RequestsQuery } from '#lib/dashboard/requests/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, utc } from '#lib/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { type AccountRef, accountCondition, asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** What the log of requests stores instead of a value that may be personal. */
 export const MASKED = '***'

@@ -2,8 +2,7 @@ import { smallestIdAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { requestIdOf, utc, utcText } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, requestIdOf, utc, utcText } from '#lib/db/sql.ts'
 
 /** Steps of each kind: more than any charge has by itself. */
 const STEPS_MAX = 200

@@ -1,8 +1,7 @@
 import { idLowerBoundAt, idUpperBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc } from '#lib/db/columns.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import type { Candidate } from '#lib/operator/differences/schema.ts'
 
 const DAY_MS = 86_400_000

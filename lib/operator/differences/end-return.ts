@@ -7,8 +7,7 @@ import {
 } from '#lib/banks/rejection.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { Prisma, type Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { releaseUnmatched, resolveItem } from '#lib/differences/resolve.ts'
 import { endOrderSql, type OrderKey, type OrderRules, type PeoplesEnd } from '#lib/orders/order.ts'
 

@@ -1,9 +1,8 @@
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { utc, utcText } from '#lib/db/columns.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
-import { asJson, queryRows } from '#lib/db/rows.ts'
+import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import {
   type DifferenceFilters,
   type DifferenceLine,

@@ -1,5 +1,5 @@
 import { invalidInput } from '#lib/core/errors.ts'
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import {
   creditUnmatched,
   type Decision,

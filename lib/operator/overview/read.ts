@@ -2,7 +2,7 @@ import { idLowerBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import { LATENCY_BOUNDS_MS, percentileOf } from '#lib/operator/overview/latency.ts'
 import {
   type Overview,

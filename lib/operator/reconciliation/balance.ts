@@ -1,7 +1,7 @@
 import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows } from '#lib/db/sql.ts'
 import { readBooks, readOpening } from '#lib/operator/reconciliation/books.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { db } from '#lib/db/client.ts'
-import { homeZone } from '#lib/db/columns.ts'
+import { homeZone } from '#lib/db/sql.ts'
 import { addDays, endOf } from '#lib/operator/reconciliation/calendar.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { dayOf } from '#lib/core/locale.ts'
 import { claim } from '#lib/db/claim.ts'
-import { db, Prisma } from '#lib/db/client.ts'
-import { homeZone } from '#lib/db/columns.ts'
-import { retryOnConflict } from '#lib/db/transaction.ts'
+import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
+import { homeZone } from '#lib/db/sql.ts'
 import { addDays } from '#lib/operator/reconciliation/calendar.ts'
 
 /** Days before today that begin with a new connection, or after a time in which no worker ran. */

@@ -1,4 +1,4 @@
-import { transaction } from '#lib/db/transaction.ts'
+import { transaction } from '#lib/db/client.ts'
 import { listOpenOfDay, reportDay } from '#lib/differences/day-items.ts'
 import { type Booking, bookFees, bookMissing } from '#lib/operator/reconciliation/book-missing.ts'
 import { readBooks } from '#lib/operator/reconciliation/books.ts'

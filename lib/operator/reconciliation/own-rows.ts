@@ -1,6 +1,5 @@
 import { db, Prisma } from '#lib/db/client.ts'
-import { utcText } from '#lib/db/columns.ts'
-import { queryRows } from '#lib/db/rows.ts'
+import { queryRows, utcText } from '#lib/db/sql.ts'
 import { endOf, startOf } from '#lib/operator/reconciliation/calendar.ts'
 import { OWN_SOURCES, PAYOUTS } from '#lib/operator/reconciliation/own-sources.ts'
 import type { BankRow, OwnRow, OwnSource } from '#lib/operator/reconciliation/schema.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Prisma } from '#lib/db/client.ts'
-import { columnsOf, joinCtes, selectSource } from '#lib/db/statement.ts'
+import { columnsOf, joinCtes, selectSource } from '#lib/db/sql.ts'
 
 test('each column of a source is named after its key, whatever its expression', () => {
   const source = selectSource({

@@ -1,0 +1,200 @@
+import type { QueryResult } from 'pg'
+import { parseExactJson } from '#lib/core/exact-json.ts'
+import { BUCKET_DIGITS } from '#lib/core/ids.ts'
+import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
+import { TAX_ID_FORM } from '#lib/core/pix/hide-tax-ids.ts'
+import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
+import { BoundedQuery } from '#lib/db/bounded-query.ts'
+import {
+  Prisma,
+  pool,
+  retryOnConflict,
+  statementName,
+  type Tx,
+  transaction,
+} from '#lib/db/client.ts'
+import { readWithinBudget } from '#lib/db/read-budget.ts'
+
+interface JsonRow {
+  json: string | null
+}
+
+function parseRow<Row>({ json }: JsonRow): Row {
+  return (json === null ? null : parseExactJson(json)) as Row
+}
+
+/**
+ * Column `json` is JSON text, or null. Skips the ORM, which would double the CPU time per statement, unless
+ * the statement belongs to a transaction of the ORM.
+ */
+export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Row[]> {
+  const { text, values } = statement
+  const rows = tx
+    ? await tx.$queryRaw<JsonRow[]>(statement)
+    : (await pool().query<JsonRow>({ name: statementName(text), text, values })).rows
+  return rows.map(row => parseRow<Row>(row))
+}
+
+/**
+ * Runs the statement of a verb, again after a conflict. For a member, locks the membership first, in
+ * the same transaction: a removal or change of the role takes effect before it or after it.
+ */
+export function writeRows<Row>(account: AccountRef, statement: Prisma.Sql): Promise<Row[]> {
+  const lockMember = memberLockOf(account)
+  if (!lockMember) return retryOnConflict(() => queryRows<Row>(statement))
+  return transaction(async tx => {
+    await lockMember(tx)
+    return queryRows<Row>(statement, tx)
+  })
+}
+
+/** Reads rows up to `bytesMax` bytes of JSON, but always the first. `isCut` if rows were omitted. */
+export async function queryRowsWithin<Row>(
+  { text, values }: Prisma.Sql,
+  bytesMax: number,
+): Promise<{ rows: Row[]; isCut: boolean }> {
+  return readWithinBudget(async () => {
+    const query = new BoundedQuery({ name: statementName(text), text, values }, bytesMax)
+    // The pool's types promise the query itself; it returns a promise of the result.
+    const result: unknown = await pool().query(query)
+    const { rows } = result as QueryResult<JsonRow>
+    const { isCut, bytes } = query
+    return { rows: rows.map(row => parseRow<Row>(row)), isCut, bytes }
+  })
+}
+
+/** Returns SQL that selects columns as one JSON value. Times must be selected with `utc()`. */
+export function asJson(columns: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(SELECT row_to_json(r) FROM (SELECT ${columns}) r)`
+}
+
+/** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
+/** For `AT TIME ZONE`. */
+export const homeZone = Prisma.raw(`'${HOME_TIME_ZONE}'`)
+
+export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
+  return Prisma.sql`${utcText(column)} AS ${Prisma.raw(name)}`
+}
+
+export function utcText(column: string): Prisma.Sql {
+  return Prisma.raw(`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`)
+}
+
+/** Whether an account `a` can have made a routable id: few accounts are looked into for it. */
+export function isInBucket(id: string | Prisma.Sql): Prisma.Sql {
+  const digits = Prisma.raw(String(BUCKET_DIGITS))
+  return Prisma.sql`right(a.id::text, ${digits}) = right(${id}::text, ${digits})`
+}
+
+/** The request id in a column `trace`, as the index events_trace_request_idx has it. */
+export function requestIdOf(alias: string): Prisma.Sql {
+  return Prisma.raw(`substr(${alias}.trace, ${REQUEST_ID_PLACE})`)
+}
+
+/**
+ * `proof` is SQL that returns the id, or fails the statement if the caller is invalid. `lockMember` is
+ * the same for a member, as a statement of its own: members lie on another side than money.
+ */
+export type AccountRef =
+  | string
+  | { id: string; proof: Prisma.Sql }
+  | { id: string; lockMember: (tx: Tx) => Promise<void> }
+
+export function accountIdOf(account: AccountRef): string {
+  return typeof account === 'string' ? account : account.id
+}
+
+export function memberLockOf(account: AccountRef): ((tx: Tx) => Promise<void>) | null {
+  return typeof account !== 'string' && 'lockMember' in account ? account.lockMember : null
+}
+
+function proofOf(account: AccountRef): Prisma.Sql | null {
+  return typeof account !== 'string' && 'proof' in account ? account.proof : null
+}
+
+export function accountSql(account: AccountRef): Prisma.Sql {
+  return proofOf(account) ?? Prisma.sql`${accountIdOf(account)}::uuid`
+}
+
+/**
+ * Returns a WHERE condition for rows of the account. The proof is a separate condition: compared
+ * with a column, it would not run if no row exists, and an invalid caller would get an empty list.
+ */
+export function accountCondition(alias: string, account: AccountRef): Prisma.Sql {
+  const row = Prisma.raw(alias)
+  const proof = proofOf(account)
+  const isOfAccount = Prisma.sql`${row}.account_id = ${accountIdOf(account)}::uuid`
+  return proof ? Prisma.sql`${proof} IS NOT NULL AND ${isOfAccount}` : isOfAccount
+}
+
+/** Rows of older versions have only a sentence, in the column `text`; their code is `other`. */
+export function reasonColumns(
+  alias: string,
+  name: string,
+  text = name,
+  outputName = name,
+): Prisma.Sql {
+  const [code, params, sentence] = [`${name}_code`, `${name}_params`, text].map(
+    column => `${alias}.${column}`,
+  )
+  return Prisma.raw(`
+    COALESCE(${code}, CASE WHEN ${sentence} IS NOT NULL THEN 'other' END) AS ${outputName}_code,
+    COALESCE(${params}, CASE WHEN ${sentence} IS NOT NULL
+      THEN json_build_object('text', ${sentence}) END) AS ${outputName}_params`)
+}
+
+/** Common table expressions by name, in order. Entries that are null are omitted. */
+export type Ctes = Record<string, Prisma.Sql | null>
+
+/** Columns are typed keys: a part that needs a column that is not selected does not compile. */
+export interface Source<Column extends string> {
+  from: Prisma.Sql
+  columns: Record<Column, Prisma.Sql>
+}
+
+export function joinCtes(ctes: Ctes): Prisma.Sql {
+  const present = Object.entries(ctes).flatMap(([name, body]) =>
+    body ? [Prisma.sql`${Prisma.raw(name)} AS (${body})`] : [],
+  )
+  return Prisma.join(present, ', ')
+}
+
+export function columnsOf<Column extends string>(
+  alias: string,
+  names: readonly Column[],
+): Record<Column, Prisma.Sql> {
+  const columns = names.map(name => [name, Prisma.raw(`${alias}.${name}`)])
+  return Object.fromEntries(columns)
+}
+
+export function selectSource({ from, columns }: Source<string>): Prisma.Sql {
+  const selected = Object.entries(columns).map(([name, value]) =>
+    isColumn(value, name) ? value : Prisma.sql`${value} AS ${Prisma.raw(name)}`,
+  )
+  return Prisma.sql`SELECT ${Prisma.join(selected, ', ')} FROM ${from}`
+}
+
+function isColumn({ strings, values }: Prisma.Sql, name: string): boolean {
+  return values.length === 0 && /^\w+\.(\w+)$/.exec(strings.join(''))?.[1] === name
+}
+
+/**
+ * Returns an array parameter whose length the planner does not see. Else a plan for one row looks cheaper than
+ * the plan for any number of rows, and PostgreSQL plans the statement anew for each call.
+ */
+export function arrayOf(type: string, values: unknown[]): Prisma.Sql {
+  return Prisma.sql`(SELECT ${values}::${Prisma.raw(type)}[])`
+}
+
+/** Text without what has the form of a document, for a search by staff that sees documents masked. */
+export function withoutTaxIds(text: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`regexp_replace(${text}, ${TAX_ID_FORM}, '*', 'g')`
+}
+
+/** Shorter endings would match by chance; without a digit they would be words. */
+const TAIL = /^(?=.*\d)[0-9A-Z]{4,32}$/i
+
+/** Returns the end of an end-to-end id, reversed in upper case; null if the text cannot be one. */
+export function reverseTail(text: string): string | null {
+  return TAIL.test(text) ? [...text.toUpperCase()].toReversed().join('') : null
+}
