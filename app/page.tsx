@@ -1,5 +1,6 @@
 import { redirect } from 'next/navigation'
-import { currentUser, landingPath } from '#lib/session/gate.ts'
+import { landingPath } from '#lib/session/gate.ts'
+import { currentUser } from '#lib/session/preferences.ts'
 
 export default async function FirstPage() {
   redirect(landingPath(await currentUser()))

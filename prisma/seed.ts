@@ -4,7 +4,7 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { recordAudit } from '#lib/audit/record.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import { hashPassword, verifyPassword } from '#lib/people/password.ts'
-import { registerUser } from '#lib/people/register.ts'
+import { registerUser } from '#lib/people/users.ts'
 import { createHistory } from '#prisma/demo-history.ts'
 
 export const DEMO_MERCHANT = 'demo@troco.local'

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { env } from '#lib/core/settings.ts'
+import { createResetLink } from '#lib/people/change-password.ts'
+import { unlinkOpenid } from '#lib/people/openid.ts'
 import { hashPassword, makePassword } from '#lib/people/password.ts'
-import { registerUser } from '#lib/people/register.ts'
-import { createResetLink } from '#lib/people/reset.ts'
-import { unlinkOpenid } from '#lib/people/unlink-openid.ts'
+import { registerUser } from '#lib/people/users.ts'
 
 /** Prints the id to standard output and the password, shown only once, to standard error. */
 export async function create(args: string[]): Promise<void> {

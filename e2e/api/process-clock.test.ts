@@ -8,11 +8,7 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { watchClock } from '#lib/db/clock.ts'
-import {
-  beginAuthenticator,
-  confirmAuthenticator,
-  consumeAppCode,
-} from '#lib/people/authenticator.ts'
+import { beginAuthenticator, confirmAuthenticator, consumeAppCode } from '#lib/people/factors.ts'
 import { addEndpoint, createPaidCharge, deliverDue } from '#lib/testing/deliveries.ts'
 import { inOwnDatabase, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'

@@ -293,7 +293,7 @@ describe('the life of a session', () => {
     ).toBe(200)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
     await makeSessionIdle()
-    // lib/session/current.ts does the same for every page.
+    // lib/session/preferences.ts does the same for every page.
     await readSession(secret)
     expect((await readLastUse()).getTime()).toBeGreaterThan(began)
   })

@@ -11,7 +11,7 @@ import {
 import { BROWSER_LOCALE, fillAddress, inspect } from '#e2e/browser/extremes.ts'
 import { addSession, createSession, createShop, type Shop } from '#e2e/browser/merchant.ts'
 import { db } from '#lib/db/client.ts'
-import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/people/factors.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { generateTotp } from '#lib/testing/totp.ts'

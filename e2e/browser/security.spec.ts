@@ -3,7 +3,7 @@ import { expect, expectAccessible, fillSignIn, readSetting, test } from '#e2e/br
 import { signOut } from '#e2e/browser/merchant.ts'
 import { openPerson } from '#e2e/browser/person.ts'
 import { db } from '#lib/db/client.ts'
-import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'
+import { beginAuthenticator, confirmAuthenticator } from '#lib/people/factors.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 

@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'disabled owners get mails about their account',
-    file: 'lib/mail/owners.ts',
+    file: 'lib/mail/queue.ts',
     text: ', user: { disabledAt: null } }',
     replacement: ' }',
     testFile: 'e2e/api/dashboard-members.test.ts',
@@ -204,10 +204,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a code of an app is accepted for two periods more',
-    file: 'lib/people/authenticator.ts',
+    file: 'lib/people/factors.ts',
     text: 'const WINDOW = 1',
     replacement: 'const WINDOW = 2',
-    testFile: 'lib/session/second-step.test.ts',
+    testFile: 'lib/session/sign-in.test.ts',
     testTitle: 'a code 61 s old is refused',
   },
   {

@@ -2,7 +2,7 @@ import type { AccountStatus } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { transaction } from '#lib/db/client.ts'
-import { queueMailToOwners } from '#lib/mail/owners.ts'
+import { queueMailToOwners } from '#lib/mail/queue.ts'
 
 /** Activates a pending or suspended account. Returns null if the status does not change. */
 export function activateAccount(accountId: string, reason: string | undefined, actor: Actor) {

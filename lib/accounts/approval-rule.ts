@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { cents } from '#lib/core/money.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { queueMailToRoles } from '#lib/mail/owners.ts'
+import { queueMailToRoles } from '#lib/mail/queue.ts'
 import { APPROVER_ROLES, inForceSql, settlingSql } from '#lib/people/approvers.ts'
 
 export interface StoredRule {

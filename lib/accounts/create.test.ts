@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createAccount } from '#lib/accounts/create.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { registerUser } from '#lib/people/register.ts'
+import { registerUser } from '#lib/people/users.ts'
 import { expectBalancedLedger } from '#lib/testing/fixtures.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'
 

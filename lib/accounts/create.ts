@@ -7,7 +7,7 @@ import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/client.ts'
 import { openBooks } from '#lib/ledger/accounts.ts'
-import { findOrRegister } from '#lib/people/register.ts'
+import { findOrRegister } from '#lib/people/users.ts'
 import { openWebhooks } from '#lib/webhooks/secrets.ts'
 
 interface NewAccount {

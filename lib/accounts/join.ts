@@ -9,10 +9,8 @@ import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/client.ts'
-import { requireGoodPassword } from '#lib/people/common-passwords.ts'
-import { hashPassword } from '#lib/people/password.ts'
-import { proveEmail } from '#lib/people/prove-email.ts'
-import { addUser } from '#lib/people/register.ts'
+import { hashPassword, requireGoodPassword } from '#lib/people/password.ts'
+import { addUser, proveEmail } from '#lib/people/users.ts'
 
 interface Person {
   id: string

@@ -6,7 +6,7 @@ import { refuse } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/client.ts'
-import { proveEmail } from '#lib/people/prove-email.ts'
+import { proveEmail } from '#lib/people/users.ts'
 
 interface Person {
   id: string

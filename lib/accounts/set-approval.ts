@@ -5,7 +5,7 @@ import { recordAudit } from '#lib/audit/record.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/client.ts'
-import { queueMailToOwners } from '#lib/mail/owners.ts'
+import { queueMailToOwners } from '#lib/mail/queue.ts'
 import { barredSql } from '#lib/people/approvers.ts'
 
 /** Time in which a second owner or an admin may confirm a weaker rule. */

@@ -11,10 +11,9 @@ import {
   openChallenge,
   readChallenge,
 } from '#lib/people/challenge.ts'
-import { requireGoodPassword } from '#lib/people/common-passwords.ts'
-import { hashPassword } from '#lib/people/password.ts'
-import { addUser } from '#lib/people/register.ts'
+import { hashPassword, requireGoodPassword } from '#lib/people/password.ts'
 import { countAttempt } from '#lib/people/throttle.ts'
+import { addUser } from '#lib/people/users.ts'
 
 /** Minimum response time, longer than the work: time must not reveal a registered e-mail. */
 const RESPONSE_MIN_MS = 300

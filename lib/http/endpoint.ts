@@ -40,7 +40,7 @@ import {
 import { prefersRepresentation, resultResponse, withEtag } from '#lib/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/http/route-handler.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
-import { deviceCookieHeader } from '#lib/session/device-cookie.ts'
+import { deviceCookieHeader } from '#lib/session/known-device.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
 

@@ -1,8 +1,10 @@
 import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'
+import { HOME_TIME_ZONE, LOCALES, type Locale } from '#lib/core/locale.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import type { Tx } from '#lib/db/client.ts'
-import { type Message, type Recipient, writeMail } from '#lib/mail/write.ts'
+import { MAIL_WORDS } from '#messages/words.ts'
 
 /** Sent only after the commit. Stored encrypted: a link in it may give access like a password. */
 export async function queueMail(tx: Tx, to: Recipient, message: Message): Promise<void> {
@@ -18,4 +20,159 @@ export function canSendMail(): boolean {
 
 export function isMailServerSet(): boolean {
   return env().SMTP_URL !== undefined
+}
+
+type Write = (accountName: string, to: Recipient) => Message
+
+export function queueMailToOwners(tx: Tx, accountId: string, write: Write): Promise<void> {
+  return queueMailToRoles(tx, accountId, ['owner'], write)
+}
+
+export async function queueMailToRoles(
+  tx: Tx,
+  accountId: string,
+  roles: readonly string[],
+  write: Write,
+): Promise<void> {
+  const members = await tx.membership.findMany({
+    where: { accountId, role: { in: [...roles] }, user: { disabledAt: null } },
+    select: { user: { select: { email: true, locale: true } } },
+  })
+  if (members.length === 0) return
+  const { name } = await tx.account.findUniqueOrThrow({ where: { id: accountId } })
+  for (const { user } of members) await queueMail(tx, user, write(name, user))
+}
+
+type MailTexts = (typeof MAIL_WORDS)[Locale]
+type Change = keyof MailTexts['mailChange']
+type Decided = keyof MailTexts['mailDecided']
+type Ordered = keyof MailTexts['mailOrder']
+type Role = Exclude<keyof MailTexts['mailRole'], 'operator'>
+
+/** Content of a mail, by kind. `path` is relative to PUBLIC_URL; the mail shows the full URL. */
+export type Message =
+  | { kind: 'invitation'; account: string; inviter: string; role: Role; path: string }
+  | { kind: 'opening'; path: string }
+  | { kind: 'signUp'; path: string }
+  | { kind: 'alreadyRegistered' }
+  | { kind: 'emailLink'; path: string }
+  | { kind: 'passwordReset'; path: string }
+  | { kind: 'passwordResetByStaff'; path: string; reason: string }
+  | { kind: 'passwordChanged'; at: Date; ip: string | null }
+  | { kind: 'secondFactorChanged'; at: Date; ip: string | null; change: Change }
+  | { kind: 'secondFactorReset'; at: Date; reason: string }
+  | { kind: 'wrongCodes'; at: Date; ip: string | null; count: string }
+  | { kind: 'openidLinked'; at: Date; ip: string | null; provider: string }
+  | { kind: 'openidUnlinked'; at: Date; provider: string }
+  | { kind: 'roleChanged'; account: string; role: Role }
+  | { kind: 'memberRemoved'; account: string }
+  | {
+      kind: 'tokenRevoked'
+      account: string
+      token: string
+      ending: string
+      reason: string
+      path: string
+    }
+  | { kind: 'tokensRevoked'; account: string; count: string; reason: string; path: string }
+  | {
+      kind: 'withdrawalWaiting'
+      mode: Mode
+      account: string
+      amount: string
+      /** Null: a token of the operator. */
+      requester: string | null
+      ends: Date
+      path: string
+    }
+  | {
+      kind: 'withdrawalsWaiting'
+      mode: Mode
+      account: string
+      count: string
+      ends: Date
+      path: string
+    }
+  | { kind: 'approverAdded'; account: string; member: string }
+  | { kind: 'approvalChange'; account: string; requester: string; path: string }
+  | {
+      kind: 'orderEndProposed' | 'orderEnded'
+      ordered: Ordered
+      /** Empty for a return, which belongs to no account. */
+      account: string
+      amount: string
+      decided: Decided
+      reason: string
+      path: string
+    }
+  | { kind: 'connectionAdded'; connection: string; by: string; path: string }
+  | { kind: 'certificateEnds'; connection: string; ends: Date; path: string }
+  | { kind: 'accountActivated'; account: string }
+  | { kind: 'accountSuspended'; account: string; reason: string }
+  | { kind: 'accountViewed'; account: string; reason: string; until: Date; path: string }
+
+export interface Recipient {
+  email: string
+  /** Language chosen by the user; null before the first choice. */
+  locale: string | null
+}
+
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+}
+
+const DEFAULT_PATHS: Partial<Record<Message['kind'], string>> = {
+  passwordChanged: '/reset',
+  secondFactorChanged: '/reset',
+  secondFactorReset: '/reset',
+  wrongCodes: '/reset',
+  openidLinked: '/reset',
+}
+
+export function writeMail({ email, locale }: Recipient, message: Message): Mail {
+  const language = LOCALES.find(candidate => candidate === locale) ?? 'pt-BR'
+  const texts = MAIL_WORDS[language]
+  const path = 'path' in message ? message.path : (DEFAULT_PATHS[message.kind] ?? '/login')
+  const { PUBLIC_URL } = env()
+  const values: Record<string, string> = {
+    link: PUBLIC_URL + path,
+    resetLink: `${PUBLIC_URL}/reset`,
+    email,
+  }
+  for (const [name, value] of Object.entries(message)) {
+    if (value instanceof Date) {
+      values[name] = value.toLocaleString(language, { timeZone: HOME_TIME_ZONE })
+    } else if (value !== null) values[name] = value
+  }
+  // In quotes, the name chosen by a merchant does not read as a part of the sentence.
+  if ('account' in message) values.account = `“${message.account.replace(/["“”]/g, "'")}”`
+  // Outside of a request, and after its connection has closed, the address is unknown.
+  if ('ip' in message)
+    values.from = message.ip ? fillPlaceholders(texts.mailFrom, { ip: message.ip }) : ''
+  if ('role' in message) values.role = texts.mailRole[message.role]
+  if ('requester' in message) values.requester = message.requester ?? texts.mailRole.operator
+  if ('decided' in message) values.decided = texts.mailDecided[message.decided]
+  if ('ordered' in message)
+    values.order = fillPlaceholders(texts.mailOrder[message.ordered], values)
+  if ('change' in message) values.change = texts.mailChange[message.change]
+  const template = texts.mail[message.kind]
+  const subject = fillPlaceholders(template.subject, values)
+  const text = fillPlaceholders(template.text, values)
+  const isTest = 'mode' in message && message.mode === 'test'
+  return {
+    to: email,
+    subject: toOneLine(isTest ? `[${texts.mailTest.label}] ${subject}` : subject),
+    text: `${isTest ? `${texts.mailTest.notice}\n\n` : ''}${text}\n`,
+  }
+}
+
+function fillPlaceholders(text: string, values: Record<string, string>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+}
+
+/** Collapses line breaks: a merchant's name in the subject must not inject a mail header. */
+function toOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
 }

@@ -4,7 +4,7 @@ import { log } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { nowPlusMs, withLease } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import type { Mail } from '#lib/mail/write.ts'
+import type { Mail } from '#lib/mail/queue.ts'
 
 const BATCH_MAX = 5
 /** Time limit for the connection, for the greeting, and for a socket without activity. */

@@ -1,12 +1,15 @@
+import { createHmac, randomInt } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import { recordAudit } from '#lib/audit/record.ts'
+import { invalidInput, refuse } from '#lib/core/errors.ts'
+import { deriveKey, seal, unseal } from '#lib/core/keys.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { type Database, db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { queueMail } from '#lib/mail/queue.ts'
-import type { Message } from '#lib/mail/write.ts'
-import { makeRecoveryCodes } from '#lib/people/recovery-codes.ts'
+import { type Message, queueMail } from '#lib/mail/queue.ts'
 import type { Factor, Factors } from '#lib/people/schema.ts'
 import { endSessionsOf, requireActiveSession } from '#lib/people/sessions.ts'
+import { requireWithinLimit, uncountAttempt } from '#lib/people/throttle.ts'
 
 /** User whose factors change. Of the user's sessions, only `sessionId` stays open. */
 export interface FactorOwner {
@@ -107,7 +110,7 @@ export function changeFactor(
   })
 }
 
-export function mailFactorChange(
+function mailFactorChange(
   tx: Tx,
   { email, locale }: Pick<FactorOwner, 'email' | 'locale'>,
   change: MailedChange,
@@ -127,4 +130,147 @@ async function updateRecoveryCodes(tx: Tx, userId: string): Promise<string[] | n
   }
   const codeCount = await tx.recoveryCode.count({ where: { userId } })
   return codeCount === 0 ? makeRecoveryCodes(tx, userId) : null
+}
+
+const PERIOD_S = 30
+/** Tolerated clock difference of a phone, in periods, in both directions. */
+const WINDOW = 1
+/** Secret length: 160 bits, as RFC 4226 recommends for HMAC-SHA1. */
+const SECRET_BYTES = 20
+
+/** Stores a new secret of an authenticator app, inactive until the user confirms it with a code. */
+export async function beginAuthenticator({ id, email }: FactorOwner) {
+  const secret = new Secret({ size: SECRET_BYTES }).base32
+  const inserted = await db().$executeRaw`
+    INSERT INTO authenticators AS a (user_id, sealed)
+    VALUES (${id}::uuid, ${seal(secret, id, 'second-factors')})
+    ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, created_at = now()
+    WHERE a.confirmed_at IS NULL`
+  if (inserted === 1) return { secret, uri: createTotp(secret, email).toString() }
+  throw refuse('limit_reached', 'An authenticator app is already set up: remove it first')
+}
+
+/** Activates the app by its first valid code. Returns recovery codes; null if the user has some. */
+export async function confirmAuthenticator(owner: FactorOwner, code: string) {
+  await requireWithinLimit([['second_factor', owner.id]])
+  const change = { action: 'user.authenticator_added', mail: 'authenticatorOn' } as const
+  const codes = await changeFactor(owner, change, async tx => {
+    if (await consumeAppCode(tx, owner.id, code, { isNew: true })) return
+    throw invalidInput('code', 'does not match: enter the code that the app shows now')
+  })
+  await uncountAttempt([['second_factor', owner.id]])
+  return codes
+}
+
+export async function removeAuthenticator(owner: FactorOwner): Promise<void> {
+  const change = { action: 'user.authenticator_removed', mail: 'authenticatorOff' } as const
+  await changeFactor(owner, change, async tx => {
+    const where = { userId: owner.id, confirmedAt: { not: null } }
+    const { count } = await tx.authenticator.deleteMany({ where })
+    if (count === 0) throw refuse('factor_not_found', { factor: 'Authenticator' })
+  })
+}
+
+/** Consumes a code. One statement stores its counter, against reuse, and re-encrypts the secret. */
+export async function consumeAppCode(
+  tx: Tx,
+  userId: string,
+  code: string,
+  { isNew = false } = {},
+): Promise<boolean> {
+  if (!/^\d{6}$/.test(code)) return false
+  const [authenticator] = await tx.$queryRaw<{ sealed: Uint8Array<ArrayBuffer>; at: Date }[]>`
+    SELECT sealed, clock_timestamp() AS at FROM authenticators WHERE user_id = ${userId}::uuid`
+  if (!authenticator) return false
+  const secret = unseal(authenticator.sealed, userId, 'second-factors')
+  const counter = findCounter(secret, code, authenticator.at.getTime())
+  if (counter === null) return false
+  const updated = await tx.$executeRaw`
+    UPDATE authenticators SET last_counter = ${counter}, confirmed_at = coalesce(confirmed_at, now()),
+      sealed = ${seal(secret, userId, 'second-factors')}
+    WHERE user_id = ${userId}::uuid AND last_counter < ${counter} AND sealed = ${authenticator.sealed}
+      AND (confirmed_at IS NULL) = ${isNew}`
+  return updated === 1
+}
+
+/** Servers with different clocks would accept different codes, so the database's decides. */
+function findCounter(secret: string, code: string, timestamp: number): number | null {
+  const delta = createTotp(secret).validate({ token: code, timestamp, window: WINDOW })
+  return delta === null ? null : TOTP.counter({ period: PERIOD_S, timestamp }) + delta
+}
+
+function createTotp(secret: string, email = ''): TOTP {
+  const parts = { secret: Secret.fromBase32(secret), digits: 6, period: PERIOD_S }
+  return new TOTP({ issuer: 'Troco', label: email, algorithm: 'SHA1', ...parts })
+}
+
+const CODE_COUNT = 10
+/** Characters that are not confused with each other. A code of ten has 49 bits. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const CODE_LENGTH = 10
+
+/** Replaces all recovery codes of a user. Only hashes are stored. */
+async function makeRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
+  const codes = Array.from({ length: CODE_COUNT }, makeCode)
+  await tx.recoveryCode.deleteMany({ where: { userId } })
+  const data = codes.map(code => ({ userId, hash: hashCode(userId, normalizeCode(code)) }))
+  await tx.recoveryCode.createMany({ data })
+  return codes.map(code => `${code.slice(0, 5)}-${code.slice(5)}`)
+}
+
+/** Consumes a recovery code. Returns false if the code is wrong or was used before. */
+async function consumeRecoveryCode(tx: Tx, userId: string, text: string): Promise<boolean> {
+  const code = normalizeCode(text)
+  if (code.length !== CODE_LENGTH) return false
+  const { TROCO_SECRET, TROCO_SECRET_BEFORE } = env()
+  const hashes = [hashCode(userId, code, TROCO_SECRET)]
+  if (TROCO_SECRET_BEFORE) hashes.push(hashCode(userId, code, TROCO_SECRET_BEFORE))
+  const { count } = await tx.recoveryCode.updateMany({
+    where: { userId, hash: { in: hashes }, usedAt: null },
+    data: { usedAt: new Date() },
+  })
+  return count === 1
+}
+
+function makeCode(): string {
+  return Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+}
+
+function normalizeCode(text: string): string {
+  return text.toLowerCase().replace(/[\s-]/g, '')
+}
+
+/** Hashes with a server key: 49 bits alone could be searched by anyone with a copy of the table. */
+function hashCode(userId: string, code: string, secret?: string): Uint8Array<ArrayBuffer> {
+  const mac = createHmac('sha256', deriveKey('recovery-codes', secret))
+  return new Uint8Array(mac.update(`${userId} ${code}`).digest())
+}
+
+export type CodeKind = 'code' | 'recovery_code'
+
+/** Consumes an app or recovery code; null if wrong or used. The caller counts the attempt first. */
+export function consumeCode(userId: string, text: string): Promise<CodeKind | null> {
+  return transaction(async tx => {
+    const code = text.replace(/\s/g, '')
+    if (await consumeAppCode(tx, userId, code)) return 'code'
+    if (!(await consumeRecoveryCode(tx, userId, code))) return null
+    const actor = { type: 'user', id: userId } as const
+    await recordAudit(tx, { actor, action: 'user.recovery_code_used', target: userId })
+    await mailFactorChange(
+      tx,
+      await tx.user.findUniqueOrThrow({ where: { id: userId } }),
+      'codeUsed',
+    )
+    return 'recovery_code'
+  })
+}
+
+/** Replaces all recovery codes. The caller must have confirmed the user's identity. */
+export async function renewRecoveryCodes(owner: FactorOwner): Promise<string[]> {
+  let codes: string[] = []
+  const change = { action: 'user.recovery_codes_renewed', mail: 'codesRenewed' } as const
+  await changeFactor(owner, change, async tx => {
+    codes = await makeRecoveryCodes(tx, owner.id)
+  })
+  return codes
 }

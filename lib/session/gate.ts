@@ -6,11 +6,8 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
 import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
-import { currentUser } from '#lib/session/current.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import { chooseAccount, currentUser } from '#lib/session/preferences.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
-
-export { currentUser }
 
 /**
  * Guards pages of signed-in users: a visitor signs in first and then returns to the page. A user who

@@ -6,11 +6,10 @@ import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/core/headers.ts'
 import { withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { readChallenge } from '#lib/people/challenge.ts'
-import { completeSignIn } from '#lib/people/complete-sign-in.ts'
 import { type Claims, findByOpenid, linkOpenid } from '#lib/people/openid.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 import { readSession } from '#lib/session/read.ts'
-import { openSecondFactorChallenge, type SecondStep } from '#lib/session/second-step.ts'
+import { completeSignIn, openSecondFactorChallenge, type SecondStep } from '#lib/session/sign-in.ts'
 
 /** Id of the provider in URLs, for example in its callback URL. */
 export const OPENID_PROVIDER_ID = 'openid'

@@ -1,4 +1,5 @@
 import { cookies, headers } from 'next/headers'
+import type { NextRequest } from 'next/server'
 import type { NextAuthOptions } from 'next-auth'
 import { decode, encode, type JWT } from 'next-auth/jwt'
 import CredentialsProvider from 'next-auth/providers/credentials'
@@ -6,13 +7,13 @@ import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/core/headers.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { deriveKey } from '#lib/core/keys.ts'
 import { log, withLogContext } from '#lib/core/log.ts'
+import { env } from '#lib/core/settings.ts'
 import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/people/sessions.ts'
-import { ownUrl } from '#lib/session/auth-request.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
-import { addDeviceMark, readDeviceMarks } from '#lib/session/device-cookie.ts'
+import { addDeviceMark, readDeviceMarks } from '#lib/session/known-device.ts'
 import { openidCallbacks, openidProviders } from '#lib/session/openid.ts'
 import { readSession } from '#lib/session/read.ts'
-import { type SignInDetails, signIn } from '#lib/session/second-step.ts'
+import { type SignInDetails, signIn } from '#lib/session/sign-in.ts'
 
 declare module 'next-auth/jwt' {
   interface JWT {
@@ -110,4 +111,31 @@ async function readSessionToken(secret: string | undefined): Promise<JWT | null>
 
 function findError(metadata: Error | { error?: Error }): Error | undefined {
   return metadata instanceof Error ? metadata : metadata.error
+}
+
+/** Returns the response to a request on which next-auth would fail; null if it may proceed. */
+export function refuseAuthRequest(request: NextRequest, segments: string[]): Response | null {
+  const [action, provider] = segments
+  // next-auth lets anyone write to the server's log through this route, and throws on some texts.
+  if (action === '_log') return new Response(null, { status: 404 })
+  // It responds 500 to a password sign-in by GET, and to a callback URL that is not a URL.
+  if (action === 'callback' && provider === 'credentials' && request.method === 'GET')
+    return new Response(null, { status: 405, headers: { allow: 'POST' } })
+  const callbackUrls = [
+    ...request.nextUrl.searchParams.getAll('callbackUrl'),
+    request.cookies.get(cookieNames().callback)?.value ?? '',
+  ]
+  if (callbackUrls.every(url => url === '' || isWebUrl(url))) return null
+  return Response.json({ error: 'Malformed request' }, { status: 400 })
+}
+
+/** Returns the server's root for foreign URLs. next-auth's default callback throws on non-URLs. */
+function ownUrl(requested: unknown, baseUrl: string): string {
+  const url = typeof requested === 'string' ? URL.parse(requested, baseUrl) : null
+  return url?.origin === baseUrl ? url.href : baseUrl
+}
+
+function isWebUrl(text: string): boolean {
+  const url = URL.parse(text, text.startsWith('/') ? env().PUBLIC_URL : undefined)
+  return url !== null && /^https?:$/.test(url.protocol)
 }

@@ -1,6 +1,8 @@
 import { cookies, headers } from 'next/headers'
+import { cache } from 'react'
 import { LOCALES, type Locale, preferredLocale } from '#lib/core/locale.ts'
-import { currentUser } from '#lib/session/current.ts'
+import { cookieNames } from '#lib/session/cookie.ts'
+import { readSession } from '#lib/session/read.ts'
 import {
   ACCOUNT_COOKIE,
   LOCALE_COOKIE,
@@ -28,3 +30,8 @@ export async function chooseAccount({ accounts }: SessionUser): Promise<SessionA
   const chosen = (await cookies()).get(ACCOUNT_COOKIE)?.value
   return accounts.find(({ id }) => id === chosen) ?? accounts[0] ?? null
 }
+
+export const currentUser = cache(async (): Promise<SessionUser | null> => {
+  const secret = (await cookies()).get(cookieNames().session)?.value
+  return secret ? readSession(secret) : null
+})

@@ -22,7 +22,7 @@ import { createReceiptUrl, RECEIPT_PATH, verifyReceipt } from '#lib/receipts/sig
 import { cookieNames } from '#lib/session/cookie.ts'
 import { authOptions } from '#lib/session/options.ts'
 import { ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE } from '#lib/session/schema.ts'
-import { type SignInCredentials, type SignInDetails, signIn } from '#lib/session/second-step.ts'
+import { type SignInCredentials, type SignInDetails, signIn } from '#lib/session/sign-in.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { deliverDue } from '#lib/testing/deliveries.ts'

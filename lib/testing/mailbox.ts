@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { unseal } from '#lib/core/keys.ts'
 import { db } from '#lib/db/client.ts'
-import type { Mail } from '#lib/mail/write.ts'
+import type { Mail } from '#lib/mail/queue.ts'
 
 /** Returns the queued mails, oldest first. */
 export async function readMails(): Promise<Mail[]> {

@@ -1,7 +1,7 @@
 import { createAccount, type OpenedAccount } from '#lib/accounts/create.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { verifiedColumns } from '#lib/people/prove-email.ts'
+import { verifiedColumns } from '#lib/people/users.ts'
 
 /** Columns of a user who has proven the e-mail: only such users can be members. */
 export const VERIFIED = verifiedColumns('operator')

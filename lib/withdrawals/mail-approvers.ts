@@ -3,8 +3,8 @@ import type { Mode } from '#lib/core/mode.ts'
 import { cents, formatReais } from '#lib/core/money.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { transaction } from '#lib/db/client.ts'
+import type { Message, Recipient } from '#lib/mail/queue.ts'
 import { queueMail } from '#lib/mail/queue.ts'
-import type { Message, Recipient } from '#lib/mail/write.ts'
 import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
 
 const BATCH_MAX = 500

@@ -11,7 +11,7 @@ import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findInvitation, type InvitationDetails } from '#lib/accounts/people-queries.ts'
 import { env } from '#lib/core/settings.ts'
-import { currentUser } from '#lib/session/gate.ts'
+import { currentUser } from '#lib/session/preferences.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The URL contains the secret, so it must not be sent as a referrer.

@@ -1,11 +1,10 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
 import { refuseCrossSite } from '#lib/http/route-handler.ts'
-import { refuseAuthRequest } from '#lib/session/auth-request.ts'
-import { signInFailureInit } from '#lib/session/authenticate.ts'
-import { authOptions } from '#lib/session/options.ts'
+import { authOptions, refuseAuthRequest } from '#lib/session/options.ts'
 import { failedSignInPath } from '#lib/session/schema.ts'
-import type { SignInDetails } from '#lib/session/second-step.ts'
+import type { SignInDetails } from '#lib/session/sign-in.ts'
+import { signInFailureInit } from '#lib/session/sign-in.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

@@ -1,8 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { profileChange } from '#lib/people/schema.ts'
-import { updateProfile } from '#lib/people/update.ts'
-import { Profile } from '#lib/people/wire.ts'
+import { Profile, profileChange } from '#lib/people/schema.ts'
+import { updateProfile } from '#lib/people/users.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

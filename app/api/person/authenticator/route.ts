@@ -1,6 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { beginAuthenticator, removeAuthenticator } from '#lib/people/authenticator.ts'
-import { AuthenticatorSecret, EmptyResponse } from '#lib/people/wire.ts'
+import { beginAuthenticator, removeAuthenticator } from '#lib/people/factors.ts'
+import { AuthenticatorSecret, EmptyResponse } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { requestEmailLink } from '#lib/people/verify-email.ts'
-import { EmptyResponse } from '#lib/people/wire.ts'
+import { EmptyResponse } from '#lib/people/schema.ts'
+import { requestEmailLink } from '#lib/people/users.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

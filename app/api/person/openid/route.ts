@@ -1,6 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requestOpenidLink } from '#lib/people/openid.ts'
-import { EmptyResponse } from '#lib/people/wire.ts'
+import { EmptyResponse } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

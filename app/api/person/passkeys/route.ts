@@ -1,7 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { addPasskey } from '#lib/people/passkeys.ts'
-import { newPasskey } from '#lib/people/schema.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { FactorAdded, newPasskey } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

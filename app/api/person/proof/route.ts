@@ -1,7 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { proofRequest } from '#lib/people/schema.ts'
-import { listProofMethods, verifyProof } from '#lib/people/verify-proof.ts'
-import { EmptyResponse, ProofMethods } from '#lib/people/wire.ts'
+import { EmptyResponse, ProofMethods, proofRequest } from '#lib/people/schema.ts'
+import { listProofMethods, verifyProof } from '#lib/session/proof.ts'
 
 export const GET = userEndpoint({
   method: 'GET',

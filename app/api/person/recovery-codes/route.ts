@@ -1,8 +1,7 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { factorProof } from '#lib/people/schema.ts'
-import { renewRecoveryCodes } from '#lib/people/second-factor.ts'
-import { verifyFactorProof } from '#lib/people/verify-proof.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { renewRecoveryCodes } from '#lib/people/factors.ts'
+import { FactorAdded, factorProof } from '#lib/people/schema.ts'
+import { verifyFactorProof } from '#lib/session/proof.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

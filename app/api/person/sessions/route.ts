@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { endOtherDevices, listDevices } from '#lib/people/devices.ts'
 import { Device } from '#lib/people/schema.ts'
+import { endOtherDevices, listDevices } from '#lib/people/sessions.ts'
 
 export const GET = userEndpoint({
   method: 'GET',

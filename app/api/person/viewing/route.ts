@@ -1,6 +1,6 @@
 import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { endViewing } from '#lib/people/view-account.ts'
+import { endViewing } from '#lib/people/sessions.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

@@ -1,8 +1,7 @@
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { readChallenge } from '#lib/people/challenge.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
-import { passkeyOptionsRequest } from '#lib/people/schema.ts'
-import { PasskeyOptions } from '#lib/people/wire.ts'
+import { PasskeyOptions, passkeyOptionsRequest } from '#lib/people/schema.ts'
 
 export const POST = visitorEndpoint({
   effect: 'none',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
-import { requestReset } from '#lib/people/reset.ts'
+import { requestReset } from '#lib/people/change-password.ts'
 import { resetRequest } from '#lib/people/schema.ts'
 
 export const POST = visitorEndpoint({

@@ -1,7 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { confirmAuthenticator } from '#lib/people/authenticator.ts'
-import { codeProof } from '#lib/people/schema.ts'
-import { FactorAdded } from '#lib/people/wire.ts'
+import { confirmAuthenticator } from '#lib/people/factors.ts'
+import { codeProof, FactorAdded } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

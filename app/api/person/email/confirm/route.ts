@@ -1,8 +1,7 @@
 import { admitPending } from '#lib/accounts/admit.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { emailConfirmation } from '#lib/people/schema.ts'
-import { confirmEmail } from '#lib/people/verify-email.ts'
-import { EmptyResponse } from '#lib/people/wire.ts'
+import { EmptyResponse, emailConfirmation } from '#lib/people/schema.ts'
+import { confirmEmail } from '#lib/people/users.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
-import { PasskeyOptions } from '#lib/people/wire.ts'
+import { PasskeyOptions } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

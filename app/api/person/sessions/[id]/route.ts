@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { endDevice } from '#lib/people/devices.ts'
+import { endDevice } from '#lib/people/sessions.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { admitPending } from '#lib/accounts/admit.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
-import { confirmReset } from '#lib/people/reset.ts'
+import { confirmReset } from '#lib/people/change-password.ts'
 import { resetConfirmation } from '#lib/people/schema.ts'
 
 export const POST = visitorEndpoint({

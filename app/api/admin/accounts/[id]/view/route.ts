@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
-import { beginViewing } from '#lib/people/view-account.ts'
+import { beginViewing } from '#lib/people/sessions.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -2,7 +2,7 @@ import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
-import { mailResetLink } from '#lib/people/reset-by-staff.ts'
+import { mailResetLink } from '#lib/people/change-password.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -2,7 +2,7 @@ import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { SecondFactorReset } from '#lib/operator/wire.ts'
-import { resetSecondFactor } from '#lib/people/reset-by-staff.ts'
+import { resetSecondFactor } from '#lib/people/change-password.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readUserAgent } from '#lib/people/user-agent.ts'
+import { readUserAgent } from '#lib/people/sessions.ts'
 import { measureCpuMs } from '#lib/testing/timing.ts'
 
 const KIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Message, writeMail } from '#lib/mail/write.ts'
+import { type Message, writeMail } from '#lib/mail/queue.ts'
 
 const TO = 'ana@padaria.example'
 const inBothLanguages = (message: Message) =>

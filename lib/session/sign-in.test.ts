@@ -3,8 +3,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db, transaction } from '#lib/db/client.ts'
-import { beginAuthenticator, confirmAuthenticator } from '#lib/people/authenticator.ts'
-import type { FactorOwner } from '#lib/people/factors.ts'
+import {
+  beginAuthenticator,
+  confirmAuthenticator,
+  consumeCode,
+  type FactorOwner,
+} from '#lib/people/factors.ts'
 import {
   addPasskey,
   beginPasskeyAuthentication,
@@ -12,10 +16,9 @@ import {
   removePasskey,
 } from '#lib/people/passkeys.ts'
 import { hashPassword } from '#lib/people/password.ts'
-import { consumeCode } from '#lib/people/second-factor.ts'
 import { endSessionsOf, openSession } from '#lib/people/sessions.ts'
 import { readSession } from '#lib/session/read.ts'
-import { type SignInCredentials, type SignInDetails, signIn } from '#lib/session/second-step.ts'
+import { type SignInCredentials, type SignInDetails, signIn } from '#lib/session/sign-in.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
