@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { writePrivate } from '#bin/data-folder.ts'
 import { env } from '#lib/core/settings.ts'
 import { withClient, withoutLimits } from '#lib/db/server.ts'
+import { verifyToken } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
 import { createDemoData, DEMO_ADMIN, DEMO_MERCHANT } from '#prisma/seed.ts'
 
 /** Advisory lock id: servers that start at once on one database create the demo data once. */

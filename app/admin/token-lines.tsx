@@ -8,7 +8,7 @@ import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { TokenLine } from '#lib/operator/schema.ts'
-import { isActiveToken } from '#lib/tokens/states.ts'
+import { isActiveToken } from '#lib/tokens/schema.ts'
 
 const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 

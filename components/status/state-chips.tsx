@@ -12,7 +12,7 @@ import {
 import { useTranslations } from 'next-intl'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
-import type { TokenStatus } from '#lib/tokens/states.ts'
+import type { TokenStatus } from '#lib/tokens/schema.ts'
 
 export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },

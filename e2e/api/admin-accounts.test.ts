@@ -25,9 +25,9 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
+import { rotateToken } from '#lib/tokens/change.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
-import { revokeAccountTokens } from '#lib/tokens/revoke-as-operator.ts'
-import { rotateToken } from '#lib/tokens/rotate.ts'
+import { revokeAccountTokens } from '#lib/tokens/revoke.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 let api: Api

@@ -13,7 +13,7 @@ import {
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

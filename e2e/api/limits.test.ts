@@ -10,7 +10,7 @@ import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 /** One request per second, so that even on a slow machine a refusal follows a refusal. */

@@ -30,7 +30,7 @@ import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/worl
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token-text.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']

@@ -7,8 +7,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
-import { IssuedTokenList, TokenRead } from '#lib/tokens/wire.ts'
+import { IssuedTokenList, PERMISSIONS, type Permission, TokenRead } from '#lib/tokens/schema.ts'
 
 const ROOT = '/tokens'
 const OPERATOR = { type: 'command_line' } as const

@@ -5,7 +5,7 @@ import { DEFAULT_PERMISSIONS, type Permission } from '#lib/people/roles.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
-import { TokenIssued, TokenList } from '#lib/tokens/wire.ts'
+import { TokenIssued, TokenList } from '#lib/tokens/schema.ts'
 
 const GRANTED: Permission[] = ['account:read', 'transactions:write']
 const CHILD = { name: 'Worker', permissions: ['account:read'] }

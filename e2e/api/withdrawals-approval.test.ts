@@ -24,8 +24,8 @@ import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/t
 import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { adoptToken } from '#lib/tokens/adopt.ts'
+import { rotateToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { rotateToken } from '#lib/tokens/rotate.ts'
 import { expireWaitingWithdrawals } from '#lib/withdrawals/expire.ts'
 
 inOwnDatabase()

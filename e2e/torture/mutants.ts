@@ -239,10 +239,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'every caller of the last minute is remembered, without a limit',
-    file: 'lib/tokens/recall.ts',
+    file: 'lib/tokens/authenticate.ts',
     text: 'rememberedCallers.size >= REMEMBERED_MAX && oldest',
     replacement: 'rememberedCallers.size < 0 && oldest',
-    testFile: 'lib/tokens/recall.test.ts',
+    testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: 'at most 10,000 callers are remembered',
   },
   {
@@ -579,27 +579,27 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a revoked token works',
-    file: 'lib/tokens/status.ts',
+    file: 'lib/tokens/token.ts',
     text: '${row}.revoked_at IS NULL AND ',
     replacement: '',
-    testFile: 'lib/tokens/status.test.ts',
+    testFile: 'lib/tokens/token-status.test.ts',
     testTitle: 'the status in SQL and TypeScript agrees with the verification',
   },
   {
     bug: 'a token works after its expiry',
-    file: 'lib/tokens/status.ts',
+    file: 'lib/tokens/token.ts',
     text: "COALESCE(${row}.expires_at, 'infinity') > now()",
     replacement: "COALESCE(${row}.expires_at, 'infinity') IS NOT NULL",
-    testFile: 'lib/tokens/verify.test.ts',
+    testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: "follows the database's clock",
   },
   {
     bug: 'a request from a refused address counts as use of a token',
-    file: 'lib/tokens/verify.ts',
+    file: 'lib/tokens/authenticate.ts',
     text: `  if (address !== undefined && !caller.isAllowedFrom(address)) return caller
 `,
     replacement: '',
-    testFile: 'lib/tokens/verify.test.ts',
+    testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: 'a request from an address that a token refuses is no use of it',
   },
   {

@@ -3,7 +3,7 @@ import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
+import { verifyToken } from '#lib/tokens/authenticate.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

@@ -21,8 +21,7 @@ import { cookieNames, readCookie } from '#lib/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import { readSession } from '#lib/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
-import { findRememberedCaller, type ProvenCaller } from '#lib/tokens/recall.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
+import { findRememberedCaller, type ProvenCaller, verifyToken } from '#lib/tokens/authenticate.ts'
 
 export interface CallingAccount {
   id: string

@@ -17,7 +17,7 @@ import { type Json, SCHEMAS_PATH } from '#lib/http/openapi-schemas.ts'
 import { parseQuery } from '#lib/http/query.ts'
 import { errorResponse } from '#lib/http/response.ts'
 import { needsOpenMode } from '#lib/people/roles.ts'
-import { tokenEnded } from '#lib/tokens/lock.ts'
+import { tokenEnded } from '#lib/tokens/change.ts'
 import { API_ERROR_WORDS } from '#messages/words.ts'
 
 const ERROR_WORDS: Record<ApiErrorCode, { cause: string; remedy: string }> =

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
+import { verifyToken } from '#lib/tokens/authenticate.ts'
 
 /**
  * Matches an expression whose name suggests a secret. Comparing secrets in JavaScript leaks timing.

@@ -17,8 +17,7 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { recordStatements } from '#lib/testing/statements.ts'
-import { findRememberedCaller } from '#lib/tokens/recall.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
+import { findRememberedCaller, verifyToken } from '#lib/tokens/authenticate.ts'
 import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 

@@ -2,8 +2,8 @@ import { beforeAll, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { verifyToken } from '#lib/tokens/authenticate.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
 beforeAll(async () => {

@@ -7,9 +7,29 @@ import {
   PERMISSIONS,
   type Permission,
 } from '#lib/people/roles.ts'
-import { TOKEN_STATUSES } from '#lib/tokens/states.ts'
 
 export { DEFAULT_PERMISSIONS, isPermission, PERMISSIONS, type Permission }
+
+/** expiring: accepted for at most another week. replaced: accepted until its overlap ends. */
+export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'revoked'] as const
+export type TokenStatus = (typeof TOKEN_STATUSES)[number]
+
+/** Returns whether a token of this status is accepted. SQL: `activeTokenCondition` in token.ts. */
+export function isActiveToken(status: TokenStatus): boolean {
+  return status !== 'expired' && status !== 'revoked'
+}
+
+interface Ends {
+  revoked_at: string | null
+  expires_at: string | null
+  parent: { ended_at: string | null } | null
+}
+
+/** Returns when the parent of a token ended, if the token ended with it and not before. */
+export function endOfParent({ parent, revoked_at, expires_at }: Ends): string | null {
+  const [ended, own] = [parent?.ended_at ?? null, revoked_at ?? expires_at]
+  return ended !== null && (own === null || own >= ended) ? ended : null
+}
 
 const ADDRESSES_MEANING =
   'IPv4 and IPv6 addresses and CIDR ranges from which the token may be used; empty: from anywhere.'
@@ -20,12 +40,12 @@ const PermissionName = z
 
 const TOKEN_STATUS_DESCRIPTION =
   '`expiring`: valid for at most another week. `replaced`: valid until its overlap with the replacement ends. `expired` and `revoked`: no longer valid.'
-const TokenStatus = z
+const tokenStatus = z
   .enum(TOKEN_STATUSES)
   .meta({ id: 'TokenStatus', ...openApiMeta(TOKEN_STATUS_DESCRIPTION, 'active') })
 
 /** Row of a token. Never contains the token itself or its hash. */
-export const Token = z
+const Token = z
   .object({
     id: z.uuid().meta({ examples: ['01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18'] }),
     name: z.string().meta({ examples: ['Worker'] }),
@@ -33,7 +53,7 @@ export const Token = z
     last_four: z.string().meta({ examples: ['8XbT'] }),
     permissions: z.array(PermissionName),
     allowed_addresses: z.array(z.string()).meta(openApiMeta(ADDRESSES_MEANING, ['203.0.113.0/24'])),
-    status: TokenStatus,
+    status: tokenStatus,
     created_at: instant,
     last_used_at: instant.nullable(),
     expires_at: instant.nullable(),
@@ -79,7 +99,7 @@ export const Token = z
   .meta({ id: 'Token' })
 export type TokenRow = z.infer<typeof Token>
 
-export const IssuedToken = Token.extend({ mode: modeField })
+const IssuedToken = Token.extend({ mode: modeField })
 export type IssuedTokenRow = z.infer<typeof IssuedToken>
 
 /** Maximum active tokens per account and mode: with more, some are probably unused. */
@@ -160,3 +180,21 @@ const RotateRequest = z.object({
     .meta(openApiMeta(OVERLAP_DESCRIPTION, 24)),
 })
 export const rotateRequest = { test: RotateRequest, live: RotateRequest }
+
+export const TokenList = z.object({ data: z.array(Token) })
+export const IssuedTokenList = z.object({ data: z.array(IssuedToken) })
+export const TokenRead = z.object({ data: Token })
+
+export const TokenIssued = z.object({
+  data: Token.extend({
+    token: z
+      .string()
+      .nullable()
+      .meta(
+        openApiMeta(
+          'Returned only once. Null in the response to a repeated request.',
+          'troco_test_3fK9xQ2mA…8XbT',
+        ),
+      ),
+  }).meta({ id: 'IssuedToken' }),
+})

@@ -1,10 +1,8 @@
 import { actorOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/tokens/authority.ts'
-import { issueToken, tooManyTokens } from '#lib/tokens/issue.ts'
+import { issueToken, permissionNotHeld, tooManyTokens } from '#lib/tokens/issue.ts'
 import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/tokens/queries.ts'
-import { tokenRequest } from '#lib/tokens/schema.ts'
-import { TokenIssued, TokenList } from '#lib/tokens/wire.ts'
+import { TokenIssued, TokenList, tokenRequest } from '#lib/tokens/schema.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -13,8 +13,12 @@ import { TokenState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
-import { PERMISSIONS, type TokenRow as Token } from '#lib/tokens/schema.ts'
-import { endOfParent, isActiveToken } from '#lib/tokens/states.ts'
+import {
+  endOfParent,
+  isActiveToken,
+  PERMISSIONS,
+  type TokenRow as Token,
+} from '#lib/tokens/schema.ts'
 
 const loadDialogs = () => import('#app/[mode]/settings/tokens/dialogs.tsx')
 const AddressDialog = lazyDialog(loadDialogs, 'AddressDialog')

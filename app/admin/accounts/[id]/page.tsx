@@ -35,7 +35,7 @@ import { findBankOrder, findMaskedCharge } from '#lib/operator/payment-lookup.ts
 import type { AccountDetail, AccountMember } from '#lib/operator/schema.ts'
 import { listTokensOf } from '#lib/operator/tokens.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
-import type { TokenStatus } from '#lib/tokens/states.ts'
+import type { TokenStatus } from '#lib/tokens/schema.ts'
 
 const RECORDS_SHOWN = 6
 const ENDED_STATUSES: TokenStatus[] = ['revoked', 'expired']

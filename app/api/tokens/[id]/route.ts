@@ -1,10 +1,9 @@
 import { actorOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/tokens/authority.ts'
-import { changeAddresses } from '#lib/tokens/change-addresses.ts'
+import { changeAddresses } from '#lib/tokens/change.ts'
+import { permissionNotHeld } from '#lib/tokens/issue.ts'
 import { readToken } from '#lib/tokens/queries.ts'
-import { addressesRequest } from '#lib/tokens/schema.ts'
-import { TokenRead } from '#lib/tokens/wire.ts'
+import { addressesRequest, TokenRead } from '#lib/tokens/schema.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

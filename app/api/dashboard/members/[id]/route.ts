@@ -4,7 +4,7 @@ import { memberRemoval, roleChange } from '#lib/accounts/schema.ts'
 import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { createTokenAdoption } from '#lib/tokens/issued.ts'
+import { createTokenAdoption } from '#lib/tokens/adopt.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

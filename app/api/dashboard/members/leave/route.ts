@@ -2,7 +2,7 @@ import { leaveAccount } from '#lib/accounts/remove.ts'
 import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { revokeChildren } from '#lib/tokens/issued.ts'
+import { revokeChildren } from '#lib/tokens/adopt.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -2,8 +2,7 @@ import { actorOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { readToken } from '#lib/tokens/queries.ts'
 import { revokeOwnToken } from '#lib/tokens/revoke.ts'
-import { revokeRequest } from '#lib/tokens/schema.ts'
-import { TokenRead } from '#lib/tokens/wire.ts'
+import { revokeRequest, TokenRead } from '#lib/tokens/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',

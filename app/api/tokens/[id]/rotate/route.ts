@@ -1,11 +1,9 @@
 import { actorOf } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { permissionNotHeld } from '#lib/tokens/authority.ts'
-import { tooManyWorkingTokens } from '#lib/tokens/issue.ts'
+import { rotateToken } from '#lib/tokens/change.ts'
+import { permissionNotHeld, tooManyWorkingTokens } from '#lib/tokens/issue.ts'
 import { readIssuedToken, readToken } from '#lib/tokens/queries.ts'
-import { rotateToken } from '#lib/tokens/rotate.ts'
-import { rotateRequest } from '#lib/tokens/schema.ts'
-import { TokenIssued } from '#lib/tokens/wire.ts'
+import { rotateRequest, TokenIssued } from '#lib/tokens/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { endpoint } from '#lib/http/endpoint.ts'
-import { listIssuedTokens } from '#lib/tokens/issued.ts'
-import { IssuedTokenList } from '#lib/tokens/wire.ts'
+import { listIssuedTokens } from '#lib/tokens/adopt.ts'
+import { IssuedTokenList } from '#lib/tokens/schema.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -2,7 +2,7 @@ import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { adoptToken } from '#lib/tokens/adopt.ts'
 import { readToken } from '#lib/tokens/queries.ts'
-import { TokenRead } from '#lib/tokens/wire.ts'
+import { TokenRead } from '#lib/tokens/schema.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -3,7 +3,7 @@ import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readStatusChange } from '#lib/operator/accounts.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
-import { revokeAccountTokens } from '#lib/tokens/revoke-as-operator.ts'
+import { revokeAccountTokens } from '#lib/tokens/revoke.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
-import { revokeTokenAsOperator } from '#lib/tokens/revoke-as-operator.ts'
+import { revokeTokenAsOperator } from '#lib/tokens/revoke.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

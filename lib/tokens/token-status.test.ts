@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { isActiveToken, TOKEN_STATUSES, type TokenStatus } from '#lib/tokens/states.ts'
-import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/status.ts'
-import { verifyToken } from '#lib/tokens/verify.ts'
+import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { isActiveToken, TOKEN_STATUSES, type TokenStatus } from '#lib/tokens/schema.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 
 const DAY_S = 86_400
 

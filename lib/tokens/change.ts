@@ -1,0 +1,182 @@
+import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
+import { containsRange } from '#lib/core/address-range.ts'
+import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import {
+  assignIssuer,
+  canAdopt,
+  exceedsIssuer,
+  insertToken,
+  lockParent,
+  readRole,
+  refuseTooMany,
+  requireAuthority,
+  requireConfirmed,
+  restrictAddresses,
+} from '#lib/tokens/issue.ts'
+import type { Permission } from '#lib/tokens/schema.ts'
+import { activeTokenCondition, rootCondition } from '#lib/tokens/token.ts'
+import { lockAccount, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
+
+/**
+ * Replaces the addresses from which a token may be used. Effective from the next request in every
+ * process. Refuses a member who may not grant the token's permissions: who got hold of its value
+ * could otherwise open it. Narrowing the list opens nothing, so it needs no more than a revocation.
+ * A child stays within its parent's addresses. Idempotent.
+ */
+export function changeAddresses(
+  token: { accountId: string; mode: Mode; id: string },
+  addresses: string[],
+  actor: Actor,
+): Promise<void> {
+  return transaction(async tx => {
+    const { accountId, id } = token
+    await lockAccount(tx, accountId)
+    const { permissions, parentId, allowedAddresses: old } = await lockActiveToken(tx, token, actor)
+    const parent = parentId && (await lockParent(tx, { accountId, id: parentId }))
+    const allowedAddresses = parent ? restrictAddresses(addresses, parent) : addresses
+    const granted = isNarrower(allowedAddresses, old) ? [] : permissions
+    if (parent && granted.length > 0) requireConfirmed(parent)
+    if (actor.type !== 'token') await requireAuthority(tx, { accountId, actor }, granted, 'change')
+    if (JSON.stringify(old) === JSON.stringify(allowedAddresses)) return
+    const where = { accountId_id: { accountId, id } }
+    await tx.token.update({ where, data: { allowedAddresses } })
+    const change = {
+      before: { allowed_addresses: old },
+      after: { allowed_addresses: allowedAddresses },
+    }
+    const action = 'token.addresses_changed'
+    await recordAudit(tx, { actor, action, accountId, target: id, ...change })
+  })
+}
+
+/** Returns whether each address of a list is within another one, of which an empty one means any. */
+function isNarrower(addresses: string[], old: string[]): boolean {
+  if (old.length === 0) return true
+  return (
+    addresses.length > 0 && addresses.every(one => old.some(range => containsRange(range, one)))
+  )
+}
+
+interface Rotation {
+  accountId: string
+  mode: Mode
+  id: string
+  overlapHours: number
+}
+
+/**
+ * Issues a successor with the same permissions and addresses, to which the tokens that the old one created
+ * move. The old one expires after the overlap or at its own time, whichever is sooner. The first rotation
+ * wins. An owner who rotates a token that exceeds its issuer's role confirms it; others are refused, as is
+ * a member who lacks a permission. A token rotates itself, without a later expiry, and those that it
+ * created, which only it does.
+ */
+export function rotateToken(
+  { accountId, mode, id, overlapHours }: Rotation,
+  actor: Actor,
+  once?: IdempotentRequest,
+): Promise<{ id: string; token: string }> {
+  return transaction(async tx => {
+    await lockAccount(tx, accountId)
+    const token = await lockActiveToken(tx, { accountId, mode, id }, actor, 'rotate')
+    const { name, permissions, allowedAddresses, nextExpiry } = token
+    if (token.replacedBy) throw tokenEnded()
+    if (actor.type === 'token') requireConfirmed(await lockParent(tx, { accountId, id: actor.id }))
+    else await requireRotator(tx, { accountId, id }, token, actor)
+    await storeIdempotencyKey(tx, once)
+    await refuseTooMany(tx, { accountId, mode }, true)
+    const isItself = actor.type === 'token' && actor.id === id
+    // A stolen token must not extend its own life.
+    const expiresAt = (isItself ? token.expiresAt : nextExpiry) ?? undefined
+    const restrictions = { permissions, allowedAddresses, expiresAt }
+    const newToken = { accountId, mode, name, ...restrictions }
+    const { parentId, issuedBy, formerIssuers } = token
+    const origin =
+      actor.type === 'token'
+        ? { parentId: parentId ?? undefined, issuedBy, formerIssuers }
+        : { issuedBy: personOf(actor) }
+    const successor = await insertToken(tx, newToken, origin, actor, once?.id)
+    const replaced = Prisma.sql`t.id = ${id}::uuid`
+    const changed = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
+      UPDATE tokens t SET
+        replaced_by = CASE WHEN ${replaced} THEN ${successor.id}::uuid ELSE t.replaced_by END,
+        parent_id = CASE WHEN ${replaced} THEN t.parent_id ELSE ${successor.id}::uuid END,
+        expires_at = CASE WHEN ${replaced}
+          THEN LEAST(t.expires_at, now() + make_interval(hours => ${overlapHours}::int))
+          ELSE t.expires_at END
+      WHERE t.account_id = ${accountId}::uuid AND ${rootCondition}
+        AND (${replaced} OR t.parent_id = ${id}::uuid)
+      RETURNING t.id, t.expires_at AS "expiresAt"`
+    const end = changed.find(one => one.id === id)?.expiresAt.toISOString() ?? null
+    const after = { replaced_by: successor.id, expires_at: end }
+    await recordAudit(tx, { actor, action: 'token.rotated', accountId, target: id, after })
+    return successor
+  })
+}
+
+async function requireRotator(
+  tx: Tx,
+  { accountId, id }: { accountId: string; id: string },
+  token: LockedToken,
+  actor: Actor,
+): Promise<void> {
+  if (token.parentId !== null) throw refuse('child_token')
+  await requireAuthority(tx, { accountId, actor }, token.permissions, 'rotate')
+  const role = token.issuedBy && (await readRole(tx, accountId, token.issuedBy))
+  if (!exceedsIssuer(token, role)) return
+  if (!(await canAdopt(tx, accountId, actor))) throw refuse('token_unconfirmed')
+  await assignIssuer(tx, { accountId, id }, actor)
+}
+
+interface LockedToken {
+  name: string
+  permissions: Permission[]
+  allowedAddresses: string[]
+  isActive: boolean
+  issuedBy: string | null
+  formerIssuers: string[]
+  parentId: string | null
+  replacedBy: string | null
+  expiresAt: Date | null
+  /** Expiry of a successor with the same lifetime, at most that of the parent. */
+  nextExpiry: Date | null
+}
+
+/**
+ * A token that acts changes only those that it created, and rotates itself if it may see itself: others do
+ * not exist for it.
+ */
+export async function lockActiveToken(
+  tx: Tx,
+  { accountId, mode, id }: { accountId: string; mode: Mode; id: string },
+  actor: Actor,
+  change: 'rotate' | 'other' = 'other',
+): Promise<LockedToken> {
+  const [token] = isUuid(id)
+    ? await tx.$queryRaw<LockedToken[]>`
+        SELECT t.name, t.permissions, t.allowed_addresses AS "allowedAddresses",
+          t.replaced_by AS "replacedBy", t.expires_at AS "expiresAt", ${activeTokenCondition} AS "isActive",
+          t.issued_by AS "issuedBy", t.former_issuers AS "formerIssuers", t.parent_id AS "parentId",
+          LEAST(now() + (t.expires_at - t.created_at), (SELECT p.expires_at FROM tokens p
+            WHERE p.account_id = t.account_id AND p.id = t.parent_id)) AS "nextExpiry"
+        FROM tokens t
+        WHERE t.account_id = ${accountId}::uuid AND t.mode = ${mode} AND t.id = ${id}::uuid
+        FOR UPDATE`
+    : []
+  const seesItself = token?.permissions.includes('tokens:read')
+  const isKnownTo = (actorId: string) =>
+    token?.parentId === actorId || (actorId === id && change === 'rotate' && seesItself)
+  if (!token || (actor.type === 'token' && !isKnownTo(actor.id))) throw refuse('token_not_found')
+  if (!token.isActive) throw tokenEnded()
+  return token
+}
+
+export function tokenEnded(): TrocoError {
+  const message =
+    'This token is revoked, expired or replaced: use its replacement or create a new one'
+  return refuse('token_ended', message)
+}
