@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Account } from '#lib/accounts/schema.ts'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/banks/simulator.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import type { ChargeRequest } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'

@@ -1,6 +1,5 @@
 import type { Account } from '#lib/accounts/schema.ts'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
-import { newEndToEndId, simulator } from '#lib/banks/simulator.ts'
+import { buildSimulatedCode, newEndToEndId, simulator } from '#lib/banks/simulator.ts'
 import { closeCharge } from '#lib/charges/close.ts'
 import { type Payment, settleCharges } from '#lib/charges/settle.ts'
 import { newRoutableId, removeHyphens } from '#lib/core/ids.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/banks/simulator.ts'
 import { CHARGE } from '../world.ts'
 
 interface ChargePlan {

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Pool, types } from 'pg'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
+import { buildSimulatedCode } from '#lib/banks/simulator.ts'
 import { paymentUrl } from '#lib/charges/payment-url.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { chargeToWire } from '#lib/charges/wire.ts'

@@ -4,11 +4,14 @@ import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line
 import { formatFinding } from '#bin/commands/bank-findings.ts'
 import { closeConnection } from '#lib/accounts/close-connection.ts'
 import { addConnection } from '#lib/banks/add-connection.ts'
-import { checkConnection, correctSettings } from '#lib/banks/check-connection.ts'
-import { CHECK_PASSED, findConnection, listConnections } from '#lib/banks/connections.ts'
+import { checkConnection, correctSettings, renewCredentials } from '#lib/banks/check-connection.ts'
+import {
+  CHECK_PASSED,
+  findConnection,
+  limitConnection,
+  listConnections,
+} from '#lib/banks/connections.ts'
 import type { BankFinding } from '#lib/banks/findings.ts'
-import { limitConnection } from '#lib/banks/limit-connection.ts'
-import { renewCredentials } from '#lib/banks/renew-credentials.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { findFlaw } from '#lib/banks/served.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'

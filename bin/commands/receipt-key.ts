@@ -1,7 +1,11 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { rotateReceiptKey, withdrawReceiptKey } from '#lib/receipts/change-keys.ts'
-import { listReceiptKeys, readCurrentKey } from '#lib/receipts/keys.ts'
+import {
+  listReceiptKeys,
+  readCurrentKey,
+  rotateReceiptKey,
+  withdrawReceiptKey,
+} from '#lib/receipts/keys.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

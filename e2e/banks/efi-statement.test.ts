@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { EfiAccount, newPayout, OPENING_BALANCE, PAYEE, signal } from '#e2e/banks/efi-account.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import type { Statement } from '#lib/banks/statement.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'

@@ -1,7 +1,7 @@
 import type { RunningBank } from '#e2e/psp/start.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import type { Movement } from '#lib/ledger/movements.ts'
+import type { Movement } from '#lib/ledger/book.ts'
 
 /** A payment, payout, refund or return as one side knows it. Amounts are in cents. */
 export interface Item {

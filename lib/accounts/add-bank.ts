@@ -1,4 +1,4 @@
-import { addRequested } from '#lib/banks/bank-request.ts'
+import { addRequested } from '#lib/banks/add-connection.ts'
 import type { BankRequest } from '#lib/banks/schema.ts'
 import { db } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'

@@ -4,8 +4,8 @@ import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
+import type { Movement } from '#lib/ledger/book.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
-import type { Movement } from '#lib/ledger/movements.ts'
 import { lockDisputes } from '#lib/ledger/owed.ts'
 
 /**

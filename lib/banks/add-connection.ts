@@ -1,16 +1,16 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { tryToOpen } from '#lib/banks/adapters.ts'
+import { findCredentialsFlaw } from '#lib/banks/api-pix/credentials.ts'
 import { findPrivateAddress } from '#lib/banks/bank-hosts.ts'
-import { NewConnection } from '#lib/banks/schema.ts'
-import { invalidInput } from '#lib/core/errors.ts'
+import { type BankRequest, type CredentialsRequest, NewConnection } from '#lib/banks/schema.ts'
+import { invalidInput, isTrocoError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'
 import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
-import type { Prisma, Tx } from '#lib/db/client.ts'
-import { transaction } from '#lib/db/client.ts'
+import { type Prisma, type Tx, transaction } from '#lib/db/client.ts'
 
 /** Informs others of a new connection. */
-export type Announce = (tx: Tx, connection: { id: string; name: string }) => Promise<void>
+type Announce = (tx: Tx, connection: { id: string; name: string }) => Promise<void>
 
 /**
  * Adds a connection to a bank; refuses one that its adapter cannot open. It serves no account before its
@@ -94,4 +94,37 @@ function readKey(field: string, typed: string): { key: string; masked: string } 
     if (reading.ok) return { key: reading.key, masked: maskPixKey(inferred.type, reading.key) }
   }
   throw invalidInput(field, 'must be a PIX key')
+}
+
+/** Returns the text of the credentials that the adapter reads. Refuses them by the field to change. */
+export function credentialsOf(request: CredentialsRequest): string {
+  const { client_id, client_secret, app_key, certificate, private_key, p12, passphrase } = request
+  const identity = { certificate, private_key, p12, passphrase }
+  const credentials = JSON.stringify({ client_id, client_secret, app_key, ...identity })
+  const flaw = findCredentialsFlaw(credentials)
+  if (flaw) throw invalidInput(flaw.field, flaw.rule)
+  return credentials
+}
+
+/** Adds the connection of a form, whose fields have other names than the settings of an adapter. */
+export async function addRequested(
+  request: BankRequest,
+  actor: Actor,
+  announce: Announce,
+): Promise<string> {
+  const { name, kind, environment, profile, receiving_keys, paying_key } = request
+  const { api_url, token_url, trusted_certificates, payouts_in_flight } = request
+  const settings = { api_url, token_url, trusted_certificates, payouts_in_flight }
+  const connection = {
+    ...{ name, kind, environment, profile, receiving_keys, paying_key },
+    settings: JSON.parse(JSON.stringify(settings)),
+    credentials: credentialsOf(request),
+  }
+  try {
+    return await addConnection(connection, actor, announce)
+  } catch (error) {
+    const [rule] = (isTrocoError(error) && error.fields?.settings) || []
+    // Of the settings, only the addresses can be wrong by now.
+    throw rule === undefined ? error : invalidInput('api_url', rule.replace(/^settings /, ''))
+  }
 }

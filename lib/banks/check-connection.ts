@@ -1,10 +1,14 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { tryToOpen } from '#lib/banks/adapters.ts'
+import { CONNECTION_COLUMNS, type Connection } from '#lib/banks/connection.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
 import { type BankFinding, FINDINGS, find, levelOf } from '#lib/banks/findings.ts'
 import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/banks/notice-address.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { expireBanks, gatewayOfConnection } from '#lib/banks/served.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { seal } from '#lib/core/keys.ts'
 import { db, transaction } from '#lib/db/client.ts'
 
 /** Time for all calls of a check: an operator waits. */
@@ -46,13 +50,13 @@ export async function checkConnection(id: string, actor: Actor): Promise<CheckRe
 }
 
 /** Returns what is stored of a result; null: nothing, the bank gave no answer. */
-export function codeOf({ outcome }: GatewayResult<null>): string | null {
+function codeOf({ outcome }: GatewayResult<null>): string | null {
   if (outcome === 'retryable' || outcome === 'unknown') return null
   return outcome === 'ok' ? CHECK_PASSED : outcome
 }
 
 /** Examines a connection and stores nothing. An adapter without a diagnosis is asked for its health only. */
-export async function examineConnection(
+async function examineConnection(
   id: string,
   gateway: Gateway,
   { isCandidate = false }: { isCandidate?: boolean } = {},
@@ -114,4 +118,37 @@ export async function correctSettings(
   const after = { settings: result.value }
   await recordAudit(db(), { actor, action: 'connection.corrected', target: id, after })
   return result
+}
+
+/**
+ * Replaces the credentials of a connection, such as a certificate that expires, if a check with the new
+ * ones passes; else nothing changes. Live mode stays open, and what began there goes on with the new
+ * credentials, in each process within seconds.
+ */
+export async function renewCredentials(
+  id: string,
+  credentials: string,
+  actor: Actor,
+): Promise<CheckResult> {
+  const row = await db().connection.findFirst({
+    where: { id, kind: { not: 'simulator' } },
+    select: CONNECTION_COLUMNS,
+  })
+  if (!row) throw refuse('connection_not_found')
+  const connection = { ...row, id, credentials } as Connection
+  const gateway = tryToOpen(connection)
+  if (!gateway) throw refuse('service_unavailable')
+  const { result, findings } = await examineConnection(id, gateway, { isCandidate: true })
+  const code = codeOf(result)
+  if (code !== CHECK_PASSED) return { code, findings }
+  const sealedCredentials = seal(credentials, id, 'bank-credentials')
+  await transaction(async tx => {
+    await tx.connection.update({ where: { id }, data: { sealedCredentials } })
+    // The database has forgotten the check of the credentials before.
+    const data = { checkedAt: new Date(), checkCode: code }
+    await tx.connection.update({ where: { id }, data })
+    await recordAudit(tx, { actor, action: 'connection.renewed', target: id, after: { code } })
+  })
+  expireBanks()
+  return { code, findings }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

@@ -1,8 +1,10 @@
-import type { ConnectionLine, ConnectionState } from '#lib/banks/schema.ts'
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
+import { ConnectionLimits, type ConnectionLine, type ConnectionState } from '#lib/banks/schema.ts'
 import { findFlaw } from '#lib/banks/served.ts'
-import { refuse } from '#lib/core/errors.ts'
+import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { db, type Tx } from '#lib/db/client.ts'
+import { cents } from '#lib/core/money.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 
 /** Result of a check that passed; any other is what the bank refused. */
 export const CHECK_PASSED = 'ok'
@@ -67,3 +69,48 @@ export async function readConnectionNames(
   const rows = await tx.connection.findMany({ where: { id: { in: known } }, select })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
+
+/**
+ * Sets the given limits of a connection, effective from the next withdrawal. A withdrawal that is
+ * being created locks the row, so that it sees either the old limits or the new ones. Returns all.
+ */
+export async function limitConnection(
+  id: string,
+  change: Partial<ConnectionLimits>,
+  actor: Actor,
+): Promise<ConnectionLimits> {
+  const { success, data: given, error } = ConnectionLimits.partial().safeParse(change)
+  if (!success) {
+    const [issue] = error.issues
+    throw invalidInput(String(issue?.path[0]), issue?.message ?? 'is invalid')
+  }
+  return transaction(async tx => {
+    const [row] = await tx.$queryRaw<Record<keyof ConnectionLimits, bigint | null>[]>`
+      SELECT payout_max, payout_day_max FROM connections WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+    if (!row) throw refuse('connection_not_found')
+    const old = Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [name, value === null ? null : cents(value)]),
+    ) as ConnectionLimits
+    const limits = { ...old, ...given }
+    const names = (Object.keys(limits) as (keyof ConnectionLimits)[]).filter(
+      name => limits[name] !== old[name],
+    )
+    if (names.length === 0) return limits
+    const { payout_max: payoutMax, payout_day_max: payoutDayMax } = limits
+    await tx.connection.update({ where: { id }, data: { payoutMax, payoutDayMax } })
+    const [before, after] = [old, limits].map(values =>
+      Object.fromEntries(names.map(name => [name, values[name]])),
+    )
+    await recordAudit(tx, { actor, action: 'connection.limited', target: id, before, after })
+    return limits
+  })
+}
+
+/**
+ * SQL for the connections that an account `a` may use in live mode: assigned, and the last check
+ * passed. The foreign keys allow only connections for production that are not closed.
+ */
+export const receivingConnectionSql = `(SELECT n.id FROM connections n
+  WHERE n.id = a.receiving_connection_id AND n.check_code = 'ok')`
+export const payingConnectionSql = `(SELECT n.id FROM connections n
+  WHERE n.id = a.paying_connection_id AND n.check_code = 'ok' AND n.paying_key IS NOT NULL)`

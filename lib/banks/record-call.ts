@@ -1,10 +1,21 @@
 import { type Admission, breaker } from '#lib/banks/breaker.ts'
-import { callMeasured, TIMED_OUT } from '#lib/banks/call.ts'
-import { type Gateway, type GatewayResult, PAYER_NAME_MAX } from '#lib/banks/gateway.ts'
+import { connectionName } from '#lib/banks/connection.ts'
+import {
+  type Gateway,
+  type GatewayResult,
+  PAYER_NAME_MAX,
+  type ReceivedPayment,
+} from '#lib/banks/gateway.ts'
+import type { Listing } from '#lib/banks/lists.ts'
+import type { Registration } from '#lib/banks/notice.ts'
+import type { ServedConnection } from '#lib/banks/served.ts'
+import type { StatementRead } from '#lib/banks/statement.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
-import { log } from '#lib/core/log.ts'
+import { currentLogContext, log } from '#lib/core/log.ts'
+import { increment, observe } from '#lib/core/metrics.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { childSpan, parseCause, recordSpan } from '#lib/core/trace.ts'
 import type { Claim } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
 
@@ -45,7 +56,7 @@ export interface Call<Value> {
 
 /** The bank was not called, for a reason of Troco. */
 export const NOT_CALLED = { outcome: 'retryable', reason: 'not called' } as const
-export const RESTS_REASON = 'the connection rests after failed calls'
+const RESTS_REASON = 'the connection rests after failed calls'
 
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
@@ -211,4 +222,192 @@ export function redactText(bankText: string, hidden: Record<string, string>): st
 /** Adds the code `timeout` to a timeout, so that pages can translate its reason. */
 function addTimeoutCode(result: GatewayResult<unknown>): object {
   return result === TIMED_OUT ? { ...result, code: 'timeout' } : result
+}
+
+/** Time for one call while a caller waits: another can follow within the limit of all. */
+const CALL_MAX_MS = 4_000
+/** Time for all calls and pauses: with the statements around them, a caller waits 8 s at most. */
+export const CALLS_MAX_MS = 7_000
+
+/** Returns the time for the next of the calls that end before `deadline`. */
+export function callTimeoutMs(deadline: number): number {
+  return Math.min(CALL_MAX_MS, deadline - performance.now())
+}
+
+const TIMED_OUT = { outcome: 'unknown', reason: 'no response in time' } as const
+
+/** Calls a bank about these subjects, counts the call and traces it. */
+export async function callMeasured<Value>(
+  subjects: Called[],
+  { operation, make }: { operation: string; make: MakeCall<Value> },
+  timeoutMs: number,
+): Promise<GatewayResult<Value>> {
+  const began = performance.now()
+  const result = await callWithTimeout(operation, make, timeoutMs)
+  const tookMs = performance.now() - began
+  const { outcome } = result
+  const connection = connectionName(subjects[0]?.connectionId ?? '')
+  const labels = [connection, operation]
+  increment('troco_bank_calls_total', [...labels, outcome])
+  observe('troco_bank_call_seconds', labels, tookMs / 1_000)
+  const attributes = {
+    'troco.connection': connection,
+    'troco.operation': operation,
+    'troco.outcome': outcome,
+  }
+  recordSpan(() => ({
+    ...{ trace: childSpan(causeOf(subjects)), name: `bank ${operation}`, kind: 'client' },
+    ...{ endMs: Date.now(), tookMs, attributes },
+    // A refusal is the bank's decision about an order, not a failed call.
+    isFailed: outcome !== 'ok' && outcome !== 'rejected',
+  }))
+  return result
+}
+
+interface Called {
+  connectionId: string
+  trace?: string | null
+}
+
+/** Returns the request that a call belongs to. A call about several subjects has none of theirs. */
+function causeOf([subject, ...others]: Called[]) {
+  const cause = others.length === 0 ? parseCause(subject?.trace ?? null) : null
+  return cause ?? currentLogContext().trace
+}
+
+type MakeCall<Value> = (signal: AbortSignal) => Promise<GatewayResult<Value>>
+
+/** Calls a bank. An error, or no response in time, is the outcome `unknown`; the call is aborted. */
+async function callWithTimeout<Value>(
+  operation: string,
+  make: MakeCall<Value>,
+  timeoutMs: number,
+): Promise<GatewayResult<Value>> {
+  const limit = new AbortController()
+  const timeout = new Promise<typeof TIMED_OUT>(resolve => {
+    limit.signal.addEventListener('abort', () => resolve(TIMED_OUT))
+  })
+  const timer = setTimeout(() => limit.abort(), timeoutMs)
+  // Logs only the kind of error: its message may contain the request.
+  const call = (async () => make(limit.signal))().catch(error => {
+    const { code, name } = error as { code?: unknown; name?: unknown }
+    const kind = String(code ?? name ?? 'thrown')
+    log().warn({ operation, kind }, 'gateway call failed')
+    return { outcome: 'unknown', reason: kind } as const
+  })
+  try {
+    return await Promise.race([call, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+type List<Item> = (
+  since: Date,
+  cursor: string | null,
+  signal: AbortSignal,
+) => Promise<GatewayResult<Listing<Item>>>
+
+type CallParts<Value> = Pick<Call<Value>, 'part' | 'hidden' | 'isCheck' | 'isList'>
+
+/**
+ * Journals calls about no account in the same way as those about one. Lists and the registration are
+ * undefined if the gateway has none.
+ */
+export function withConnectionJournal(connection: Connected, options: CallOptions = {}) {
+  const { gateway } = connection
+  const call = callerOf(connection, options)
+  const listCall = <Item>(operation: Call<unknown>['operation'], list: List<Item> | undefined) =>
+    list &&
+    ((since: Date, cursor: string | null) =>
+      call(operation, signal => list.call(gateway, since, cursor, signal), {
+        ...{ request: { since }, part: summarizePage, isList: true },
+      }))
+  const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
+  const { getBalance, getPayment } = gateway
+  return {
+    /** Pages ask for it: a look at one must not let the connection rest. */
+    getBalance:
+      getBalance &&
+      (() => call('getBalance', signal => getBalance.call(gateway, signal), { isList: true })),
+    /** `make` replaces the check by a longer one. */
+    checkHealth: (make = (signal: AbortSignal) => gateway.checkHealth(signal)) =>
+      call('checkHealth', make, { isCheck: true }),
+    registerWebhook:
+      registerWebhook &&
+      ((address: string, registration?: Registration) =>
+        call('registerWebhook', s => registerWebhook.call(gateway, address, s, registration), {
+          ...{ request: { host: new URL(address).host }, hidden: hideAddress(address) },
+        })),
+    checkSettings:
+      checkSettings &&
+      ((corrects: boolean) =>
+        call('checkSettings', signal => checkSettings.call(gateway, corrects, signal), {
+          part: countItems,
+        })),
+    listWebhooks:
+      listWebhooks &&
+      (() =>
+        call('listWebhooks', signal => listWebhooks.call(gateway, signal), { part: countItems })),
+    readStatement:
+      readStatement &&
+      ((day: string, cursor: string | null) =>
+        call('readStatement', signal => readStatement.call(gateway, day, cursor, signal), {
+          ...{ request: { day }, part: summarizeStatement },
+        })),
+    getPayment:
+      getPayment &&
+      ((endToEndId: string) =>
+        call('getPayment', signal => getPayment.call(gateway, endToEndId, signal), {
+          ...{ request: { endToEndId }, part: countPayment, isList: true },
+        })),
+    listPayments: listCall('listPayments', gateway.listPayments),
+    listReturnedPayments: listCall('listReturnedPayments', gateway.listReturnedPayments),
+    listSentPayouts: listCall('listSentPayouts', gateway.listSentPayouts),
+    listTakenPayouts: listCall('listTakenPayouts', gateway.listTakenPayouts),
+    listTakenRefunds: listCall('listTakenRefunds', gateway.listTakenRefunds),
+    listDisputes: listCall('listDisputes', gateway.listDisputes),
+  }
+}
+
+type Connected = Pick<ServedConnection, 'id' | 'gateway'>
+
+function callerOf({ id: connectionId, gateway }: Connected, options: CallOptions) {
+  const subject = { accountId: null, id: null, mode: null, connectionId }
+  return <Value>(
+    operation: Call<Value>['operation'],
+    make: Call<Value>['make'],
+    { request = {}, ...parts }: { request?: object } & CallParts<Value> = {},
+  ) => {
+    if (gateway.local) return callLocally(options, make)
+    const journaled = { operation, subjectIds: [], request: () => request, make, ...parts }
+    return journalCall(gateway, [subject], journaled, options)
+  }
+}
+
+/** Returns replacements for an address for notices: all but its host is secret. */
+export function hideAddress(address: string): Record<string, string> {
+  const { host, pathname, search } = new URL(address)
+  return { [address]: host, [pathname + search]: '/***' }
+}
+
+function countItems({ length: count }: unknown[]): object {
+  return { count }
+}
+
+/** Who paid is not journaled. */
+function countPayment(found: ReceivedPayment | null): object {
+  return { count: found === null ? 0 : 1 }
+}
+
+/** A page can have a thousand items, and each of them leads to a row of its own. */
+function summarizePage({ items, nextCursor }: Listing<unknown>): object {
+  return { count: items.length, isLastPage: nextCursor === null }
+}
+
+/** A statement has a record for each movement of a day, and some name persons. */
+function summarizeStatement(read: StatementRead): object {
+  if (read.state !== 'ready') return read
+  const { entries, unread } = read.statement
+  return { state: read.state, count: entries.length, unreadCount: unread.length }
 }

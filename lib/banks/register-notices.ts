@@ -1,5 +1,4 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { hideAddress, withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import {
   dropScheme,
@@ -7,7 +6,7 @@ import {
   noticeAddressPrefix,
   readNoticeAddress,
 } from '#lib/banks/notice-address.ts'
-import { redactText } from '#lib/banks/record-call.ts'
+import { hideAddress, redactText, withConnectionJournal } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { buildChargeCode } from '#lib/banks/charge-code.ts'
 import type {
   ChargeAnswers,
   ChargeOrder,
@@ -11,11 +12,20 @@ import type {
   RefundOrder,
 } from '#lib/banks/gateway.ts'
 import { type BankRefusal, REJECTIONS } from '#lib/banks/rejection.ts'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { cents } from '#lib/core/money.ts'
 import { taxIdKind } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
+
+/** Start of the location in a simulated code; the txid follows. The host does not exist. */
+export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
+
+/** Builds a valid dynamic BR Code from the order alone: equal orders get equal codes. */
+export function buildSimulatedCode(
+  order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
+): string {
+  return buildChargeCode(SIMULATED_CODE_LOCATION + order.txid, order)
+}
 
 /** Delay until an order settles: about as long as a real PIX takes. */
 const SETTLES_AFTER_MS = 1_000
@@ -23,12 +33,7 @@ const SETTLES_AFTER_MS = 1_000
 const ISPB = '00000000'
 
 /** Reason codes that the simulator sets itself; a user who rejects a payout can enter a text. */
-export const SIMULATOR_REASONS = [
-  'key_refused',
-  'owner_differs',
-  'simulated',
-  'unspecified',
-] as const
+const SIMULATOR_REASONS = ['key_refused', 'owner_differs', 'simulated', 'unspecified'] as const
 type SimulatorReason = (typeof SIMULATOR_REASONS)[number]
 
 type Refusal = { reason: string | null; reason_code: SimulatorReason | null }

@@ -1,5 +1,5 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import { bookPage } from '#lib/charges/book-page.ts'
 import { hastenReading } from '#lib/charges/hasten.ts'

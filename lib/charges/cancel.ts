@@ -1,6 +1,6 @@
-import { CALLS_MAX_MS } from '#lib/banks/call.ts'
 import { mayArrive } from '#lib/banks/journal.ts'
 import type { Subject } from '#lib/banks/record-call.ts'
+import { CALLS_MAX_MS } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { closeCancelled } from '#lib/charges/close.ts'
 import { unavailableFor } from '#lib/charges/open.ts'

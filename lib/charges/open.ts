@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { breaker } from '#lib/banks/breaker.ts'
-import { CALLS_MAX_MS, callTimeoutMs } from '#lib/banks/call.ts'
 import type { Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
 import { hasCall, withJournal } from '#lib/banks/journal.ts'
 import { requestedPauseMs } from '#lib/banks/pauses.ts'
+import { CALLS_MAX_MS, callTimeoutMs } from '#lib/banks/record-call.ts'
 import { undoOpening } from '#lib/charges/end-opening.ts'
 import {
   insertCharge,

@@ -1,6 +1,6 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { readPages } from '#lib/banks/list-reader.ts'
 import { listPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { bookPage } from '#lib/charges/book-page.ts'
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { SIMULATED_CODE_LOCATION } from '#lib/banks/simulated-code.ts'
+import { SIMULATED_CODE_LOCATION } from '#lib/banks/simulator.ts'
 import { findCharge } from '#lib/charges/queries.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'

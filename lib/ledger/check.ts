@@ -1,8 +1,15 @@
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { connect, type Database, db, Prisma, retryOnConflict, type Tx } from '#lib/db/client.ts'
-import { BALANCE, INVARIANTS, RUNNING } from '#lib/ledger/invariants.ts'
-import { ROW_KEYS, type RowTable, type Scope, violationSql } from '#lib/ledger/row-invariants.ts'
+import {
+  BALANCE,
+  INVARIANTS,
+  ROW_KEYS,
+  type RowTable,
+  RUNNING,
+  type Scope,
+  violationSql,
+} from '#lib/ledger/invariants.ts'
 import { accountScope, describeViolation, withSnapshot } from '#lib/ledger/verify.ts'
 
 const CHECK_INTERVAL = '1 hour'

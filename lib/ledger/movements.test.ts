@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
-import { MERCHANT_MOVEMENTS, MOVEMENTS, OPERATOR_MOVEMENTS } from '#lib/ledger/movements.ts'
+import { MERCHANT_MOVEMENTS, MOVEMENTS, OPERATOR_MOVEMENTS } from '#lib/ledger/book.ts'
 import { openDisputeLedgers } from '#lib/ledger/owed.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {

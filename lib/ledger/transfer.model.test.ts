@@ -40,7 +40,7 @@ interface Row {
   amount: number
 }
 
-/** Expected sides, written out to detect an error in lib/ledger/movements.ts. */
+/** Expected sides, written out to detect an error in lib/ledger/book.ts. */
 const SIDES: Record<Movement, [from: Ledger, to: Ledger]> = {
   charge_paid: ['external', 'available'],
   withdrawal_held: ['available', 'outbound'],

@@ -1,6 +1,5 @@
 import { type Database, Prisma, type Tx } from '#lib/db/client.ts'
-import { INVARIANTS } from '#lib/ledger/invariants.ts'
-import { type Scope, violationSql } from '#lib/ledger/row-invariants.ts'
+import { INVARIANTS, type Scope, violationSql } from '#lib/ledger/invariants.ts'
 
 export interface Finding {
   invariant: string

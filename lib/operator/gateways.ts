@@ -1,7 +1,7 @@
 import { type EndingCertificate, listEndingCertificates } from '#lib/banks/certificate-warnings.ts'
 import { readClosures } from '#lib/banks/closures.ts'
 import { connectionName } from '#lib/banks/connection.ts'
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'

@@ -19,10 +19,10 @@ import {
   type Restored,
   wakeSenders,
 } from '#lib/banks/closures.ts'
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import type { GatewayResult, ReceivedPayment } from '#lib/banks/gateway.ts'
 import type { Listing, TakenOrder, UnreadPayment } from '#lib/banks/lists.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'

@@ -1,4 +1,4 @@
-import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/assigned.ts'
+import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/connections.ts'
 import { hashSecret } from '#lib/core/keys.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'

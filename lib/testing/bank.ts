@@ -13,8 +13,7 @@ import type {
 } from '#lib/banks/gateway.ts'
 import type { Listing, SentPayout } from '#lib/banks/lists.ts'
 import { type BankRefusal, spiRefusal } from '#lib/banks/rejection.ts'
-import { buildSimulatedCode } from '#lib/banks/simulated-code.ts'
-import { newEndToEndId } from '#lib/banks/simulator.ts'
+import { buildSimulatedCode, newEndToEndId } from '#lib/banks/simulator.ts'
 
 /** Outcomes of a payout or refund call: whether the bank receives the order, and its response. */
 export const SEND_BEHAVIORS = [

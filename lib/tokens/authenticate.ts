@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto'
-import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/assigned.ts'
+import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { createAddressCheck } from '#lib/core/addresses.ts'
 import { log } from '#lib/core/log.ts'

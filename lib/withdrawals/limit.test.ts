@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { limitAccount } from '#lib/accounts/limit.ts'
 import type { Account, AccountLimits } from '#lib/accounts/schema.ts'
-import { limitConnection } from '#lib/banks/limit-connection.ts'
+import { limitConnection } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { insertCharge } from '#lib/charges/insert.ts'
 import { receivePayments } from '#lib/charges/receive.ts'

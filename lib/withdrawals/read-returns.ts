@@ -1,6 +1,6 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { createListReader, type ListReader } from '#lib/banks/list-reader.ts'
 import type { PayoutReturn, SentPayout } from '#lib/banks/lists.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { db } from '#lib/db/client.ts'
 import { returnPayout } from '#lib/withdrawals/return.ts'
 

@@ -1,5 +1,5 @@
 -- version 1
--- Returns whether a transfer of an account may have this kind and these sides, as lib/ledger/movements.ts
+-- Returns whether a transfer of an account may have this kind and these sides, as lib/ledger/book.ts
 -- lists them. PostgreSQL parses the text of a CHECK in each statement, but a PL/pgSQL function once per session.
 -- Kept for the CHECK ledger_transfers_kind_known.
 CREATE OR REPLACE FUNCTION troco_is_movement(account_id uuid, kind text, debit text, credit text) RETURNS boolean

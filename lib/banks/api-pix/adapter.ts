@@ -1,8 +1,12 @@
 import type { LookupFunction } from 'node:net'
 import * as z from 'zod'
 import { readCertificateEnd } from '#lib/banks/api-pix/certificates.ts'
-import { type QueryBank, queryCharges, removeCharge } from '#lib/banks/api-pix/charge-states.ts'
-import { openCharge } from '#lib/banks/api-pix/charges.ts'
+import {
+  openCharge,
+  type QueryBank,
+  queryCharges,
+  removeCharge,
+} from '#lib/banks/api-pix/charges.ts'
 import { BankClient } from '#lib/banks/api-pix/client.ts'
 import { parseCredentials } from '#lib/banks/api-pix/credentials.ts'
 import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
@@ -12,10 +16,10 @@ import {
   findPayment,
   listPayments,
   listReturnedPayments,
+  listTakenRefunds,
 } from '#lib/banks/api-pix/payments.ts'
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
 import { queryRefund, sendRefund } from '#lib/banks/api-pix/refunds.ts'
-import { listTakenRefunds } from '#lib/banks/api-pix/taken-refunds.ts'
 import type { Connection } from '#lib/banks/connection.ts'
 import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
 import type { Listing } from '#lib/banks/lists.ts'

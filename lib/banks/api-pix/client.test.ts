@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { BankClient } from '#lib/banks/api-pix/client.ts'
+import { BankClient, type Token, TokenCache } from '#lib/banks/api-pix/client.ts'
+import type { Reply } from '#lib/banks/api-pix/json.ts'
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
-import type { Reply } from '#lib/banks/api-pix/reply.ts'
-import { type Token, TokenCache } from '#lib/banks/api-pix/token.ts'
 import { CLIENT, StandardBank } from '#lib/testing/standard-bank.ts'
 
 let bank: StandardBank

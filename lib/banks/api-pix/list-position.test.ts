@@ -4,7 +4,7 @@ import {
   findNextPosition,
   narrowRefused,
   type Position,
-} from '#lib/banks/api-pix/list-position.ts'
+} from '#lib/banks/api-pix/payments.ts'
 
 const DAY_MS = 86_400_000
 const SINCE = new Date('2026-11-20T12:00:00Z')

@@ -1,7 +1,14 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { fieldsOf, listOf, parseJson, textOf } from '#lib/banks/api-pix/json.ts'
+import {
+  bodyOf,
+  fieldsOf,
+  isStatusOk,
+  isSuccess,
+  listOf,
+  parseJson,
+  textOf,
+} from '#lib/banks/api-pix/json.ts'
 import { judge, judgeQuestion } from '#lib/banks/api-pix/outcomes.ts'
-import { bodyOf, isStatusOk, isSuccess } from '#lib/banks/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import type { GatewayNotification, KeyWebhook } from '#lib/banks/notice.ts'
 

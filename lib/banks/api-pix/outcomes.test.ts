@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { PACED, type Reply } from '#lib/banks/api-pix/json.ts'
 import { judge, type Order, ROWS, SUBJECTS, type Subject } from '#lib/banks/api-pix/outcomes.ts'
-import { PACED, type Reply } from '#lib/banks/api-pix/reply.ts'
 
 const failure = (code: string, isSent: boolean): Reply => ({ kind: 'failure', code, isSent })
 const response = (status: number, body: unknown = {}): Reply => ({ kind: 'response', status, body })

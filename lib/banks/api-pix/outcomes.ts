@@ -1,6 +1,5 @@
-import { describeFault, type Fault, findChargeField, readFault } from '#lib/banks/api-pix/fault.ts'
-import { PACED, type Reply } from '#lib/banks/api-pix/reply.ts'
-import type { BlockCode, GatewayResult } from '#lib/banks/gateway.ts'
+import { fieldsOf, listOf, PACED, type Reply, textOf } from '#lib/banks/api-pix/json.ts'
+import type { BlockCode, ChargeField, GatewayResult } from '#lib/banks/gateway.ts'
 import type { BankRefusal } from '#lib/banks/rejection.ts'
 
 /** What a call is about. `question` and `removal` are about a charge, refund or payout that may exist. */
@@ -199,4 +198,57 @@ function namesId({ places, texts }: Fault, id = ''): boolean {
 
 function namesKey({ places, texts }: Fault, ownKey: string): boolean {
   return [...places, ...texts].some(text => text.includes(ownKey) || text.includes('pagador'))
+}
+
+/** An error response: RFC 7807 as the standard has it, Efí's `nome` and `mensagem`, or OAuth's `error`. */
+interface Fault {
+  /** Such as `CobOperacaoInvalida` or `txid_duplicado`; empty if the bank names none. */
+  name: string
+  /** Paths of the fields that the bank refuses. */
+  places: string[]
+  /** The bank's sentences, for staff. */
+  texts: string[]
+  correlationId: string | null
+}
+
+function readFault(body: unknown): Fault {
+  const fields = fieldsOf(body)
+  const lists = [fields.violacoes, fields.violations, fields.erros, fields.mensagens]
+  const details = lists.flatMap(listOf).map(fieldsOf)
+  const type = textOf(fields.type)?.split('/').at(-1)
+  return {
+    name: textOf(fields.nome) ?? type ?? textOf(fields.error) ?? '',
+    places: present(details.flatMap(({ propriedade, caminho }) => [propriedade, caminho])),
+    texts: present([
+      ...[fields.detail ?? fields.title, fields.mensagem, fields.error_description],
+      ...details.flatMap(({ razao, mensagem }) => [razao, mensagem]),
+    ]),
+    correlationId: textOf(fields.correlationId),
+  }
+}
+
+/** Well above what is stored: a text is cut only after its secrets were replaced. */
+const TEXT_MAX = 8_000
+
+/** Returns what staff reads. It omits refused values, which may be a payer's document. */
+function describeFault({ name, places, texts, correlationId }: Fault): string | null {
+  const id = correlationId === null ? [] : [`correlationId ${correlationId}`]
+  return [name, ...places, ...texts, ...id].filter(Boolean).join('; ').slice(0, TEXT_MAX) || null
+}
+
+const CHARGE_FIELDS: [ChargeField, RegExp][] = [
+  ['expiry', /expira|calendario/i],
+  ['document', /devedor|cpf|cnpj/i],
+  ['amount', /valor|original/i],
+]
+
+/** Returns the field of a charge that only its creator can change, if the bank names one. */
+function findChargeField({ name, places, texts }: Fault): ChargeField | undefined {
+  // The texts of other errors mention fields that are right.
+  const where = [...places, ...(name === 'valor_invalido' ? texts : [])]
+  return CHARGE_FIELDS.find(([, words]) => where.some(place => words.test(place)))?.[0]
+}
+
+function present(values: unknown[]): string[] {
+  return values.map(textOf).filter(text => text !== null)
 }

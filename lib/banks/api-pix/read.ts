@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   centsOf,
   countOf,
@@ -7,11 +8,78 @@ import {
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
-import { readParty } from '#lib/banks/api-pix/party.ts'
-import { describeUnread } from '#lib/banks/api-pix/unread.ts'
 import type { Party, ReceivedPayment } from '#lib/banks/gateway.ts'
 import type { PaymentReturn, UnreadPayment } from '#lib/banks/lists.ts'
 import { log } from '#lib/core/log.ts'
+import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
+import { maskTaxId, taxIdKind } from '#lib/core/pix/tax-id.ts'
+
+/** Longer texts of a bank are cut: a name must never keep a payment from being booked. */
+const PARTY_TEXT_MAX = 200
+/** A document that the bank has masked: at most 6 of its digits are readable, as in our own masks. */
+const MASKED_DOC = /^(?=.*[*xX•])(?:[^0-9]*[0-9]){0,6}[^0-9]*$/
+
+/** Reads who paid or received; null if there is no name. Names of small companies end with a CPF. */
+export function readParty(identity: Fields): Party | null {
+  const name = textOf(identity.nome)?.trim()
+  if (!name) return null
+  const bank = textOf(identity.codigoBanco) ?? textOf(identity.ispb)
+  return {
+    name: cut(hideTaxIds(name)),
+    maskedDoc: maskedDocOf(textOf(identity.cpf) ?? textOf(identity.cnpj)),
+    bank: bank && cut(bank),
+  }
+}
+
+function maskedDocOf(doc: string | null): string | null {
+  if (doc === null) return null
+  if (taxIdKind(doc)) return maskTaxId(doc)
+  return doc.length <= 20 && MASKED_DOC.test(doc) ? doc : null
+}
+
+/** By characters, so that none is halved. */
+function cut(text: string): string {
+  return [...text].slice(0, PARTY_TEXT_MAX).join('')
+}
+
+/** Fields whose values identify a payment. Any other may name a person, and shows only that it was sent. */
+const SHOWN = ['endToEndId', 'txid', 'valor', 'horario']
+/** A CPF or CNPJ that stands alone, with or without punctuation. */
+const TAX_ID =
+  /(?<![0-9A-Z])(\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[0-9A-Z]{2}(\.?[0-9A-Z]{3}){2}\/?[0-9A-Z]{4}-?\d{2})(?![0-9A-Z])/gi
+const ID = /^[A-Za-z0-9]{1,64}$/
+const TEXT_MAX = 100
+const SENT_MAX = 1_000
+
+/** Describes an entry of a list that is no payment as it should be: the same entry has the same key. */
+export function describeUnread(entry: unknown): UnreadPayment {
+  const fields = fieldsOf(entry)
+  const id = textOf(fields.endToEndId)
+  const isNamed = id !== null && ID.test(id)
+  const hash = createHash('sha256').update(JSON.stringify(entry)).digest('hex')
+  return {
+    key: isNamed ? id : hash,
+    txid: textOf(fields.txid),
+    sent: JSON.stringify(maskFields(fields)).slice(0, SENT_MAX),
+  }
+}
+
+function maskFields(fields: Fields): Fields {
+  const masked = Object.entries(fields).map(([name, value]) => [
+    maskText(name),
+    SHOWN.includes(name) ? maskValue(value) : value === null ? null : '***',
+  ])
+  return Object.fromEntries(masked)
+}
+
+function maskValue(value: unknown): unknown {
+  if (typeof value === 'string') return maskText(value)
+  return typeof value === 'object' && value !== null ? '***' : value
+}
+
+function maskText(text: string): string {
+  return text.replaceAll('\0', '').replace(TAX_ID, '***').slice(0, TEXT_MAX).toWellFormed()
+}
 
 /** A charge (cob) as a bank reports it; null is what it does not report. */
 export interface BankCharge {
@@ -107,7 +175,7 @@ function timeOfId(endToEndId: string | null): Date | null {
 }
 
 /** Page of a list, by the standard's `parametros.paginacao`. */
-export interface PageInfo {
+interface PageInfo {
   pages: number | null
   total: number | null
 }

@@ -1,7 +1,7 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
+import { bodyOf, isSuccess } from '#lib/banks/api-pix/json.ts'
 import { judge, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import { type BankRefund, readRefund } from '#lib/banks/api-pix/read.ts'
-import { bodyOf, isSuccess } from '#lib/banks/api-pix/reply.ts'
 import type { GatewayResult, OrderState, RefundOrder } from '#lib/banks/gateway.ts'
 import { spiRefusal } from '#lib/banks/rejection.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'

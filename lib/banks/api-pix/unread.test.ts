@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeUnread } from '#lib/banks/api-pix/unread.ts'
+import { describeUnread } from '#lib/banks/api-pix/read.ts'
 
 const ID = 'E12345678202611201200abcdefghij1'
 

@@ -1,6 +1,10 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
-import { examineScope, type ScopeUse, withoutProblem } from '#lib/banks/api-pix/scopes.ts'
+import {
+  diagnose,
+  examineScope,
+  type ScopeUse,
+  withoutProblem,
+} from '#lib/banks/api-pix/diagnose.ts'
 import { DISPUTES } from '#lib/banks/efi/disputes.ts'
 import { readBalance } from '#lib/banks/efi/payouts.ts'
 import { checkSettings } from '#lib/banks/efi/settings.ts'

@@ -1,8 +1,7 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { centsOf, fieldsOf, listOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
+import { centsOf, fieldsOf, isStatusOk, listOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
 import { judge, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import type { BankList } from '#lib/banks/api-pix/payments.ts'
-import { isStatusOk } from '#lib/banks/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import type { AnswerEnd, DisputeAnswer, ReportedDispute } from '#lib/banks/lists.ts'
 

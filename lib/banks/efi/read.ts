@@ -1,5 +1,5 @@
 import { centsOf, type Fields, fieldsOf, listOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
-import { readParty } from '#lib/banks/api-pix/party.ts'
+import { readParty } from '#lib/banks/api-pix/read.ts'
 import type { Party } from '#lib/banks/gateway.ts'
 import type { PayoutReturn } from '#lib/banks/lists.ts'
 

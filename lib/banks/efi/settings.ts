@@ -1,7 +1,6 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { type Fields, fieldsOf } from '#lib/banks/api-pix/json.ts'
+import { bodyOf, type Fields, fieldsOf, isStatusOk, type Reply } from '#lib/banks/api-pix/json.ts'
 import { judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
-import { bodyOf, isStatusOk, type Reply } from '#lib/banks/api-pix/reply.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 

@@ -1,7 +1,6 @@
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { fieldsOf, textOf } from '#lib/banks/api-pix/json.ts'
+import { bodyOf, fieldsOf, isSuccess, type Reply, textOf } from '#lib/banks/api-pix/json.ts'
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
-import { bodyOf, isSuccess, type Reply } from '#lib/banks/api-pix/reply.ts'
 import { readStatementFile } from '#lib/banks/efi/statement-file.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import type { StatementRead } from '#lib/banks/statement.ts'

@@ -1,6 +1,6 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { createListReader, type ListReader } from '#lib/banks/list-reader.ts'
 import type { ReportedDispute } from '#lib/banks/lists.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { endAnswer } from '#lib/charges/disputes/answer.ts'
 import { loseDispute, winDispute } from '#lib/charges/disputes/close.ts'
 import { openDispute } from '#lib/charges/disputes/open.ts'

@@ -1,4 +1,4 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'

@@ -1,4 +1,4 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import { log } from '#lib/core/log.ts'
 import { isOver } from '#lib/operator/reconciliation/calendar.ts'

@@ -1,6 +1,6 @@
-import { withConnectionJournal } from '#lib/banks/connection-calls.ts'
 import { type List, type ListFailure, readPages } from '#lib/banks/list-reader.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
+import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import type { Statement } from '#lib/banks/statement.ts'
 import { startOf } from '#lib/operator/reconciliation/calendar.ts'

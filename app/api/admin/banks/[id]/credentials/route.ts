@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { credentialsOf } from '#lib/banks/bank-request.ts'
-import { renewCredentials } from '#lib/banks/renew-credentials.ts'
+import { credentialsOf } from '#lib/banks/add-connection.ts'
+import { renewCredentials } from '#lib/banks/check-connection.ts'
 import { CredentialsRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'

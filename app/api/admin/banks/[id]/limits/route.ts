@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { limitConnection } from '#lib/banks/limit-connection.ts'
+import { limitConnection } from '#lib/banks/connections.ts'
 import { LimitsRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/detail.ts'
