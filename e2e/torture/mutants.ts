@@ -107,10 +107,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'payouts that Efí has not made count as sent',
     file: 'lib/banks/efi/payouts.ts',
-    text: "all.filter(({ status }) => status === 'REALIZADO')",
-    replacement: "all.filter(({ status }) => status !== 'NAO_REALIZADO')",
+    text: "payout.status === 'REALIZADO' || isFailed(payout)",
+    replacement: 'payout.status !== null || isFailed(payout)',
     testFile: 'lib/banks/efi/read.test.ts',
-    testTitle: 'counts as sent',
+    testTitle: 'the list of those that have ended has',
   },
   {
     bug: 'an older state of a connection replaces a newer one',

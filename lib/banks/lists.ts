@@ -36,6 +36,8 @@ export interface SentPayout {
   amount: number
   sentAt: Date
   returns: PayoutReturn[]
+  /** The bank reports that it has failed; it may have reported before that it was done. */
+  isFailed?: true
 }
 
 /** A payment that its payer contests. `lost`: the amount has left; `won`: it stays. */

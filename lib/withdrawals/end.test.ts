@@ -14,7 +14,7 @@ import { type ClaimedOrder, renewSlot } from '#lib/orders/queue.ts'
 import type { EndOutcome } from '#lib/orders/states.ts'
 import { createResetLink } from '#lib/people/change-password.ts'
 import { registerUser } from '#lib/people/users.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { readMails } from '#lib/testing/mailbox.ts'
 import { afterClaims, changeOrder, orderOf, sendDueWithdrawals } from '#lib/testing/orders.ts'
@@ -549,6 +549,17 @@ test('what came back of a payout that people ended as sent is credited when the 
     ...{ status: 'approved', returnedAmount: BigInt(AMOUNT), contradiction: null, endAskAt: null },
   })
   await expectBalancedLedger(merchant.id)
+})
+
+test('a payout that fails after people ended it as sent contradicts them, and nothing is credited', async () => {
+  const id = await endAs('sent')
+  await db().withdrawal.updateMany({ where: { id }, data: { endToEndId: newEndToEndId() } })
+  await changeOrder(id, { endAskAt: new Date(0) })
+  const { getPayout } = bank
+  bank.getPayout = async () => ({ outcome: 'ok', value: { state: 'refused', ...REFUSAL } })
+  await askAboutEnded()
+  bank.getPayout = getPayout
+  expect(await stateOf(id)).toMatchObject({ contradiction: 'refused', returnedAmount: 0n })
 })
 
 test('the funds of the account are what was held and returned', async () => {

@@ -12,7 +12,7 @@ import { wake } from '#lib/db/wake.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 import { endOrderSql } from '#lib/orders/order.ts'
 import { withdrawalEventColumns } from '#lib/withdrawals/queries.ts'
-import { lockWithdrawal, returnPayout } from '#lib/withdrawals/return.ts'
+import { lockWithdrawal, returnFailedPayout, returnPayout } from '#lib/withdrawals/return.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 interface Settlement {
@@ -59,7 +59,8 @@ export function rejectWithdrawal(
 
 /**
  * Settles a withdrawal as the bank reports. Returns null if it was settled before. What came back since is
- * credited in the same transaction: the bank is not asked about a settled withdrawal again.
+ * credited in the same transaction: the bank is not asked about a settled withdrawal again. Without a lease, the bank was
+ * asked about one that had ended.
  */
 export async function endAsReported(
   accountId: string,
@@ -70,7 +71,10 @@ export async function endAsReported(
   if (orderState.state === 'taken')
     throw new Invariant(`withdrawal ${withdrawalId} cannot be settled: its payout is on its way`)
   const withdrawal = { accountId, withdrawalId, lease }
-  if (orderState.state === 'refused') return rejectWithdrawal({ ...withdrawal, reason: orderState })
+  if (orderState.state === 'refused') {
+    const rejected = await rejectWithdrawal({ ...withdrawal, reason: orderState })
+    return rejected || lease !== null ? rejected : returnFailedPayout(withdrawal)
+  }
   const { returns = [], ...sent } = orderState
   if (returns.length === 0) return approveWithdrawal({ ...withdrawal, ...sent })
   const row = await transaction(async tx => {

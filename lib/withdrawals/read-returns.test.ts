@@ -1,13 +1,14 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { removeHyphens } from '#lib/core/ids.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { endAlone } from '#lib/orders/end.ts'
-import { StubBank } from '#lib/testing/bank.ts'
+import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
+import { approveWithdrawal, endAsReported } from '#lib/withdrawals/outcome.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { ORDER_RULES } from '#lib/worker/orders.ts'
@@ -49,6 +50,60 @@ test('a payout of another amount, or that is not ours, returns nothing to such a
   bank.sentPayouts.push(payoutOf(row, { amount: AMOUNT - 1 }), payoutOf(row, { id: null }))
   await readReturns()
   expect(await find(row.id)).toMatchObject({ returnedAmount: 0n })
+})
+
+describe('a payout that failed after the bank had reported it as done', () => {
+  async function approve() {
+    const bank = new StubBank()
+    const merchant = await makeSilentMerchant(bank)
+    const { id: withdrawalId } = await withdrawInSilence(merchant, AMOUNT)
+    const endToEndId = newEndToEndId()
+    await approveWithdrawal({ accountId: merchant.id, withdrawalId, endToEndId })
+    return { bank, merchant, id: withdrawalId, endToEndId }
+  }
+  const isRefused = { state: 'refused', ...REFUSAL } as const
+
+  test('comes back whole and once, whether a list or a question shows it', async () => {
+    const { bank, merchant, id, endToEndId } = await approve()
+    bank.sentPayouts.push(payoutOf({ id }, { endToEndId, returns: [], isFailed: true }))
+    for (let times = 0; times < 2; times++) {
+      await readReturns()
+      await endAsReported(merchant.id, id, isRefused)
+    }
+    expect(await find(id)).toMatchObject({ status: 'approved', returnedAmount: BigInt(AMOUNT) })
+    expect(await db().payoutReturn.findMany({ where: { withdrawalId: id } })).toMatchObject([
+      { returnId: endToEndId, amount: BigInt(AMOUNT) },
+    ])
+    await expectBalancedLedger(merchant.id)
+  })
+
+  test('comes back without what its receiver had returned', async () => {
+    const { bank, merchant, id, endToEndId } = await approve()
+    bank.sentPayouts.push(payoutOf({ id }, { endToEndId }))
+    await readReturns()
+    await endAsReported(merchant.id, id, isRefused)
+    expect(await find(id)).toMatchObject({ returnedAmount: BigInt(AMOUNT) })
+    const returns = await db().payoutReturn.findMany({ where: { withdrawalId: id } })
+    expect(returns.map(({ amount }) => Number(amount)).sort()).toEqual([1_000, 3_000])
+  })
+
+  test('is not believed of a worker that has lost its lease', async () => {
+    const { merchant, id } = await approve()
+    await endAsReported(merchant.id, id, isRefused, newId())
+    expect(await find(id)).toMatchObject({ returnedAmount: 0n })
+  })
+
+  test('of a withdrawal that was rejected returns nothing more', async () => {
+    const bank = new StubBank()
+    const merchant = await makeSilentMerchant(bank)
+    const row = await withdrawInSilence(merchant, AMOUNT)
+    await endAsReported(merchant.id, row.id, isRefused)
+    bank.sentPayouts.push(payoutOf(row, { returns: [], isFailed: true }))
+    await readReturns()
+    await endAsReported(merchant.id, row.id, isRefused)
+    expect(await find(row.id)).toMatchObject({ status: 'rejected', returnedAmount: 0n })
+    await expectBalancedLedger(merchant.id)
+  })
 })
 
 test('one payout that cannot be stored keeps no other return from being credited', async () => {

@@ -2,7 +2,7 @@ import { createListReader, type ListReader } from '#lib/banks/list-reader.ts'
 import type { PayoutReturn, SentPayout } from '#lib/banks/lists.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { db } from '#lib/db/client.ts'
-import { returnPayout } from '#lib/withdrawals/return.ts'
+import { returnFailedPayout, returnPayout } from '#lib/withdrawals/return.ts'
 
 /** Age up to which a payment may be returned by its receiver, by the rules of PIX; and a margin. */
 const PERIOD_MS = 91 * 86_400_000
@@ -40,11 +40,15 @@ export function createReturnsReader(now = Date.now): ListReader {
 
 /** A withdrawal that is pending gets its returns with its approval. */
 async function creditReturns(connectionId: string, payout: SentPayout): Promise<void> {
-  const { returns } = payout
-  if (returns.length === 0) return
+  const { returns, isFailed } = payout
+  if (returns.length === 0 && !isFailed) return
   const withdrawal =
     (await findPaid(connectionId, payout)) ?? (await findEnded(connectionId, payout))
   if (!withdrawal) return
+  if (isFailed) {
+    await returnFailedPayout({ accountId: withdrawal.accountId, withdrawalId: withdrawal.id })
+    return
+  }
   const listed = returns.reduce((sum, { amount }) => sum + amount, 0)
   if (BigInt(listed) === withdrawal.returnedAmount) return
   const { accountId, id: withdrawalId } = withdrawal

@@ -1,6 +1,6 @@
 import type { PayoutReturn } from '#lib/banks/lists.ts'
 import { newRoutableId } from '#lib/core/ids.ts'
-import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { columnsOf, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { claimPaymentsSql } from '#lib/differences/unmatched.ts'
@@ -31,6 +31,22 @@ export async function returnPayout(
   const row = await transaction(work)
   if (row) wake('deliveries')
   return row
+}
+
+/**
+ * Credits the rest of a withdrawal whose payout the bank reports as failed after it had reported it as done. The id of
+ * this return is that of the payment. Of one that people ended as sent, the report is a contradiction, for people.
+ */
+export async function returnFailedPayout(
+  withdrawal: Parameters<typeof returnPayout>[0],
+): Promise<WithdrawalRow | null> {
+  const { accountId, withdrawalId } = withdrawal
+  const [failed] = await db().$queryRaw<{ id: string; amount: number }[]>`
+    SELECT w.end_to_end_id AS id, (w.amount - w.returned_amount)::float8 AS amount
+    FROM withdrawals w JOIN bank_orders o USING (account_id, id)
+    WHERE w.account_id = ${accountId}::uuid AND w.id = ${withdrawalId}::uuid AND w.status = 'approved'
+      AND w.returned_amount < w.amount AND w.end_to_end_id IS NOT NULL AND o.ended_at IS NULL`
+  return failed ? returnPayout(withdrawal, { ...failed, returnedAt: new Date() }) : null
 }
 
 /** Locks the order of a withdrawal, then the books of its account, before a transaction moves its money. */

@@ -105,12 +105,15 @@ function buildPayer(account: Account & { payingKey: string }): Gateway {
   }
 }
 
-/** An entry with `idEnvio` is about a payout, and what came back of it; any other as in the standard. */
+/**
+ * An entry with `idEnvio` is about a payout, and what came back of it, as all does of one that failed after it was done;
+ * any other is as in the standard.
+ */
 function readEntry(entry: unknown): GatewayNotification[] {
-  const { gnExtras, devolucoes } = fieldsOf(entry)
+  const { gnExtras, devolucoes, status } = fieldsOf(entry)
   const id = textOf(fieldsOf(gnExtras).idEnvio)
   if (id === null) return readNoticeEntry(entry)
-  const isReturned = listOf(devolucoes).length > 0
+  const isReturned = listOf(devolucoes).length > 0 || status === 'NAO_REALIZADO'
   return [{ kind: 'payout', id }, ...(isReturned ? [{ kind: 'return', id } as const] : [])]
 }
 

@@ -192,7 +192,7 @@ function isMaskOf(masked: string, dictKey: string): boolean {
   return true
 }
 
-/** Payouts whose money has moved, by the time at which they were ordered. */
+/** Payouts that have ended, by the time at which they were ordered. */
 export const SENT_PAYOUTS: BankList<SentPayout> = {
   path: '/gn/pix/enviados',
   /** They are read over months for what came back: a bank that wants shorter periods refuses this one. */
@@ -202,7 +202,9 @@ export const SENT_PAYOUTS: BankList<SentPayout> = {
 
 function readSent(body: unknown) {
   const all = listOf(fieldsOf(body).pix).map(readPayout)
-  const sent = all.filter(({ status }) => status === 'REALIZADO')
+  const isFailed = ({ status, endToEndId }: BankPayout) =>
+    status === 'NAO_REALIZADO' && endToEndId !== null
+  const sent = all.filter(payout => payout.status === 'REALIZADO' || isFailed(payout))
   const items = sent.map(toSentPayout).filter(item => item !== null)
   return { items, count: all.length, unreadable: sent.length - items.length }
 }
@@ -230,5 +232,6 @@ function toSentPayout(payout: BankPayout): SentPayout | null {
   const { id, endToEndId, amount, requestedAt: sentAt, returns, unreadable } = payout
   if (endToEndId === null || amount === null || sentAt === null || unreadable > 0) return null
   const ownId = id !== null && OWN_ID_PATTERN.test(id) ? id : null
-  return { id: ownId, endToEndId, amount, sentAt, returns }
+  const failed = payout.status === 'NAO_REALIZADO' && ({ isFailed: true } as const)
+  return { id: ownId, endToEndId, amount, sentAt, returns, ...failed }
 }

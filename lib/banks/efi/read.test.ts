@@ -73,16 +73,16 @@ test.each<[unknown, number | null]>([
   expect(centsOfBalance({ saldo })).toBe(cents)
 })
 
-test.each<[string, number]>([
-  ['REALIZADO', 1],
-  ['EM_PROCESSAMENTO', 0],
-  ['NAO_REALIZADO', 0],
-  ['A_NEW_STATUS', 0],
-])('a payout with the status %s counts as sent %i times', (status, count) => {
+test.each<[string, object[]]>([
+  ['REALIZADO', [{ amount: 1_000 }]],
+  ['EM_PROCESSAMENTO', []],
+  ['NAO_REALIZADO', [{ amount: 1_000, isFailed: true }]],
+  ['A_NEW_STATUS', []],
+])('of a payout with the status %s the list of those that have ended has %j', (status, listed) => {
   const payout = {
     ...{ idEnvio: 'a'.repeat(32), valor: '10.00', status, favorecido: { chave: 'a@b.co' } },
     ...{ endToEndId: `E${'1'.repeat(31)}`, horario: { solicitacao: AT } },
   }
   const { items, unreadable } = SENT_PAYOUTS.read({ pix: [payout] })
-  expect([items.length, unreadable]).toEqual([count, 0])
+  expect({ items, unreadable }).toMatchObject({ items: listed, unreadable: 0 })
 })

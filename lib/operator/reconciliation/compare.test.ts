@@ -110,6 +110,19 @@ describe('no difference is', () => {
     )
   })
 
+  test('a payout that failed after it was done, and came back under its own id', () => {
+    const ours = [
+      ownRow('payout', 'w1', -900, { keys: ['w1', 'E1'] }),
+      ownRow('payout_return', 'E1', 900),
+    ]
+    expect(compare({ bank: [payout, reversal], ours })).toMatchObject({
+      ...{ matched: 2, differences: [] },
+    })
+    expect(named({ bank: [reversal], ours: [ownRow('payout_return', 'E1', 800)] })).toEqual([
+      'day_different: 2026-11-20 payout_return E1',
+    ])
+  })
+
   test('a payment that was booked on another day than the bank has it', () => {
     const at = new Date('2026-11-21T03:00:01Z')
     const own = ownRow('payout', 'w1', -900, { at })

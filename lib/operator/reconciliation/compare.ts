@@ -63,8 +63,17 @@ class Course {
     }
   }
 
-  /** A reversal is of an order that moved nothing here, or of one that is unknown here like it. */
+  /**
+   * A reversal is of a payout that was done and came back here under its own id, of an order that moved nothing here, or
+   * of one that is unknown here like it.
+   */
   judgeReversal(row: BankRow): void {
+    const ofReturn: BankRow = { ...row, what: 'payout_return' }
+    if (this.#findOwn(ofReturn)) this.judgeBankRow(ofReturn)
+    else this.#judgeUndone(row)
+  }
+
+  #judgeUndone(row: BankRow): void {
     const orders = (['payout', 'refund'] as const).flatMap(what =>
       row.keys.flatMap(key => this.#ours.get(`${what} ${key}`) ?? []),
     )

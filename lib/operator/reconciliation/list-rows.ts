@@ -16,18 +16,20 @@ export function rowsOfLists(
       ...{ keys: [endToEndId], amount, at, payment: isReturn(endToEndId) ? null : endToEndId },
       facts: withoutNulls({ end_to_end_id: endToEndId, txid }),
     })),
-    ...payouts.flatMap(({ id, endToEndId, amount, sentAt, returns }) => [
-      {
-        ...{ what: 'payout' as const, amount: 0 - amount, at: sentAt },
-        keys: id === null ? [endToEndId] : [id.replaceAll('-', ''), endToEndId],
-        payment: endToEndId,
-        facts: withoutNulls({ end_to_end_id: endToEndId, order_id: id }),
-      },
-      ...returns.map(({ id: returnId, amount: part, returnedAt }) => ({
-        ...{ what: 'payout_return' as const, keys: [returnId], amount: part, at: returnedAt },
-        facts: { end_to_end_id: endToEndId, return_id: returnId },
-      })),
-    ]),
+    ...payouts
+      .filter(({ isFailed }) => !isFailed)
+      .flatMap(({ id, endToEndId, amount, sentAt, returns }) => [
+        {
+          ...{ what: 'payout' as const, amount: 0 - amount, at: sentAt },
+          keys: id === null ? [endToEndId] : [id.replaceAll('-', ''), endToEndId],
+          payment: endToEndId,
+          facts: withoutNulls({ end_to_end_id: endToEndId, order_id: id }),
+        },
+        ...returns.map(({ id: returnId, amount: part, returnedAt }) => ({
+          ...{ what: 'payout_return' as const, keys: [returnId], amount: part, at: returnedAt },
+          facts: { end_to_end_id: endToEndId, return_id: returnId },
+        })),
+      ]),
   ]
   const ofDay = rows.filter(({ at }) => dayOf(at) === day)
   return [...new Map(ofDay.map(row => [`${row.what} ${row.keys[0]}`, row])).values()]
