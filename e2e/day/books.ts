@@ -74,19 +74,22 @@ const ACCOUNTED = { mode: 'live' }
 
 export async function readOwnBook(connectionId: string): Promise<OwnBook> {
   const ofConnection = { where: { connectionId } }
-  const [charges, suspended, items, withdrawals, refunds, transfers, outbound] = await Promise.all([
-    db().charge.findMany(ofConnection),
-    db().unmatchedPayment.findMany(ofConnection),
-    db().difference.findMany(ofConnection),
-    db().withdrawal.findMany(ofConnection),
-    db().refund.findMany(ofConnection),
-    db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
-    db().ledgerAccount.aggregate({
-      where: { ...ACCOUNTED, ledger: 'outbound' },
-      _sum: { balance: true },
-    }),
-  ])
+  const [charges, suspended, items, withdrawals, returns, refunds, transfers, outbound] =
+    await Promise.all([
+      db().charge.findMany(ofConnection),
+      db().unmatchedPayment.findMany(ofConnection),
+      db().difference.findMany(ofConnection),
+      db().withdrawal.findMany(ofConnection),
+      db().payoutReturn.findMany(ofConnection),
+      db().refund.findMany(ofConnection),
+      db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
+      db().ledgerAccount.aggregate({
+        where: { ...ACCOUNTED, ledger: 'outbound' },
+        _sum: { balance: true },
+      }),
+    ])
   const amounts = sumBySubject(transfers)
+  const undone = new Set(returns.map(({ returnId }) => returnId))
   const credited = charges.filter(({ endToEndId }) => endToEndId !== null)
   return {
     payments: [
@@ -99,10 +102,14 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
     ],
     txids: new Map(credited.map(({ endToEndId, txid }) => [endToEndId ?? '', txid])),
     differences: new Set(items.map(({ key }) => key)),
-    payouts: withdrawals.map(({ id, amount, status, dictKey: key, returnedAmount }) => ({
-      ...{ id: removeHyphens(id), amount: Number(amount), key, state: stateOf(status) },
-      returned: Number(returnedAmount),
-    })),
+    payouts: withdrawals.map(row => {
+      const { id, amount, status, dictKey: key, returnedAmount } = row
+      const payout = { id: removeHyphens(id), amount: Number(amount), key }
+      // One that failed after it was done has come back whole, under the id of its own payment.
+      return undone.has(row.endToEndId ?? '') && returnedAmount === amount
+        ? { ...payout, state: 'failed', returned: 0 }
+        : { ...payout, state: stateOf(status), returned: Number(returnedAmount) }
+    }),
     refunds: refunds.map(({ id, amount, status }) => ({
       ...{ id: removeHyphens(id), amount: Number(amount), state: stateOf(status) },
     })),

@@ -5,6 +5,7 @@ import type { Stage } from '#e2e/day/stage.ts'
 import { type Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
 import { db } from '#lib/db/client.ts'
+import { readReturns } from '#lib/testing/bank-lists.ts'
 
 /** Merchants' programs that send requests at the same time. */
 const CLIENTS = 16
@@ -84,6 +85,8 @@ export class Driver {
       await this.#time.passToNext()
       await this.#time.waitForWork()
     }
+    // Workers read what came back every ten minutes of the true time.
+    await readReturns()
   }
 
   async #begin({ settings, faults, revokesTokens }: Hour): Promise<void> {

@@ -49,6 +49,7 @@ export function drawHabits(random: Random): Habits {
     ...NO_HABITS,
     ...{ masksKeys: true, hasLocalTimes: true, hasEmptyObjects: true },
     ...{ shiftsPages: random.between(3, 9), refusesUnnamed: 1, hidesPayouts: random.between(1, 3) },
+    ...{ failsPayouts: random.between(3, 9) },
     ...{ limitsRequests: random.between(60, 120), balanceBehindMs: random.between(1, 60) * 1_000 },
   }
   const kept = Object.entries(drawn).filter(() => random.chance(0.5))

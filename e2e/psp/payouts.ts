@@ -107,7 +107,8 @@ export function settlePayout(bank: Bank, payout: Payout): void {
     bank.book.add(bank.now(), 'payout_fee', -bank.settings.fees.sentCents, payout.idEnvio)
   }
   announcePayout(bank, payout)
-  payout.isDoomed = !failure && isTurn(bank, 'failsPayouts')
+  // What its payee gives back was paid.
+  payout.isDoomed = !failure && !payee.returns && isTurn(bank, 'failsPayouts')
   if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
 }
 
