@@ -67,15 +67,14 @@ test('what the bank has received, paid out and given back since is in the books 
   await restore(await copyNow())
   await readRestored()
   expect(await readAvailable()).toBe(FUNDS + 3_000)
-  const point = await copyNow()
   const paidOut = await account.readPaidOut()
   const withdrawal = await withdraw()
   const { id: refund } = await createRefund(merchant.id, 'live', before, { amount: 500 })
+  const point = await copyNow()
   await send()
   await account.settle()
   await account.bank.run('pay', { txid: removeHyphens(since.id), amount: 2_000 })
   await restore(point)
-  const next = await withdraw()
   await send()
   for (let times = 0; times < 2; times++) await readRestored()
   expect(await isMoneyOutClosed(account.id)).toBe(false)
@@ -83,9 +82,7 @@ test('what the bank has received, paid out and given back since is in the books 
   expect(await db().refund.findFirst({ where: { id: refund } })).toMatchObject({
     status: 'completed',
   })
-  // The withdrawal that was requested again has taken the payment.
-  expect(await db().withdrawal.count({ where: { id: withdrawal } })).toBe(0)
-  expect(await db().withdrawal.findFirst({ where: { id: next } })).toMatchObject({
+  expect(await db().withdrawal.findFirst({ where: { id: withdrawal } })).toMatchObject({
     status: 'approved',
   })
   await send()

@@ -85,7 +85,6 @@ export function closeMoneyOut(tx: Tx, restoreId: string): Promise<number> {
 export interface ClosureReading {
   connectionId: string
   restoreId: string
-  begunAt: Date
   since: Date
   list: ListName
   /** The bank's cursor; null: the list begins. */
@@ -93,12 +92,6 @@ export interface ClosureReading {
   /** Fencing token: an update of the row must match it. */
   lease: string
 }
-
-/** What booking what a bank has sent needs of its reading. */
-export type Restored = Pick<ClosureReading, 'connectionId' | 'begunAt'>
-
-/** What became of an order at the bank: the books have it, it has not ended, or no account could be charged. */
-export type Booked = 'booked' | 'unsettled' | 'held'
 
 /** Readings claimed at once: more than banks serve an installation. */
 const BATCH_MAX = 250
@@ -109,8 +102,7 @@ export function claimClosures(connectionIds: string[]): Promise<ClosureReading[]
     condition: Prisma.sql`r.connection_id = ANY (${connectionIds}::uuid[]) AND r.opened_at IS NULL`,
     set: Prisma.sql`until = COALESCE(r.until, now()),
       unsettled = CASE WHEN r.list = 'refunds' AND r.position IS NULL THEN 0 ELSE r.unsettled END`,
-    returning: Prisma.sql`r.connection_id AS "connectionId", r.restore_id AS "restoreId",
-      (SELECT o.begun_at FROM restores o WHERE o.id = r.restore_id) AS "begunAt", r.since, r.list,
+    returning: Prisma.sql`r.connection_id AS "connectionId", r.restore_id AS "restoreId", r.since, r.list,
       r.position, r.lease`,
   })
 }

@@ -1,4 +1,3 @@
-import { isMoneyOutClosed } from '#lib/banks/closures.ts'
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import type { PaymentReturn } from '#lib/banks/lists.ts'
 import { endDispute } from '#lib/charges/disputes/close.ts'
@@ -75,10 +74,9 @@ async function findUnbooked(
 /** An order that Troco does not know has Troco's form of ids: a restore has lost it, or another program has made it. */
 async function holdUnknownOrder(found: FoundReturn): Promise<void> {
   const { connectionId, accountId, orderId, returnedAt: orderedAt } = found
-  // The reading after a restore adopts it.
-  if (orderId === null || (await isMoneyOutClosed(connectionId))) return
+  if (orderId === null) return
   const order = { ...found, id: orderId, orderedAt }
-  await holdOrder('refund_unbooked', connectionId, order, { cause: 'order_unknown', accountId })
+  await holdOrder('refund_unbooked', connectionId, order, 'order_unknown', accountId)
 }
 
 /** Whose money a payment is, and how much of it is left; all that decides about it is locked. */

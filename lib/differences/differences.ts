@@ -1,5 +1,5 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /**
@@ -12,7 +12,7 @@ import { asJson, queryRows, utc } from '#lib/db/sql.ts'
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
  * removal_unconfirmed: an expired charge that the bank did not remove within a week.
  * order_contradicted: people ended an order, and the bank reports the opposite. payout_unbooked,
- * refund_unbooked: sent before a restore, and charged to no account. day_missing_here: a bank's day has a movement that the books do not
+ * refund_unbooked: sent before a restore, and not in the books, or otherwise. day_missing_here: a bank's day has a movement that the books do not
  * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
  * day does not make its own balance, or cannot be read.
  */
@@ -68,12 +68,6 @@ export async function resolveReturned(tx: Tx, item: Pick<NewItem, 'connectionId'
   await tx.difference.updateMany({ where: { ...item, resolvedAt: null }, data })
 }
 
-/** Resolves an open item that a later report has explained. */
-export async function resolveItem(item: Pick<NewItem, 'connectionId' | 'kind' | 'key'>) {
-  const data = { resolvedAt: new Date(), resolution: MATCHED_LATER }
-  await db().difference.updateMany({ where: { ...item, resolvedAt: null }, data })
-}
-
 export interface Difference {
   id: string
   kind: string
@@ -101,36 +95,28 @@ interface Listed {
   orderedAt: Date
 }
 
-type HeldKind = 'payout_unbooked' | 'refund_unbooked'
+export type HeldKind = 'payout_unbooked' | 'refund_unbooked'
 
-export interface Held {
-  /**
-   * account_unknown: of none of these accounts, or of one of several. balance: more than the account has.
-   * contradicted: the books say that it failed, or of another amount. charge_unknown: a refund of no charge.
-   * order_unknown: ordered with an id like Troco's that no order has.
-   * not_refundable: more than is left of the charge, or too late. unreadable: without an amount or time.
-   */
-  cause:
-    | ('account_unknown' | 'balance' | 'contradicted' | 'charge_unknown')
-    | ('not_refundable' | 'unreadable' | 'order_unknown')
-  accountId: string | null
-}
-
-/** Holds what a bank has sent and no account could be charged with. Money out stays closed while it is open. */
+/**
+ * Notes an order that a bank has executed and that the books do not have (`order_unknown`), or have as failed or with
+ * another amount (`contradicted`). Money out stays closed while the difference is open. Returns true.
+ */
 export async function holdOrder(
   kind: HeldKind,
   connectionId: string,
   { id: key, endToEndId, amount, orderedAt }: Listed,
-  { cause, accountId }: Held,
-): Promise<'held'> {
+  cause: 'order_unknown' | 'contradicted',
+  accountId: string | null = null,
+): Promise<true> {
   const facts = {
     ...{ cause, account_id: accountId, order_id: key, end_to_end_id: endToEndId, amount },
     ...{ mode: 'live', ordered_at: orderedAt.toISOString() },
   }
   await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
-  return 'held'
+  return true
 }
 
+/** Notes an order that a bank lists without an amount or time that can be read. */
 export async function holdUnread(
   kind: HeldKind,
   connectionId: string,
@@ -138,14 +124,4 @@ export async function holdUnread(
 ): Promise<void> {
   const facts = { cause: 'unreadable', order_id: key, mode: 'live', sent }
   await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
-}
-
-/** Resolves the item of an order that is booked, if there is one. */
-export async function releaseOrder(
-  kind: HeldKind,
-  connectionId: string,
-  { id: key }: Pick<Listed, 'id'>,
-): Promise<'booked'> {
-  await resolveItem({ connectionId, kind, key })
-  return 'booked'
 }

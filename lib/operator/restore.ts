@@ -1,9 +1,6 @@
-// Over the line limit: the time after a restore from its beginning to the opening of the last bank.
-
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { takeRestoreMark } from '#lib/backup/records.ts'
 import {
-  type Booked,
   type ClosureReading,
   claimClosures,
   closeMoneyOut,
@@ -16,21 +13,26 @@ import {
   lockProposal,
   openClosures,
   postponeClosure,
-  type Restored,
   wakeSenders,
 } from '#lib/banks/closures.ts'
-import type { GatewayResult, ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { Listing, TakenOrder, UnreadPayment } from '#lib/banks/lists.ts'
+import type { GatewayResult } from '#lib/banks/gateway.ts'
+import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
+import { bookPage } from '#lib/charges/book-page.ts'
+import { noteUnread } from '#lib/charges/note-unread.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import { Pool } from '#lib/core/pool.ts'
 import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
+import { type HeldKind, holdOrder, holdUnread } from '#lib/differences/differences.ts'
+import { type RulesByKind, rulesOf } from '#lib/orders/order.ts'
+import { findOrder } from '#lib/orders/queue.ts'
 import { areTwoAdmins, lockSecondAdmin } from '#lib/people/admins.ts'
 import { renewFeedEpochs } from '#lib/webhooks/events.ts'
+import { approvePaid } from '#lib/withdrawals/outcome.ts'
 
 /** With a million feeds, the statements take minutes. */
 const TIMEOUT_MS = 3_600_000
@@ -150,7 +152,7 @@ export interface RestoreReader {
  * itself when all is read and booked. After a crash at any point, or if two processes read the same list, each
  * payment is booked once; an order that cannot be booked keeps the connection closed.
  */
-export function createRestoreReader(booking: RestoreBooking): RestoreReader {
+export function createRestoreReader(byKind: RulesByKind): RestoreReader {
   const pool = new Pool({ perKeyMax: Number.POSITIVE_INFINITY })
   return {
     async run(signal) {
@@ -159,7 +161,7 @@ export function createRestoreReader(booking: RestoreBooking): RestoreReader {
       const due = served.length > 0 ? await claimClosures([...connections.keys()]) : []
       for (const reading of due) {
         const connection = connections.get(reading.connectionId) as ServedConnection
-        pool.start(readOn(connection, reading, booking, signal), async error => {
+        pool.start(readOn(connection, reading, byKind, signal), async error => {
           const { connectionId, list } = reading
           log().error({ err: error, connectionId, list }, 'reading after a restore failed')
           await postponeClosure(reading, { ...AGAIN, flaw: 'failed' }).catch(() => {})
@@ -177,11 +179,11 @@ const AGAIN = { pauseMs: RETRY_PAUSE_MS, position: null }
 async function readOn(
   connection: ServedConnection,
   first: ClosureReading,
-  booking: RestoreBooking,
+  byKind: RulesByKind,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (let reading: ClosureReading | null = first; reading; ) {
-    const readPage = pageReaderOf(connection, reading, booking)
+    const readPage = pageReaderOf(connection, reading, byKind)
     if (!readPage) {
       const unlisted = { pauseMs: UNLISTED_PAUSE_MS, position: null, flaw: `no_${reading.list}` }
       return postponeClosure(reading, unlisted)
@@ -210,15 +212,6 @@ function postponeFailed(
   return postponeClosure(reading, { pauseMs, position: retryCursor, flaw: failure.outcome })
 }
 
-/** How other rooms book what a bank lists. Called again for the same item, they do nothing. */
-interface RestoreBooking {
-  bookPayments: (connectionId: string, payments: ReceivedPayment[]) => Promise<unknown>
-  noteUnread: (connectionId: string, unread: UnreadPayment[]) => Promise<unknown>
-  bookRefund: (restored: Restored, order: TakenOrder) => Promise<Booked>
-  bookPayout: (restored: Restored, order: TakenOrder) => Promise<Booked>
-  holdUnread: (reading: ClosureReading, unread: UnreadPayment) => Promise<unknown>
-}
-
 type List<Item> = (since: Date, cursor: string | null) => Promise<GatewayResult<Listing<Item>>>
 
 /** Reads the list of a bank from a position on, and books the page. Undefined: the bank has no such list. */
@@ -231,19 +224,20 @@ type PageRead =
 function pageReaderOf(
   connection: ServedConnection,
   reading: ClosureReading,
-  booking: RestoreBooking,
+  byKind: RulesByKind,
 ): PageReader {
   const { listPayments, listTakenRefunds, listTakenPayouts } = withConnectionJournal(connection)
   const { connectionId, since, position } = reading
-  const orders = (list: List<TakenOrder> | undefined, book: RestoreBooking['bookPayout']) =>
+  const orders = (list: List<TakenOrder> | undefined, kind: HeldKind) =>
     list &&
     (async (): Promise<PageRead> => {
       const page = await list(since, position)
       if (page.outcome !== 'ok') return { failure: page }
       const { items, unread = [], nextCursor } = page.value
       let unsettled = 0
-      for (const item of items) if ((await book(reading, item)) === 'unsettled') unsettled++
-      for (const each of unread) await booking.holdUnread(reading, each)
+      for (const item of items)
+        if (!(await bookTaken(item, { kind, connectionId, byKind }))) unsettled++
+      for (const each of unread) await holdUnread(kind, connectionId, each)
       return { nextCursor, unsettled }
     })
   const readers: Record<ListName, PageReader> = {
@@ -253,12 +247,35 @@ function pageReaderOf(
         const page = await listPayments(since, position)
         if (page.outcome !== 'ok') return { failure: page }
         const { items, unread = [], nextCursor } = page.value
-        await booking.bookPayments(connectionId, items)
-        await booking.noteUnread(connectionId, unread)
+        await bookPage(connectionId, items)
+        await noteUnread(connectionId, unread)
         return { nextCursor, unsettled: 0 }
       }),
-    refunds: orders(listTakenRefunds, booking.bookRefund),
-    payouts: orders(listTakenPayouts, booking.bookPayout),
+    refunds: orders(listTakenRefunds, 'refund_unbooked'),
+    payouts: orders(listTakenPayouts, 'payout_unbooked'),
   }
   return readers[reading.list]
+}
+
+/**
+ * Books that an order has been executed that the bank lists, also if it waits for a member's approval, which it had
+ * before the restore. One that the books lack, or contradict, is a difference, for people. Called again, it does
+ * nothing. Returns false if it is neither in the books nor ended at the bank, or was changed meanwhile.
+ */
+async function bookTaken(
+  order: TakenOrder,
+  { kind, connectionId, byKind }: { kind: HeldKind; connectionId: string; byKind: RulesByKind },
+): Promise<boolean> {
+  const known = await findOrder(order.id)
+  if (!known) return order.isDone && holdOrder(kind, connectionId, order, 'order_unknown')
+  if (known.state === 'refused' || known.amount !== BigInt(order.amount))
+    return holdOrder(kind, connectionId, order, 'contradicted', known.accountId)
+  if (known.state === 'done') return true
+  if (!order.isDone) return known.state !== 'held'
+  if (known.kind === 'withdrawal') {
+    const { accountId, id: withdrawalId } = known
+    return (await approvePaid({ accountId, withdrawalId }, order.endToEndId)) !== null
+  }
+  const endToEndId = order.returnId ?? order.id
+  return rulesOf(known, byKind).end(known, { state: 'done', endToEndId }, null)
 }

@@ -86,7 +86,7 @@ export function rulesOf({ kind }: Order, byKind: RulesByKind): OrderRules {
 
 /**
  * Builds the CTE that stores the order of each row `s` of `from`, in the statement that makes the row. `isHeld`: a
- * person decides first. `sentAt`: when the bank took it, if it has: then it is asked about before it is sent.
+ * person decides first.
  */
 export function insertOrderSql(
   [kind, operation]: readonly [OrderKind, OrderOperation],
@@ -96,23 +96,19 @@ export function insertOrderSql(
     ownerDoc = Prisma.sql`NULL`,
     trace = Prisma.sql`NULL`,
     isHeld = Prisma.sql`false`,
-    sentAt,
   }: {
     target: Prisma.Sql
     ownerDoc?: Prisma.Sql
     trace?: Prisma.Sql
     isHeld?: Prisma.Sql
-    sentAt?: Date | undefined
   },
 ): Prisma.Sql {
-  const sent = sentAt && Prisma.sql`${sentAt}::timestamptz`
   return Prisma.sql`
     INSERT INTO bank_orders (account_id, id, kind, operation, mode, connection_id, amount, target, owner_doc, trace,
-      state, due_at, sent_at, attempts, created_at)
+      state, due_at)
     SELECT s.account_id, s.id, ${Prisma.raw(`'${kind}', '${operation}'`)}, s.mode, s.connection_id, s.amount,
       ${target}, ${ownerDoc}, ${trace}, CASE WHEN ${isHeld} THEN 'held' ELSE 'waiting' END,
-      CASE WHEN NOT ${isHeld} THEN now() END, ${sent ?? Prisma.sql`NULL`},
-      ${Prisma.raw(sentAt ? '1' : '0')}, ${sent ?? Prisma.sql`now()`}
+      CASE WHEN NOT ${isHeld} THEN now() END
     FROM ${from}`
 }
 

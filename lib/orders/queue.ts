@@ -264,6 +264,16 @@ export async function pauseQueue(
       DO UPDATE SET paused_until = GREATEST(q.paused_until, EXCLUDED.paused_until)`
 }
 
+/** Finds an order by what a bank has as its id, whatever its account. */
+export async function findOrder(bankId: string): Promise<(Order & { state: string }) | null> {
+  const [found] = await db().$queryRaw<(Order & { state: string })[]>`
+    SELECT ${orderColumns('o')}, o.state FROM (
+      SELECT a.id FROM accounts a WHERE ${isInBucket(bankId)}
+      UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
+    JOIN bank_orders o ON o.account_id = a.id AND o.id = ${bankId}::uuid`
+  return found ?? null
+}
+
 /** What a bank has as the id of an order. */
 export const ORDER_ID = /^[0-9a-f]{32}$/
 

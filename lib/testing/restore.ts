@@ -3,10 +3,10 @@ import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
 import { expireBanks } from '#lib/banks/served.ts'
 import { supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
-import { beginRestore } from '#lib/operator/restore.ts'
+import { beginRestore, createRestoreReader } from '#lib/operator/restore.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { copyDatabase } from '#lib/testing/database.ts'
-import { createRestoredReader } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 
 type List = Promise<GatewayResult<Listing<TakenOrder>>>
 
@@ -72,7 +72,7 @@ export async function restore({ at, url }: RestorePoint): Promise<void> {
 /** Reads the banks as the worker does once the time after a restore has passed. */
 export async function readRestored(): Promise<void> {
   await db().$executeRaw`UPDATE restore_closures SET due_at = now() WHERE opened_at IS NULL`
-  const reader = createRestoredReader()
+  const reader = createRestoreReader(ORDER_RULES)
   await reader.run()
   await reader.idle()
 }

@@ -94,14 +94,13 @@ function insertSql(
   })
 }
 
-/** Stores the order of a withdrawal `s`. It is held while a member decides. `sentAt`: the bank has taken it before. */
-export function withdrawalOrderSql(from: Prisma.Sql, sentAt?: Date): Prisma.Sql {
+/** Stores the order of a withdrawal `s`. It is held while a member decides. */
+export function withdrawalOrderSql(from: Prisma.Sql): Prisma.Sql {
   return insertOrderSql(['withdrawal', 'payout'], from, {
     target: Prisma.sql`s.dict_key`,
     ownerDoc: Prisma.sql`s.owner_doc`,
     trace: Prisma.sql`s.trace`,
     isHeld: Prisma.sql`s.approval_reason IS NOT NULL`,
-    sentAt,
   })
 }
 

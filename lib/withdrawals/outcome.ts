@@ -50,6 +50,16 @@ export async function approveWithdrawal(
   return row
 }
 
+/** Approves a withdrawal that the bank lists as paid, also one that waits for a member's approval. */
+export function approvePaid(
+  withdrawal: Pick<Settlement, 'accountId' | 'withdrawalId'>,
+  endToEndId: string | null,
+): Promise<WithdrawalRow | null> {
+  const ofWithdrawal = Prisma.sql`approval_due_at = NULL,`
+  const decision = { condition: Prisma.sql`true`, ofWithdrawal }
+  return approveWithdrawal({ ...withdrawal, endToEndId, decision })
+}
+
 /** Releases the held amount after the bank's final refusal, or without approval. Returns null if already settled. */
 export function rejectWithdrawal(
   settlement: Settlement & { reason: Rejection | BankRefusal },

@@ -15,6 +15,7 @@ import { db } from '#lib/db/client.ts'
 import { listenForWakeUps, onWake, type Topic, wakeLocal } from '#lib/db/wake.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { sendDueMails } from '#lib/mail/send.ts'
+import { createRestoreReader } from '#lib/operator/restore.ts'
 import { askAboutEnded } from '#lib/orders/ended.ts'
 import { createOrderSender } from '#lib/orders/send.ts'
 import { continueTrials } from '#lib/trials/begin.ts'
@@ -25,7 +26,7 @@ import { mailApprovers } from '#lib/withdrawals/mail-approvers.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import { askAboutNotices, awaitQuestions } from '#lib/worker/ask-about-notices.ts'
-import { createRestoredReader, ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/orders.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,
@@ -89,7 +90,7 @@ export function startWorker(): Worker {
   const payments = createPaymentReader()
   const lists = [createDisputeReader(), createReturnsReader()]
   const days = createDayReconciler()
-  const restored = createRestoredReader()
+  const restored = createRestoreReader(ORDER_RULES)
   // 0 makes a job sleep until the next wake-up or poll: one run claims everything that may start.
   const jobs = listJobs({
     signal,

@@ -31,13 +31,13 @@ export async function createRefund(
   account: AccountRef,
   mode: Mode,
   chargeIdOrReference: string,
-  { amount, reason, by, id: known }: RefundRequest & { by?: string | null; id?: string },
+  { amount, reason, by }: RefundRequest & { by?: string | null },
   once?: IdempotentRequest,
 ): Promise<RefundRow> {
   const chargeId = isUuid(chargeIdOrReference)
     ? chargeIdOrReference
     : (await findAddressed(account, mode, chargeIdOrReference)).id
-  const id = known ?? once?.id ?? newRoutableId(accountIdOf(account))
+  const id = once?.id ?? newRoutableId(accountIdOf(account))
   const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
   const statement = bookMovement({
     idempotency: once,
