@@ -1,6 +1,6 @@
-import { suspendAccount } from '#lib/accounts/activate.ts'
 import { createAccount } from '#lib/accounts/create.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { recordAudit } from '#lib/audit/record.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import { hashPassword, verifyPassword } from '#lib/people/password.ts'

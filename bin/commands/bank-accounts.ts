@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
-import { assignConnections } from '#lib/accounts/assign-connections.ts'
+import { assignConnections } from '#lib/accounts/connections.ts'
 import { findAccount, readAssignedConnections } from '#lib/accounts/queries.ts'
 import { findConnection } from '#lib/banks/connections.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'

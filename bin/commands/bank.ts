@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
 import { formatFinding } from '#bin/commands/bank-findings.ts'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 import { addConnection } from '#lib/banks/add-connection.ts'
 import { checkConnection, correctSettings, renewCredentials } from '#lib/banks/check-connection.ts'
 import {

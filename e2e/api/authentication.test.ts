@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import {
   type Api,
   CHARGE,

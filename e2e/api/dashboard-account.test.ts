@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { AccountSettings } from '#lib/accounts/wire.ts'
+import { AccountSettings } from '#lib/accounts/schema.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { db } from '#lib/db/client.ts'
 import { Profile } from '#lib/people/schema.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '#lib/accounts/create.ts'
-import { inviteMember } from '#lib/accounts/invite.ts'
+import { inviteMember } from '#lib/accounts/invitations.ts'
 import { findAccount, listAccounts } from '#lib/accounts/queries.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'

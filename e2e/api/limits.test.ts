@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { suspendAccount } from '#lib/accounts/activate.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { winDispute } from '#lib/charges/disputes/close.ts'
 import { openDispute } from '#lib/charges/disputes/open.ts'
 import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'

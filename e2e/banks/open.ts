@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type KeyPair, P12_PASSPHRASE } from '#e2e/psp/certificates.ts'
 import type { RunningBank } from '#e2e/psp/start.ts'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 import { addConnection } from '#lib/banks/add-connection.ts'
 import type { Gateway } from '#lib/banks/gateway.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'

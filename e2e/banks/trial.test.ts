@@ -11,7 +11,7 @@ import {
   TrialStage,
   txidOf,
 } from '#e2e/banks/trial-stage.ts'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 import { breaker } from '#lib/banks/breaker.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
 import { matchPayments } from '#lib/charges/match.ts'

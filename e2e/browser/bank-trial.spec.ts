@@ -2,7 +2,7 @@ import type { Page } from 'playwright/test'
 import { TrialStage, txidOf } from '#e2e/banks/trial-stage.ts'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { addSession, connectToApplication, createSession } from '#e2e/browser/merchant.ts'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 
 test.use({
   ...{ locale: 'en-US', viewport: { width: 1280, height: 900 } },

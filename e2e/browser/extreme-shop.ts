@@ -1,6 +1,6 @@
 import { expect, readSetting } from '#e2e/browser/app.ts'
 import type { Shop } from '#e2e/browser/merchant.ts'
-import { inviteMember } from '#lib/accounts/invite.ts'
+import { inviteMember } from '#lib/accounts/invitations.ts'
 import { openDispute } from '#lib/charges/disputes/open.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'

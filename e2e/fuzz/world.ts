@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { suspendAccount } from '#lib/accounts/activate.ts'
-import { inviteMember } from '#lib/accounts/invite.ts'
+import { inviteMember } from '#lib/accounts/invitations.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { openSession } from '#lib/people/sessions.ts'

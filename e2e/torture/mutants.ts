@@ -179,16 +179,18 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'invitations of an owner who was removed or left stay open',
-    file: 'lib/accounts/remove.ts',
+    file: 'lib/accounts/members.ts',
     text: `    await revokeInvitationsOf(tx, accountId, userId)
-`,
-    replacement: '',
+  }
+  await recordVouchers(`,
+    replacement: `  }
+  await recordVouchers(`,
     testFile: 'e2e/api/dashboard-members.test.ts',
     testTitle: 'end the open invitations of an owner',
   },
   {
     bug: 'an accepted invitation is revoked',
-    file: 'lib/accounts/revoke.ts',
+    file: 'lib/accounts/invitations.ts',
     text: '{ id, accountId, acceptedAt: null, revokedAt: null }',
     replacement: '{ id, accountId, revokedAt: null }',
     testFile: 'e2e/api/dashboard-members.test.ts',
@@ -555,7 +557,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'one owner alone raises the sum of a day above which approval is needed',
-    file: 'lib/accounts/set-approval.ts',
+    file: 'lib/accounts/approval.ts',
     text: '    isRaised(old.day_above, rule.day_above) ||\n',
     replacement: '',
     testFile: 'e2e/api/withdrawals-approval.test.ts',

@@ -1,6 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { assignConnections } from '#lib/accounts/assign-connections.ts'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { assignConnections, closeConnection } from '#lib/accounts/connections.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'

@@ -1,8 +1,20 @@
-import { lockStatus } from '#lib/accounts/owners.ts'
-import { INVITATION_DAYS } from '#lib/accounts/schema.ts'
+import { lockMembers, lockStatus, requirePermission } from '#lib/accounts/members.ts'
+import {
+  INVITATION_DAYS,
+  INVITATIONS_MAX,
+  type InvitationRequest,
+  type Role,
+} from '#lib/accounts/schema.ts'
+import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
+import { isUuid, newId } from '#lib/core/ids.ts'
 import { hashSecret, isEqual, newSecret } from '#lib/core/keys.ts'
-import { db, type Tx } from '#lib/db/client.ts'
+import { env } from '#lib/core/settings.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
+import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import { queueMail } from '#lib/mail/queue.ts'
+import { countAttempt } from '#lib/people/throttle.ts'
+import { storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 const DAY_MS = 86_400_000
 
@@ -22,7 +34,7 @@ interface InvitationPaths {
 }
 
 /** Revokes open invitations for the same e-mail. Returns the paths of the new links. */
-export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<InvitationPaths> {
+async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<InvitationPaths> {
   const { accountId, email } = row
   await tx.invitation.updateMany({
     where: { accountId, email, acceptedAt: null, revokedAt: null },
@@ -36,7 +48,7 @@ export async function replaceInvitation(tx: Tx, row: NewInvitation): Promise<Inv
 }
 
 /** Returns the recipient of a mail, in the user's own language, else in `locale`. */
-export async function recipientOf(tx: Tx, email: string, locale: string | null) {
+async function recipientOf(tx: Tx, email: string, locale: string | null) {
   const user = await tx.user.findUnique({ where: { email }, select: { locale: true } })
   return { email, locale: user?.locale ?? locale }
 }
@@ -82,7 +94,7 @@ export async function acceptInvitation(
   throw refuse('account_not_active')
 }
 
-export function isInvitationOpen(invitation: {
+function isInvitationOpen(invitation: {
   acceptedAt: Date | null
   revokedAt: Date | null
   expiresAt: Date
@@ -93,4 +105,122 @@ export function isInvitationOpen(invitation: {
 
 export function invitationEnded(): TrocoError {
   return refuse('invitation_ended', 'This invitation is no longer valid: ask for a new one')
+}
+
+/** Maximum invitations per account and day: prevents using Troco to send mail in bulk. */
+const INVITATIONS_PER_DAY_MAX = 200
+
+type Inviter = { type: 'user'; id: string }
+/** `path` is returned only once, because only a hash of its secret is stored. */
+type CreatedInvitation = { id: string; path: string }
+
+/**
+ * Invites a user to an account. Invalidates an earlier invitation for the same e-mail. Above the limit of
+ * mails to one address, whatever the account, the inviter still gets the link, and no mail is sent.
+ */
+export async function inviteMember(
+  accountId: string,
+  { email, role }: InvitationRequest,
+  actor: Inviter,
+  once?: IdempotentRequest,
+): Promise<CreatedInvitation> {
+  const mayMail = (await countAttempt([['invitation_mail', email]])) === null
+  return transaction(async tx => {
+    const account = await lockMembers(tx, accountId)
+    await storeIdempotencyKey(tx, once)
+    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
+    await refuseTooMany(tx, accountId, email)
+    const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
+    const { path, mailedPath } = await replaceInvitation(tx, row)
+    // Checked after `replaceInvitation`, which waits for a concurrent acceptance.
+    if ((await tx.membership.count({ where: { accountId, user: { email } } })) > 0) {
+      throw refuse('member_already')
+    }
+    const { id: target } = row
+    await recordAudit(tx, { actor, action: 'member.invited', accountId, target, after: { role } })
+    const { name: inviter, locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
+    if (mayMail) {
+      const to = await recipientOf(tx, email, locale)
+      await queueMail(tx, to, { kind: 'invitation', account, inviter, role, path: mailedPath })
+    }
+    return { id: target, path }
+  })
+}
+
+export async function inviteMerchant(email: string, actor: Inviter): Promise<CreatedInvitation> {
+  if (env().SIGNUPS === 'closed') {
+    throw refuse('sign_up_closed', 'New accounts are disabled: SIGNUPS is closed')
+  }
+  const mayMail = (await countAttempt([['invitation_mail', email]])) === null
+  return transaction(async tx => {
+    // An advisory lock, because operator invitations have no account row to lock.
+    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('operator invites', 0))::text`
+    const row = { id: newId(), accountId: null, email, role: 'owner', invitedBy: actor.id }
+    const { path, mailedPath } = await replaceInvitation(tx, row)
+    await recordAudit(tx, { actor, action: 'merchant.invited', target: row.id })
+    const { locale } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
+    const to = await recipientOf(tx, email, locale)
+    if (mayMail) await queueMail(tx, to, { kind: 'opening', path: mailedPath })
+    return { id: row.id, path }
+  })
+}
+
+/** Does not count an open invitation for the same e-mail, because it is replaced. */
+async function refuseTooMany(tx: Tx, accountId: string, email: string): Promise<void> {
+  const open = { accountId, acceptedAt: null, revokedAt: null, email: { not: email } }
+  const recent = { accountId, createdAt: { gt: new Date(Date.now() - DAY_MS) } }
+  const hasMaxOpen = (await tx.invitation.count({ where: open })) >= INVITATIONS_MAX
+  const hasMaxToday = (await tx.invitation.count({ where: recent })) >= INVITATIONS_PER_DAY_MAX
+  if (!hasMaxOpen && !hasMaxToday) return
+  const message = hasMaxOpen
+    ? `The limit of ${INVITATIONS_MAX} open invitations is reached: revoke one first`
+    : `The limit of ${INVITATIONS_PER_DAY_MAX} invitations in 24 hours is reached: try again later`
+  throw refuse('limit_reached', message)
+}
+
+/**
+ * Mails a new link to the invited e-mail, for a visitor with the link that the inviter was shown. The
+ * earlier mailed link ends. Too many mails to one address are dropped without a word.
+ */
+export async function mailInvitation(secret: string): Promise<void> {
+  const invitation = await findBySecret(secret)
+  if (!invitation || !isInvitationOpen(invitation)) throw invitationEnded()
+  const { id, email, accountId } = invitation
+  if ((await countAttempt([['invitation_mail', email]])) !== null) return
+  const [account, inviter] = await Promise.all([
+    accountId && db().account.findUniqueOrThrow({ where: { id: accountId } }),
+    invitation.invitedBy && db().user.findUnique({ where: { id: invitation.invitedBy } }),
+  ])
+  const mailedSecret = newSecret()
+  const path = `/join/${mailedSecret}`
+  await transaction(async tx => {
+    const where = { id, acceptedAt: null, revokedAt: null }
+    const data = { mailedHash: hashSecret(mailedSecret) }
+    if ((await tx.invitation.updateMany({ where, data })).count === 0) throw invitationEnded()
+    const to = await recipientOf(tx, email, inviter ? inviter.locale : null)
+    const role = invitation.role as Role
+    const names = { account: account ? account.name : '', inviter: inviter ? inviter.name : '' }
+    await queueMail(
+      tx,
+      to,
+      account ? { kind: 'invitation', ...names, role, path } : { kind: 'opening', path },
+    )
+  })
+}
+
+/** Invalidates an invitation's link. A null account means an invitation by the operator. */
+export function revokeInvitation(
+  accountId: string | null,
+  id: string,
+  actor: Actor,
+): Promise<void> {
+  return transaction(async tx => {
+    const where = { id, accountId, acceptedAt: null, revokedAt: null }
+    const { count } = isUuid(id)
+      ? await tx.invitation.updateMany({ where, data: { revokedAt: new Date() } })
+      : { count: 0 }
+    if (count === 0) throw refuse('invitation_not_found')
+    const ofAccount = accountId === null ? {} : { accountId }
+    await recordAudit(tx, { actor, action: 'invitation.revoked', ...ofAccount, target: id })
+  })
 }

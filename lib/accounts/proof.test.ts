@@ -1,19 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { addMember, admitPending } from '#lib/accounts/admit.ts'
-import { createAccount } from '#lib/accounts/create.ts'
-import { inviteMember, inviteMerchant } from '#lib/accounts/invite.ts'
+import { createAccount, openAccount, requestSignUp } from '#lib/accounts/create.ts'
+import { inviteMember, inviteMerchant } from '#lib/accounts/invitations.ts'
 import { joinAccount, joinAsNewUser } from '#lib/accounts/join.ts'
-import { openAccount } from '#lib/accounts/open.ts'
-import { requestSignUp } from '#lib/accounts/sign-up.ts'
+import { addMember, admitPending } from '#lib/accounts/members.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 
 /** Every file that adds members, and the SQL or Prisma call by which it does. */
-const WRITERS = ['lib/accounts/admit.ts insert into memberships']
+const WRITERS = ['lib/accounts/members.ts insert into memberships']
 
 const INSERTION =
   /insert\s+into\s+"?memberships"?|copy\s+"?memberships"?|\bmembership\s*\.\s*(?:create\w*|upsert)|\bmemberships\s*:\s*\{\s*(?:create\w*|connect\w*|upsert)/gi

@@ -98,7 +98,7 @@ function isTimeZone(name: string): boolean {
 export const INVITATION_DAYS = 7
 export const INVITATIONS_MAX = 50
 
-export const Member = z.object({
+const Member = z.object({
   user_id: z.uuid(),
   full_name: z.string(),
   email: z.string(),
@@ -110,7 +110,7 @@ export const Member = z.object({
 })
 export type MemberRow = z.infer<typeof Member>
 
-export const Invitation = z.object({
+const Invitation = z.object({
   id: z.uuid(),
   email: z.string(),
   role: z.enum(ROLES),
@@ -171,3 +171,65 @@ export type SignUpRequest = z.infer<typeof signUpRequest>
 
 export const signUpConfirmation = z.object({ secret, password: newPassword })
 export type SignUpConfirmation = z.infer<typeof signUpConfirmation>
+
+/** Maximum accounts that one request activates or suspends: four pages of the list. */
+export const STATUS_CHANGES_MAX = 100
+
+/** unchanged: the account had the status before. */
+export const STATUS_OUTCOMES = ['changed', 'unchanged', 'not_found'] as const
+type StatusOutcome = (typeof STATUS_OUTCOMES)[number]
+
+export interface StatusChange {
+  account_ids: string[]
+  status: Exclude<AccountStatus, 'pending'>
+  reason: string
+}
+
+export interface ChangedStatus {
+  account_id: string
+  outcome: StatusOutcome
+}
+
+export const AccountRead = z
+  .object({
+    name: z.string().meta(openApiMeta('Name of the account.', 'Loja Aurora')),
+    balance: z.int().meta(openApiMeta("Available balance in the token's mode, in cents.", 1840217)),
+  })
+  .meta({ id: 'Account' })
+
+export const AccountSettings = z.object({
+  data: z.object({
+    id: z.uuid(),
+    name: z.string(),
+    city: z.string(),
+    expires_in: z.int(),
+    time_zone: z.string(),
+    charge_review_above: z.int().nullable(),
+    repeats_external_ids: z.boolean(),
+  }),
+})
+
+export const MemberList = z.object({
+  data: z.object({ members: z.array(Member), invitations: z.array(Invitation) }),
+})
+export const InvitationList = z.object({ data: z.array(Invitation) })
+
+/** `link` is returned only once: null in the response to a repeated request. */
+export const InvitationCreated = z.object({
+  data: z.object({
+    id: z.uuid(),
+    link: z.string().nullable(),
+    /** Whether a mail server is configured to send the invitation. */
+    is_mailed: z.boolean(),
+  }),
+})
+
+export const Joined = z.object({ data: z.object({ account_id: z.uuid(), role: z.enum(ROLES) }) })
+export const JoinedAsNew = z.object({ data: Joined.shape.data.extend({ email: z.string() }) })
+
+export const AccountOpened = z.object({
+  data: z.object({ account_id: z.uuid(), status: z.enum(ACCOUNT_STATUSES) }),
+})
+export const SignedUp = z.object({
+  data: AccountOpened.shape.data.extend({ email: z.string() }),
+})

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 import { registerAdapter } from '#lib/banks/adapters.ts'
 import { addConnection } from '#lib/banks/add-connection.ts'
 import { checkConnection, renewCredentials } from '#lib/banks/check-connection.ts'

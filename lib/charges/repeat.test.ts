@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { updateAccount } from '#lib/accounts/update.ts'
+import { updateAccount } from '#lib/accounts/settings.ts'
 import { cancelCharge } from '#lib/charges/cancel.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { describeCharge } from '#lib/charges/describe.ts'

@@ -1,9 +1,9 @@
+import { permissionLock } from '#lib/accounts/members.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { transaction } from '#lib/db/client.ts'
-import { permissionLock } from '#lib/people/membership.ts'
 
 interface ChargeKey {
   accountId: string

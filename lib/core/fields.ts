@@ -300,3 +300,6 @@ export function formOf(schema: unknown): 'single' | 'repeatable' | 'keyed' {
   if (repeatableSchemas.has(inner as object)) return 'repeatable'
   return keyedSchemas.has(inner as object) ? 'keyed' : 'single'
 }
+
+/** Response of an action that returns nothing. */
+export const EmptyResponse = z.object({ data: z.object({}) })

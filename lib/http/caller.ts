@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
+import { memberLock } from '#lib/accounts/members.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
@@ -8,7 +9,6 @@ import { env } from '#lib/core/settings.ts'
 import type { AccountRef } from '#lib/db/sql.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
 import { countFailedBearer } from '#lib/http/rate-limit.ts'
-import { memberLock } from '#lib/people/membership.ts'
 import {
   type AnyPermission,
   isActiveAccount,

@@ -1,9 +1,9 @@
+import { permissionLock } from '#lib/accounts/members.ts'
 import { createAuditNote } from '#lib/audit/note.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { accountSql } from '#lib/db/sql.ts'
 import type { CallingAccount } from '#lib/http/caller.ts'
-import { permissionLock } from '#lib/people/membership.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
 
 interface Call {

@@ -1,4 +1,4 @@
-import { findAccountsOfOwner, findOwnerEmails } from '#lib/accounts/people-queries.ts'
+import { findAccountsOfOwner, findOwnerEmails } from '#lib/accounts/queries.ts'
 import type { AccountStatus } from '#lib/accounts/schema.ts'
 import { readPeople } from '#lib/audit/people.ts'
 import { refuse } from '#lib/core/errors.ts'

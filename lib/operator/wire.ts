@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
-import { STATUS_CHANGES_MAX, STATUS_OUTCOMES } from '#lib/accounts/states.ts'
+import { ACCOUNT_STATUSES, STATUS_CHANGES_MAX, STATUS_OUTCOMES } from '#lib/accounts/schema.ts'
 import { instant, listOf, must } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'

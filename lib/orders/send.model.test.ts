@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { activateAccount, suspendAccount } from '#lib/accounts/settings.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'

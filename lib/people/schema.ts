@@ -221,5 +221,3 @@ export const FactorAdded = z.object({
 export const ProofMethods = z.object({
   data: z.object({ methods: z.array(z.enum(['password', 'code', 'passkey'])) }),
 })
-
-export const EmptyResponse = z.object({ data: z.object({}) })

@@ -1,6 +1,6 @@
 import NextAuth from 'next-auth'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { admitPending } from '#lib/accounts/admit.ts'
+import { admitPending } from '#lib/accounts/members.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'

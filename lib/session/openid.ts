@@ -1,7 +1,7 @@
 import { cookies, headers } from 'next/headers'
 import type { CallbacksOptions, Profile } from 'next-auth'
 import type { OAuthConfig } from 'next-auth/providers/oauth'
-import { admitPending } from '#lib/accounts/admit.ts'
+import { admitPending } from '#lib/accounts/members.ts'
 import { ADDRESS_HEADER, REQUEST_ID_HEADER } from '#lib/core/headers.ts'
 import { withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'

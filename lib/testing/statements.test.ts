@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
+import { memberLock } from '#lib/accounts/members.ts'
 import { closeCancelled, closeCharge, closeUnreported } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
@@ -7,7 +8,6 @@ import { settleCharges } from '#lib/charges/settle.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { memberLock } from '#lib/people/membership.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,

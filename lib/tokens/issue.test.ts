@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { leaveAccount, removeMember } from '#lib/accounts/remove.ts'
+import { leaveAccount, removeMember } from '#lib/accounts/members.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env } from '#lib/core/settings.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { limitAccount } from '#lib/accounts/limit.ts'
 import type { Account, AccountLimits } from '#lib/accounts/schema.ts'
+import { limitAccount } from '#lib/accounts/settings.ts'
 import { limitConnection } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { insertCharge } from '#lib/charges/insert.ts'

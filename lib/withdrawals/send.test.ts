@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
 import type { Account } from '#lib/accounts/schema.ts'
+import { activateAccount, suspendAccount } from '#lib/accounts/settings.ts'
 import type { GatewayResult } from '#lib/banks/gateway.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { removeHyphens } from '#lib/core/ids.ts'

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { warnOfCertificates } from '#lib/accounts/warn-of-certificates.ts'
+import { warnOfCertificates } from '#lib/accounts/connections.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
 import { expireDueCharges } from '#lib/charges/expire.ts'
 import { indexCharges, indexLateCharges } from '#lib/charges/index-charges.ts'

@@ -11,8 +11,12 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { InvitationLink } from '#components/ui/invitation-link.tsx'
-import { type InvitationRow, openingRequest } from '#lib/accounts/schema.ts'
-import { type ChangedStatus, STATUS_OUTCOMES } from '#lib/accounts/states.ts'
+import {
+  type ChangedStatus,
+  type InvitationRow,
+  openingRequest,
+  STATUS_OUTCOMES,
+} from '#lib/accounts/schema.ts'
 
 const INVITATIONS_KEY = ['operator invitations']
 

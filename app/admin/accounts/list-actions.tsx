@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
-import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/states.ts'
+import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/schema.ts'
 
 const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 const loadDialogs = () => import('#app/admin/accounts/dialogs.tsx')

@@ -1,4 +1,4 @@
-import { AccountRead } from '#lib/accounts/wire.ts'
+import { AccountRead } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
 

@@ -9,7 +9,7 @@ import { SignOutButton } from '#components/nav/session.tsx'
 import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { findInvitation, type InvitationDetails } from '#lib/accounts/people-queries.ts'
+import { findInvitation, type InvitationDetails } from '#lib/accounts/queries.ts'
 import { env } from '#lib/core/settings.ts'
 import { currentUser } from '#lib/session/preferences.ts'
 

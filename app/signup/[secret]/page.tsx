@@ -7,7 +7,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { findSignUp } from '#lib/accounts/sign-up.ts'
+import { findSignUp } from '#lib/accounts/create.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The URL contains the secret, so it must not be sent as a referrer.

@@ -9,7 +9,7 @@ import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.t
 import { PageHead } from '#components/ui/page-head.tsx'
 import { ListSheet, Notice } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
-import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
+import { listInvitations, listMembers } from '#lib/accounts/queries.ts'
 import { ROLES, type Role } from '#lib/accounts/schema.ts'
 import { type AnyPermission, hasPermission, hasPermissionNow } from '#lib/people/roles.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'

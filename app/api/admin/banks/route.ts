@@ -1,4 +1,4 @@
-import { addBank } from '#lib/accounts/add-bank.ts'
+import { addBank } from '#lib/accounts/connections.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { BankRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'

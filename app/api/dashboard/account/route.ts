@@ -1,6 +1,5 @@
-import { accountChange } from '#lib/accounts/schema.ts'
-import { updateAccount } from '#lib/accounts/update.ts'
-import { AccountSettings } from '#lib/accounts/wire.ts'
+import { AccountSettings, accountChange } from '#lib/accounts/schema.ts'
+import { updateAccount } from '#lib/accounts/settings.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

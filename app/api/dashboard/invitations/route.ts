@@ -1,6 +1,5 @@
-import { inviteMember } from '#lib/accounts/invite.ts'
-import { invitationRequest } from '#lib/accounts/schema.ts'
-import { InvitationCreated } from '#lib/accounts/wire.ts'
+import { inviteMember } from '#lib/accounts/invitations.ts'
+import { InvitationCreated, invitationRequest } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { env } from '#lib/core/settings.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

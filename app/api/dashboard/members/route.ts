@@ -1,5 +1,5 @@
-import { listInvitations, listMembers } from '#lib/accounts/people-queries.ts'
-import { MemberList } from '#lib/accounts/wire.ts'
+import { listInvitations, listMembers } from '#lib/accounts/queries.ts'
+import { MemberList } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,6 +1,5 @@
-import { openAccount } from '#lib/accounts/open.ts'
-import { accountRequest } from '#lib/accounts/schema.ts'
-import { AccountOpened } from '#lib/accounts/wire.ts'
+import { openAccount } from '#lib/accounts/create.ts'
+import { AccountOpened, accountRequest } from '#lib/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { log } from '#lib/core/log.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'

@@ -1,6 +1,7 @@
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { beginAuthenticator, removeAuthenticator } from '#lib/people/factors.ts'
-import { AuthenticatorSecret, EmptyResponse } from '#lib/people/schema.ts'
+import { AuthenticatorSecret } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,5 +1,5 @@
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { EmptyResponse } from '#lib/people/schema.ts'
 import { requestEmailLink } from '#lib/people/users.ts'
 
 export const POST = userEndpoint({

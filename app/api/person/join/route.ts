@@ -1,6 +1,5 @@
 import { joinAccount } from '#lib/accounts/join.ts'
-import { joinRequest } from '#lib/accounts/schema.ts'
-import { Joined } from '#lib/accounts/wire.ts'
+import { Joined, joinRequest } from '#lib/accounts/schema.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 
 export const POST = userEndpoint({

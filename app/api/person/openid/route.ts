@@ -1,6 +1,6 @@
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requestOpenidLink } from '#lib/people/openid.ts'
-import { EmptyResponse } from '#lib/people/schema.ts'
 
 export const POST = userEndpoint({
   method: 'POST',

@@ -1,5 +1,6 @@
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { EmptyResponse, ProofMethods, proofRequest } from '#lib/people/schema.ts'
+import { ProofMethods, proofRequest } from '#lib/people/schema.ts'
 import { listProofMethods, verifyProof } from '#lib/session/proof.ts'
 
 export const GET = userEndpoint({

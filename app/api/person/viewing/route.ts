@@ -1,4 +1,4 @@
-import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { endViewing } from '#lib/people/sessions.ts'
 

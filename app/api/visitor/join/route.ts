@@ -1,6 +1,5 @@
 import { joinAsNewUser } from '#lib/accounts/join.ts'
-import { newcomerRequest } from '#lib/accounts/schema.ts'
-import { JoinedAsNew } from '#lib/accounts/wire.ts'
+import { JoinedAsNew, newcomerRequest } from '#lib/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { log } from '#lib/core/log.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'

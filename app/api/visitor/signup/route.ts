@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { requestSignUp } from '#lib/accounts/create.ts'
 import { signUpRequest } from '#lib/accounts/schema.ts'
-import { requestSignUp } from '#lib/accounts/sign-up.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'
 

@@ -1,4 +1,4 @@
-import { changeStatuses } from '#lib/accounts/change-statuses.ts'
+import { changeStatuses } from '#lib/accounts/settings.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { AccountStatusChanges, statusChangesRequest } from '#lib/operator/wire.ts'

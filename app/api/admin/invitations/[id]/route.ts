@@ -1,6 +1,6 @@
-import { revokeInvitation } from '#lib/accounts/revoke.ts'
-import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { revokeInvitation } from '#lib/accounts/invitations.ts'
 import { requireActor } from '#lib/audit/note.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 
 export const DELETE = adminEndpoint({

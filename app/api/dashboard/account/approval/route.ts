@@ -1,6 +1,5 @@
-import { cancelApprovalRule } from '#lib/accounts/confirm-approval.ts'
+import { cancelApprovalRule, setApprovalRule } from '#lib/accounts/approval.ts'
 import { approvalRule } from '#lib/accounts/schema.ts'
-import { setApprovalRule } from '#lib/accounts/set-approval.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

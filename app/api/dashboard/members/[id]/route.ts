@@ -1,8 +1,7 @@
-import { assignRole } from '#lib/accounts/assign.ts'
-import { removeMember } from '#lib/accounts/remove.ts'
+import { assignRole, removeMember } from '#lib/accounts/members.ts'
 import { memberRemoval, roleChange } from '#lib/accounts/schema.ts'
-import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { createTokenAdoption } from '#lib/tokens/adopt.ts'
 

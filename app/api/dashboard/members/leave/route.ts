@@ -1,6 +1,6 @@
-import { leaveAccount } from '#lib/accounts/remove.ts'
-import { EmptyResponse } from '#lib/accounts/wire.ts'
+import { leaveAccount } from '#lib/accounts/members.ts'
 import { requireActor } from '#lib/audit/note.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { revokeChildren } from '#lib/tokens/adopt.ts'
 

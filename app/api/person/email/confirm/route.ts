@@ -1,6 +1,7 @@
-import { admitPending } from '#lib/accounts/admit.ts'
+import { admitPending } from '#lib/accounts/members.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
-import { EmptyResponse, emailConfirmation } from '#lib/people/schema.ts'
+import { emailConfirmation } from '#lib/people/schema.ts'
 import { confirmEmail } from '#lib/people/users.ts'
 
 export const POST = userEndpoint({

@@ -1,8 +1,8 @@
 import { refuse } from '#lib/core/errors.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { removePasskey } from '#lib/people/passkeys.ts'
-import { EmptyResponse } from '#lib/people/schema.ts'
 
 export const DELETE = userEndpoint({
   method: 'DELETE',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { mailInvitation } from '#lib/accounts/mail-invitation.ts'
+import { mailInvitation } from '#lib/accounts/invitations.ts'
 import { joinRequest } from '#lib/accounts/schema.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'

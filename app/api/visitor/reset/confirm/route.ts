@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { admitPending } from '#lib/accounts/admit.ts'
+import { admitPending } from '#lib/accounts/members.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { confirmReset } from '#lib/people/change-password.ts'
 import { resetConfirmation } from '#lib/people/schema.ts'

@@ -1,6 +1,5 @@
-import { signUpConfirmation } from '#lib/accounts/schema.ts'
-import { confirmSignUp } from '#lib/accounts/sign-up.ts'
-import { SignedUp } from '#lib/accounts/wire.ts'
+import { confirmSignUp } from '#lib/accounts/create.ts'
+import { SignedUp, signUpConfirmation } from '#lib/accounts/schema.ts'
 import { payWelcomeCharge } from '#lib/charges/welcome.ts'
 import { log } from '#lib/core/log.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'

@@ -1,4 +1,4 @@
-import { confirmApprovalRule } from '#lib/accounts/confirm-approval.ts'
+import { confirmApprovalRule } from '#lib/accounts/approval.ts'
 import { approvalConfirmation } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'

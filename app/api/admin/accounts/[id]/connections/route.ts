@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assignConnections } from '#lib/accounts/assign-connections.ts'
+import { assignConnections } from '#lib/accounts/connections.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { AssignedConnections } from '#lib/banks/schema.ts'
 import { refuse } from '#lib/core/errors.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { limitAccount } from '#lib/accounts/limit.ts'
 import { accountLimits } from '#lib/accounts/schema.ts'
+import { limitAccount } from '#lib/accounts/settings.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'

@@ -1,4 +1,4 @@
-import { suspendAccount } from '#lib/accounts/activate.ts'
+import { suspendAccount } from '#lib/accounts/settings.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readStatusChange } from '#lib/operator/accounts.ts'

@@ -1,4 +1,4 @@
-import { closeConnection } from '#lib/accounts/close-connection.ts'
+import { closeConnection } from '#lib/accounts/connections.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/detail.ts'

@@ -1,5 +1,5 @@
-import { EmptyResponse } from '#lib/accounts/wire.ts'
 import { requireActor } from '#lib/audit/note.ts'
+import { EmptyResponse } from '#lib/core/fields.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { mailResetLink } from '#lib/people/change-password.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { activateAccount, suspendAccount } from '#lib/accounts/activate.ts'
+import { activateAccount, suspendAccount } from '#lib/accounts/settings.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
