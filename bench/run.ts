@@ -3,7 +3,7 @@
  * work, a busy account and pages. It starts its own PostgreSQL, servers and load on loopback.
  * `--profile create` instead prints which code uses the CPU time of an operation.
  */
-import { waitForStop } from '#bin/stop.ts'
+import { waitForStop } from '#bin/runtime.ts'
 import { measureAfter } from './after/after.ts'
 import { examineRowsAndLedger } from './books.ts'
 import { type BenchDatabase, openDatabase } from './database.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDataFolder } from '#bin/data-folder.ts'
+import { openDataFolder } from '#bin/runtime.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { readArchive, timelineHistory } from '#lib/backup/archive.ts'
 import { archiveInto } from '#lib/backup/folder.ts'

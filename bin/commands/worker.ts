@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
 import { withRuntime } from '#bin/command-line.ts'
-import { waitForStop } from '#bin/stop.ts'
+import { waitForStop } from '#bin/runtime.ts'
 import { setLogRole } from '#lib/core/log.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
 import { watchClock } from '#lib/db/clock.ts'
