@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { Account } from '#lib/accounts/schema.ts'
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
-import { ChargeDetail, ReturnDetail } from '#lib/charges/wire.ts'
+import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
 import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -47,6 +47,7 @@ const Page = eventPageSchema({
   refund: RefundDetail,
   dispute: DisputeDetail,
   return: ReturnDetail,
+  payment: MismatchedPayment,
   withdrawal: WithdrawalDetail,
 })
 

@@ -1,9 +1,13 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
+import { chargeColumns } from '#lib/charges/queries.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma, retryOnConflict } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/sql.ts'
+import { currentCause } from '#lib/core/trace.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { asJson, columnsOf, queryRows, utcText } from '#lib/db/sql.ts'
+import { wake } from '#lib/db/wake.ts'
 import { keepUnmatchedSql } from '#lib/differences/unmatched.ts'
+import { recordEvent } from '#lib/ledger/book.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */
 export type StrayPayment = { payment: ReceivedPayment } & (
@@ -11,10 +15,17 @@ export type StrayPayment = { payment: ReceivedPayment } & (
   | { connectionId: string; mode: Mode }
 )
 
+interface Kept {
+  id: string
+  reason: string
+  /** Of the charge; null if the payment is of none. */
+  accountId: string | null
+}
+
 /**
- * Moves payments to `unmatched` of the operator, with a difference each. Leaves those that are booked,
- * and those that may still pay their charge. Locks the charges, so that none of them is credited with
- * the payment meanwhile. Called twice, it does nothing.
+ * Moves payments to `unmatched` of the operator, with a difference each, and records the event of those of another
+ * amount than their charge's. Leaves those that are booked, and those that may still pay their charge. Locks the
+ * charges, so that none of them is credited with the payment meanwhile. Called twice, it does nothing.
  */
 export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: string }[]> {
   const list = <Value>(pick: (stray: StrayPayment) => Value) => strays.map(pick)
@@ -50,5 +61,43 @@ export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: strin
         AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
         AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)`,
   })
-  return retryOnConflict(() => queryRows<{ id: string }>(statement))
+  const kept = await transaction(async tx => {
+    const rows = await queryRows<Kept>(statement, tx)
+    await recordMismatches(
+      tx,
+      rows.filter(({ reason }) => reason === 'payment_amount'),
+    )
+    return rows
+  })
+  if (kept.some(({ reason }) => reason === 'payment_amount')) wake('deliveries')
+  return kept
+}
+
+/** The event sequences are locked last. The subject is the charge, so the events of one come in order. */
+async function recordMismatches(tx: Tx, kept: Kept[]): Promise<void> {
+  if (kept.length === 0) return
+  const ids = kept.map(({ id }) => id)
+  const eventIds = kept.map(({ accountId }) => newRoutableId(accountId ?? OPERATOR_ACCOUNT_ID))
+  const statement = recordEvent({
+    ctes: {
+      mismatched: Prisma.sql`
+        SELECT c.*, k.event_id, json_build_object('end_to_end_id', p.end_to_end_id, 'amount', p.amount,
+          'paid_at', ${utcText('p.paid_at')}) AS payment
+        FROM unnest(${ids}::uuid[], ${eventIds}::uuid[]) AS k (id, event_id)
+        JOIN unmatched_payments p ON p.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND p.id = k.id
+        JOIN charges c ON c.account_id = p.charge_account_id AND c.id = p.charge_id`,
+    },
+    source: {
+      from: Prisma.sql`mismatched c`,
+      columns: {
+        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'event_id']),
+        subject_id: Prisma.sql`c.id`,
+        resource: asJson(Prisma.sql`${chargeColumns}, c.payment`),
+        trace: Prisma.sql`${currentCause()}::text`,
+      },
+    },
+    event: 'transaction.amount_mismatch',
+    returning: Prisma.sql`json_build_object('id', c.id)`,
+  })
+  await queryRows(statement, tx)
 }

@@ -135,23 +135,28 @@ export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow
   return showsDocuments ? serializeCharge : serializeMaskedCharge
 }
 
-/** Serializes the charge that an event stores, with the refund, dispute or return that the event is about. */
+/** What the event of a charge may be about beside the charge. */
+type EventPart = 'refund' | 'dispute' | 'return' | 'payment'
+
+/** Serializes the charge that an event stores, with what the event is about. */
 export function serializeChargeEvent(
   resource: unknown,
   showsDocuments: boolean,
-): { transaction: ChargeDetail; refund?: unknown; dispute?: unknown; return?: unknown } {
+): { transaction: ChargeDetail } & { [Part in EventPart]?: unknown } {
   const {
     refund,
     dispute,
     return: returned,
+    payment,
     ...charge
-  } = resource as ChargeRow & Record<'refund' | 'dispute' | 'return', unknown>
+  } = resource as ChargeRow & Record<EventPart, unknown>
   const transaction = chargeSerializerFor(showsDocuments)(charge)
   return {
     transaction,
     ...(refund ? { refund } : {}),
     ...(dispute ? { dispute } : {}),
     ...(returned ? { return: returned } : {}),
+    ...(payment ? { payment } : {}),
   }
 }
 

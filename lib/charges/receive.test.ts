@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Account } from '#lib/accounts/schema.ts'
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { createCharge } from '#lib/charges/create.ts'
 import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
 import { matchPayments } from '#lib/charges/match.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge, serializeChargeEvent } from '#lib/charges/queries.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
@@ -15,6 +16,7 @@ import { bookSql } from '#lib/ledger/book.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import {
+  CHARGE,
   expectBalancedLedger,
   inOwnDatabase,
   makeMerchant,
@@ -323,4 +325,51 @@ test('a job that has lost its lease credits nothing and suspends nothing', async
   expect(await creditOf(() => receivePayments([lost]))).toBe(0)
   expect(await unmatchedOf([payment])).toEqual([null])
   expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
+})
+
+describe('a payment of another amount', () => {
+  const eventsOf = (subjectId: string) =>
+    db().event.findMany({ where: { subjectId }, orderBy: { sequence: 'asc' } })
+
+  test('is an event of its charge, once, which goes to no webhook_url', async () => {
+    const receiver = 'https://shop.example/hooks'
+    const order = { ...CHARGE, amount: AMOUNT, webhook_url: receiver }
+    const { id } = await createCharge(merchant, 'test', order, null)
+    const payment = makePayment(AMOUNT - 1)
+    for (let times = 0; times < 2; times++) await report(id, [payment])
+    const [event, ...more] = await eventsOf(id)
+    expect([event, more]).toMatchObject([{ type: 'transaction.amount_mismatch' }, []])
+    const { endToEndId: end_to_end_id, amount } = payment
+    const paid_at = expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/)
+    expect(serializeChargeEvent(event?.resource, false)).toMatchObject({
+      transaction: { transaction_id: id, status: 'pending', amount: AMOUNT },
+      payment: { end_to_end_id, amount, paid_at },
+    })
+    expect(await db().delivery.count({ where: { subjectId: id } })).toBe(0)
+  })
+
+  test('is none if the charge is paid already, or the payment is of no charge', async () => {
+    const { id } = await openCharge(merchant, AMOUNT)
+    const before = await db().event.count()
+    await report(id, [makePayment(AMOUNT), makePayment(AMOUNT - 1)])
+    await matchPayments(CONNECTION, [makePayment(AMOUNT - 1)])
+    expect((await eventsOf(id)).map(({ type }) => type)).toEqual(['transaction.paid'])
+    expect(await db().event.count()).toBe(before + 1)
+  })
+
+  test('of several charges at once is an event of each', async () => {
+    const charges = await Promise.all([1, 2, 3].map(() => openCharge(merchant, AMOUNT)))
+    const others = await Promise.all(
+      [1, 2].map(async () => openCharge(await makeMerchant(), AMOUNT)),
+    )
+    const reports = [
+      ...charges.map(({ id: chargeId }) => ({ accountId: merchant.id, chargeId })),
+      ...(await db().charge.findMany({ where: { id: { in: others.map(({ id }) => id) } } })).map(
+        ({ accountId, id: chargeId }) => ({ accountId, chargeId }),
+      ),
+    ]
+    await receivePayments(reports.map(one => ({ ...one, payments: [makePayment(AMOUNT + 1)] })))
+    for (const { accountId, chargeId } of reports)
+      expect(await eventsOf(chargeId)).toMatchObject([{ accountId }])
+  })
 })

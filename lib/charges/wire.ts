@@ -226,3 +226,13 @@ export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetai
     ...(payer && { payer }),
   }
 }
+
+export const MismatchedPayment = z
+  .object({
+    end_to_end_id: z
+      .string()
+      .meta(openApiMeta('End-to-end id of the payment.', 'E12345678202611210127a1b2c3d4e5f')),
+    amount: z.int().meta(openApiMeta('Amount that was paid, in cents.', 1400)),
+    paid_at: instant.meta(openApiMeta('Time of the payment.', '2026-11-21T01:27:41.000000Z')),
+  })
+  .meta({ id: 'MismatchedPayment' })

@@ -33,6 +33,7 @@ interface ChargeHistory extends RefundLimits {
   refunds: Refund[]
   disputes: ChargeDispute[]
   returns: StepData<'returned'>[]
+  mismatches: StepData<'mismatch'>[]
   entries: StepData<'entry'>[]
   told: StepData<'told'>[]
   next: StepData<'next_try'>[]
@@ -63,7 +64,8 @@ export async function readChargeTimeline(
  * follows the expiry or failure before it, because a paid charge can no longer expire or fail.
  */
 function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
-  const { viewed_at, ends, refunds, disputes, returns, entries, told: attempts, next } = history
+  const { viewed_at, ends, refunds, disputes, returns, mismatches, entries } = history
+  const { told: attempts, next } = history
   const later: ChargeStep[] = [
     ...(viewed_at ? [{ what: 'viewed' as const, at: viewed_at }] : []),
     ...buildEndSteps(row, ends),
@@ -73,6 +75,7 @@ function buildSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
     ...refunds.flatMap(buildRefundSteps),
     ...disputes.flatMap(buildDisputeSteps),
     ...returns.map(({ at, amount, nature }) => ({ what: 'returned' as const, at, amount, nature })),
+    ...mismatches.map(one => ({ what: 'mismatch' as const, ...one })),
     ...entries.map(one => ({ what: 'entry' as const, ...one })),
     ...attempts.map(one => ({ what: 'told' as const, ...one })),
   ]
@@ -160,6 +163,20 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
         CROSS JOIN (VALUES ('dispute_held'), ('dispute_won')) k(kind)
       UNION ALL SELECT 'payment_returned', r.id FROM (${returns}) r)
     ORDER BY e.version`
+  const mismatches = Prisma.sql`
+    SELECT p.amount, ${utc('p.paid_at', 'at')}, CASE
+        WHEN s.entry = 'give_back' OR p.amount = (SELECT sum(b.amount) FROM payment_returns b
+          WHERE b.account_id = p.account_id AND b.payment_id = p.id) THEN 'returned'
+        WHEN s.entry IN ('credit', 'match') THEN 'credited'
+        WHEN s.entry IS NOT NULL THEN 'kept'
+        WHEN EXISTS (SELECT FROM unmatched_returns r
+          WHERE r.account_id = p.account_id AND r.payment_id = p.id AND r.status = 'pending') THEN 'returning'
+        ELSE 'open' END AS state
+    FROM unmatched_payments p
+    LEFT JOIN unmatched_resolutions s ON s.account_id = p.account_id AND s.payment_id = p.id
+    WHERE p.charge_account_id = ${accountId}::uuid AND p.charge_id = ${id}::uuid
+      AND p.reason = 'payment_amount'
+    ORDER BY p.paid_at LIMIT ${ROWS_MAX}`
   const attemptsSql = Prisma.sql`
     SELECT ${attemptColumns}, a.duration_ms
     FROM deliveries d
@@ -187,6 +204,7 @@ async function readHistory(accountId: string, id: string): Promise<ChargeHistory
     (SELECT COALESCE(json_agg(${refundWithRejection} ORDER BY r.id), '[]')
       FROM (${refunds}) r) AS refunds,
     ${jsonListSql(disputes, 'disputes')}, ${jsonListSql(returns, 'returns')}, ${jsonListSql(entries, 'entries')},
+    ${jsonListSql(mismatches, 'mismatches')},
     ${jsonListSql(attemptsSql, 'told')}, ${jsonListSql(next, 'next')}`
   const [found] = await queryRows<ChargeHistory>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json

@@ -56,6 +56,13 @@ const chargeStep = z.union([
     what: z.literal('returned'),
     ...{ at: instant, amount: z.int(), nature: z.string().nullable() },
   }),
+  /** A payment of another amount than the charge's, which did not pay it, and what was decided about it. */
+  z.object({
+    what: z.literal('mismatch'),
+    at: instant,
+    amount: z.int(),
+    state: z.enum(['open', 'returning', 'returned', 'credited', 'kept']),
+  }),
   z.object({
     what: z.literal('refund'),
     at: instant,

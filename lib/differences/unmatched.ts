@@ -65,6 +65,6 @@ export function keepUnmatchedSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sq
       },
     },
     movement: 'unmatched_received',
-    returning: Prisma.sql`json_build_object('id', r.id)`,
+    returning: Prisma.sql`json_build_object('id', r.id, 'reason', r.reason, 'accountId', r.charge_account_id)`,
   })
 }

@@ -103,7 +103,7 @@ const REFUSED = {
 const EVENT_TIME = '2026-11-21T01:36:10.611204Z'
 
 /** What an event contains beside its charge, and the fields in which its sample differs. */
-type More = ['refund' | 'dispute' | 'return', sample: object]
+type More = ['refund' | 'dispute' | 'return' | 'payment', sample: object]
 
 /** Description of each event type, and the fields in which its sample differs from the example. */
 const MEANINGS: Record<EventType, [says: string, resource: object, more?: More]> = {
@@ -134,6 +134,11 @@ const MEANINGS: Record<EventType, [says: string, resource: object, more?: More]>
     'The bank gave the payment, or a part of it, back to the payer without a refund of yours. The amount has left the balance.',
     { returned_amount: 1500 },
     ['return', {}],
+  ],
+  'transaction.amount_mismatch': [
+    'A payment of another amount arrived for a charge, which stays unpaid. Your administrator returns the payment or credits it.',
+    { status: 'pending', ...UNPAID },
+    ['payment', {}],
   ],
   'withdrawal.approved': ['A withdrawal was approved. Its amount has left the account.', {}],
   'withdrawal.rejected': [
@@ -238,7 +243,7 @@ const OtherEvent = z
     ...openApiMeta('Event of another type. Accept it, and ignore what you do not know.'),
   })
 
-type Shapes = Record<'transaction' | 'refund' | 'dispute' | 'return' | 'withdrawal', z.ZodType>
+type Shapes = Record<'transaction' | 'withdrawal' | More[0], z.ZodType>
 type EventShape = ReturnType<typeof eventSchema>
 
 export function eventPageSchema(shapes: Shapes) {

@@ -11,6 +11,7 @@ const TYPES = {
   'transaction.dispute_opened': { isInSpecification: false },
   'transaction.dispute_closed': { isInSpecification: false },
   'transaction.returned': { isInSpecification: false },
+  'transaction.amount_mismatch': { isInSpecification: false },
   'withdrawal.approved': { isInSpecification: true },
   'withdrawal.rejected': { isInSpecification: true },
   'withdrawal.returned': { isInSpecification: false },

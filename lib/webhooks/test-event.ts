@@ -112,12 +112,14 @@ function buildTestEvent(head: Head, type: EventType, sample: Record<string, unkn
     refund,
     dispute,
     return: returned,
+    payment,
   } = sample as Record<string, object | undefined>
   const withMode = (resource: object | undefined) => ({ ...resource, mode: head.mode })
   const serializers = {
     transaction: () => ({
       transaction: withMode(transaction),
       ...(refund ? { refund } : {}),
+      ...(payment ? { payment } : {}),
       ...(dispute ? { dispute } : {}),
       ...(returned ? { return: returned } : {}),
     }),

@@ -1,7 +1,7 @@
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
 import { serializeChargeEvent } from '#lib/charges/queries.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
-import { ChargeDetail, ReturnDetail } from '#lib/charges/wire.ts'
+import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/query.ts'
 import { listEvents } from '#lib/webhooks/endpoints.ts'
@@ -22,6 +22,7 @@ const schemas = {
   refund: RefundDetail,
   dispute: DisputeDetail,
   return: ReturnDetail,
+  payment: MismatchedPayment,
   withdrawal: WithdrawalDetail,
 }
 

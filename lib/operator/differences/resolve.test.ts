@@ -4,6 +4,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { payByUnmatched } from '#lib/charges/pay-by-unmatched.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { readChargeTimeline } from '#lib/dashboard/charge-timeline.ts'
 import { db } from '#lib/db/client.ts'
 import { type DifferenceKind, noteItem } from '#lib/differences/differences.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
@@ -60,6 +61,21 @@ test('kept money becomes the own money of the operator, once, with who decided i
     ...{ action: 'difference.resolved', actorId: ACTOR.id, reason: 'Agreed with the payer' },
     after: { entry: 'keep', mode: 'test', amount: AMOUNT },
   })
+})
+
+test('the page of a charge shows a payment of another amount, and what was decided about it', async () => {
+  const { id: chargeId } = await openCharge(merchant, AMOUNT)
+  const charge = { accountId: merchant.id, chargeId }
+  const decisions = [
+    ['credited', (itemId: string) => creditAccount(decide(itemId), merchant.id)],
+    ['kept', (itemId: string) => keepUnmatched(decide(itemId))],
+    ['open', async () => {}],
+  ] as const
+  for (const [, work] of decisions) await work((await keepOfCharge(charge, AMOUNT - 1)).itemId)
+  const { steps } = await readChargeTimeline(merchant.id, 'test', chargeId)
+  const shown = steps.filter(({ what }) => what === 'mismatch')
+  expect(shown).toMatchObject(decisions.map(([state]) => ({ amount: AMOUNT - 1, state })))
+  for (const { at } of shown) expect(at).toMatch(/^\d{4}-.*Z$/)
 })
 
 test('credited money is available to the account and leaves the operator', async () => {

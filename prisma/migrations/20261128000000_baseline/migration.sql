@@ -1011,6 +1011,7 @@ CREATE TABLE unmatched_payments (
     'return_above_payout', 'return_unmatched'))
 );
 CREATE UNIQUE INDEX unmatched_payments_connection_id_end_to_end_id_key ON unmatched_payments (connection_id, end_to_end_id);
+CREATE INDEX unmatched_payments_charge_idx ON unmatched_payments (charge_account_id, charge_id) WHERE charge_id IS NOT NULL;
 CREATE TRIGGER unmatched_payments_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON unmatched_payments FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();

@@ -4,6 +4,7 @@ import {
   ArrowDownLeft,
   Ban,
   Check,
+  CircleAlert,
   Clock,
   Eye,
   Landmark,
@@ -174,6 +175,18 @@ function useStepText(charge: Charge): (step: ChargeStep) => StepText {
       case 'returned': {
         const title = t('returned', { amount: money(step.amount) })
         return { tone: 'bad', icon: Undo2, title, detail: natureText(step.nature) }
+      }
+      case 'mismatch': {
+        const styles = {
+          open: { tone: 'bad', icon: CircleAlert },
+          returning: { tone: 'wait', icon: Undo2 },
+          returned: { tone: 'off', icon: Undo2 },
+          credited: { tone: 'ok', icon: Check },
+          kept: { tone: 'off', icon: Check },
+        } as const
+        const amounts = { paid: money(step.amount), amount: money(charge.amount) }
+        const title = t('mismatch.title', amounts)
+        return { ...styles[step.state], title, detail: t(`mismatch.${step.state}`) }
       }
       case 'next_try':
         return {

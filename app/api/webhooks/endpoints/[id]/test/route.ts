@@ -1,6 +1,6 @@
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
-import { ChargeDetail, ReturnDetail } from '#lib/charges/wire.ts'
+import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { eventSamples } from '#lib/http/openapi-schemas.ts'
 import { eventPageSchema } from '#lib/webhooks/events.ts'
@@ -15,6 +15,7 @@ const sampleOf = eventSamples(
     refund: RefundDetail,
     dispute: DisputeDetail,
     return: ReturnDetail,
+    payment: MismatchedPayment,
     withdrawal: WithdrawalDetail,
   }),
 )
