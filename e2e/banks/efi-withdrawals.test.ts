@@ -171,6 +171,23 @@ test('while the balance at the bank is short, a withdrawal waits; then it is pai
   await poor.close()
 })
 
+test('a notice that money came back is kept until the withdrawal has ended here', async () => {
+  const id = await withdraw()
+  await sendDueWithdrawals()
+  const ask = async () => {
+    await db().$executeRaw`UPDATE bank_notices SET due_at = now() WHERE kind = 'return'`
+    await askAboutNotices()
+    return askAboutEnded(ORDER_RULES)
+  }
+  await storeNotices(account.id, [{ kind: 'return', id: removeHyphens(id) }])
+  expect(await ask()).toBe(0)
+  expect(await work(id)).toBe('approved')
+  await account.bank.run('returnPayout', { idEnvio: removeHyphens(id), amount: 1_500 })
+  expect(await ask()).toBe(1)
+  expect((await find(id)).returnedAmount).toBe(1_500n)
+  expect(await ask()).toBe(0)
+})
+
 test('a notice that money of a withdrawal came back has it credited at once; one of its end asks nothing', async () => {
   const id = await withdraw()
   await sendDueWithdrawals()

@@ -45,8 +45,10 @@ async function askAbout(
   ids: string[],
 ): Promise<Set<string>> {
   if (kind === 'return') {
+    // The notice of one that has not ended here is kept until it has: it may fail a moment after it was done.
+    const open = await hastenOrders(connectionId, ids)
     await askAboutReturned(connectionId, ids)
-    return new Set()
+    return open
   }
   const isPayment = kind === 'payment' || kind === 'payment_return'
   if (kind === 'charge' || isPayment)
