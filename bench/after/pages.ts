@@ -1,6 +1,6 @@
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { paymentUrl } from '#lib/charges/payment-url.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
+import { paymentUrl } from '#lib/charges/urls.ts'
 import { formatCount } from '../books.ts'
 import { median } from '../measure.ts'
 import { endChild, startServer } from '../servers.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { indexCharges } from '#lib/charges/index-charges.ts'
+import { indexCharges } from '#lib/charges/search.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { buildRequest } from '../load/send.ts'
 import { CONNECTIONS, median } from '../measure.ts'

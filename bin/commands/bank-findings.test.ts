@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { formatFinding } from '#bin/commands/bank-findings.ts'
-import { FINDINGS, type FindingCode, levelOf } from '#lib/banks/findings.ts'
+import { FINDINGS, type FindingCode, levelOf } from '#lib/banks/gateway.ts'
 
 const PARAMS = {
   ...{

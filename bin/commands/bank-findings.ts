@@ -4,7 +4,7 @@ import {
   type FindingLevel,
   type FindingParams,
   levelOf,
-} from '#lib/banks/findings.ts'
+} from '#lib/banks/gateway.ts'
 
 const LABELS: Record<FindingLevel, string> = {
   ok: 'ok   ',

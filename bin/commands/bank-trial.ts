@@ -2,15 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { findConnection } from '#lib/banks/connections.ts'
-import { expireDueCharges } from '#lib/charges/expire.ts'
-import { createVerifier } from '#lib/charges/verifier.ts'
+import { createVerifier, expireDueCharges } from '#lib/charges/due.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { createOrderSender } from '#lib/orders/send.ts'
 import { beginTrial, continueTrials } from '#lib/trials/begin.ts'
 import type { StepCode, StepState, StepView, Trial } from '#lib/trials/schema.ts'
 import { findLatestTrial } from '#lib/trials/steps.ts'
-import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { askAboutNotices, ORDER_RULES } from '#lib/worker/worker.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const POLL_MS = 500

@@ -11,7 +11,7 @@ import {
   limitConnection,
   listConnections,
 } from '#lib/banks/connections.ts'
-import type { BankFinding } from '#lib/banks/findings.ts'
+import type { BankFinding } from '#lib/banks/gateway.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { findFlaw } from '#lib/banks/served.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'

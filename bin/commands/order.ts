@@ -3,7 +3,7 @@ import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endAlone } from '#lib/orders/end.ts'
 import { END_OUTCOMES, type EndOutcome } from '#lib/orders/states.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 /** For an installation with a single admin: two admins end an order on the page of its account or difference. */
 export async function end(args: string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { loseDispute } from '#lib/charges/disputes/close.ts'
+import { loseDispute } from '#lib/charges/disputes/dispute.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readAssignedConnections } from '#lib/accounts/queries.ts'
-import { spiRefusal } from '#lib/banks/rejection.ts'
+import { spiRefusal } from '#lib/banks/gateway.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { rejectRefund } from '#lib/charges/refunds/order.ts'

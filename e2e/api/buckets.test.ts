@@ -19,7 +19,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
-import { returnPayout } from '#lib/withdrawals/return.ts'
+import { returnPayout } from '#lib/withdrawals/outcome.ts'
 
 let api: Api
 let merchant: Account

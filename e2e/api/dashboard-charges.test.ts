@@ -3,7 +3,7 @@ import type { Account, Role } from '#lib/accounts/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
-import { ChargeTimelineRead } from '#lib/dashboard/timeline-wire.ts'
+import { ChargeTimelineRead } from '#lib/dashboard/timeline.ts'
 import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listCharges } from '#lib/charges/queries.ts'
+import { listCharges } from '#lib/charges/list.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account, Role } from '#lib/accounts/schema.ts'
-import { openDispute } from '#lib/charges/disputes/open.ts'
+import { openDispute } from '#lib/charges/disputes/dispute.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { db } from '#lib/db/client.ts'
@@ -26,7 +26,7 @@ import { pickSize } from '#lib/testing/size.ts'
 import { adoptToken } from '#lib/tokens/adopt.ts'
 import { rotateToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { expireWaitingWithdrawals } from '#lib/withdrawals/expire.ts'
+import { expireWaitingWithdrawals } from '#lib/withdrawals/approval.ts'
 
 inOwnDatabase()
 

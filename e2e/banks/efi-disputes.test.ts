@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { EfiAccount, signal } from '#e2e/banks/efi-account.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { checkConnection } from '#lib/banks/check-connection.ts'
-import { answerDispute } from '#lib/charges/disputes/answer.ts'
+import { answerDispute } from '#lib/charges/disputes/read-list.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

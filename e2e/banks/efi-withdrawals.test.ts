@@ -8,14 +8,13 @@ import { storeNotices } from '#lib/banks/notices.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
-import { askAboutEnded } from '#lib/orders/ended.ts'
+import { askAboutEnded } from '#lib/orders/send.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { assignConnection, endPause, endSlots, fundLive } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { dropOrders, makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { askAboutNotices, ORDER_RULES } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
 

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import type { Gateway, GatewayResult, ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
+import type { Gateway, GatewayResult, Listing, ReceivedPayment } from '#lib/banks/gateway.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 const HOUR_S = 3_600

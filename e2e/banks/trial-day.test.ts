@@ -4,7 +4,7 @@ import { TrialStage } from '#e2e/banks/trial-stage.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, startOf } from '#lib/operator/reconciliation/calendar.ts'
+import { addDays, startOf } from '#lib/operator/reconciliation/claim-day.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

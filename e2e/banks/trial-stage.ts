@@ -8,7 +8,7 @@ import { dayOf } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
-import { listOwnRows } from '#lib/operator/reconciliation/own-rows.ts'
+import { listOwnRows } from '#lib/operator/reconciliation/rows.ts'
 import {
   expireDueCharges,
   makeOrdersDue,
@@ -18,7 +18,7 @@ import {
 import { beginTrial, continueTrials } from '#lib/trials/begin.ts'
 import type { Trial } from '#lib/trials/schema.ts'
 import { findLatestTrial } from '#lib/trials/steps.ts'
-import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
+import { askAboutNotices } from '#lib/worker/worker.ts'
 
 const ACTOR = { type: 'command_line' } as const
 export const KEY = 'ana@example.com'

@@ -14,8 +14,8 @@ import {
 import { closeConnection } from '#lib/accounts/connections.ts'
 import { breaker } from '#lib/banks/breaker.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
-import { matchPayments } from '#lib/charges/match.ts'
 import { createPaymentReader } from '#lib/charges/read-payments.ts'
+import { matchPayments } from '#lib/charges/receive.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
@@ -30,7 +30,7 @@ import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
 import { continueTrials } from '#lib/trials/begin.ts'
 import { findLatestTrial } from '#lib/trials/steps.ts'
-import { askAboutNotices } from '#lib/worker/ask-about-notices.ts'
+import { askAboutNotices } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
 

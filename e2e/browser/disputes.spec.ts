@@ -9,7 +9,7 @@ import {
 } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { checkConnection } from '#lib/banks/check-connection.ts'
-import { openDispute } from '#lib/charges/disputes/open.ts'
+import { openDispute } from '#lib/charges/disputes/dispute.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

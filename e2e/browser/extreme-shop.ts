@@ -1,7 +1,7 @@
 import { expect, readSetting } from '#e2e/browser/app.ts'
 import type { Shop } from '#e2e/browser/merchant.ts'
 import { inviteMember } from '#lib/accounts/invitations.ts'
-import { openDispute } from '#lib/charges/disputes/open.ts'
+import { openDispute } from '#lib/charges/disputes/dispute.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

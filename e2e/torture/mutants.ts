@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a payout with a stored end-to-end id is sent again',
-    file: 'lib/orders/place.ts',
+    file: 'lib/orders/send.ts',
     text: 'order.bankId !== null || (await wasTaken(order))',
     replacement: 'await wasTaken(order)',
     testFile: 'lib/withdrawals/send.test.ts',
@@ -123,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an order is sent again although its earlier call may still arrive',
-    file: 'lib/orders/place.ts',
+    file: 'lib/orders/send.ts',
     text: 'if (!order.isSlotOver) return',
     replacement: 'if (false) return',
     testFile: 'lib/orders/slots.test.ts',
@@ -257,7 +257,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'two accounts exceed the daily limit of their connection together',
-    file: 'lib/withdrawals/limit.ts',
+    file: 'lib/withdrawals/create.ts',
     text: 'WHERE id = ${id ?? null}::uuid FOR NO KEY UPDATE',
     replacement: 'WHERE id = ${id ?? null}::uuid',
     testFile: 'lib/withdrawals/limit.test.ts',
@@ -477,7 +477,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: "a payment of another connection's charge is suspended at once",
-    file: 'lib/charges/match.ts',
+    file: 'lib/charges/receive.ts',
     text: 'ageMs > CONNECTION_FIRST_MS',
     replacement: 'ageMs > 0',
     testFile: 'lib/charges/receive.test.ts',
@@ -509,7 +509,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a payout is sent again without asking the bank',
-    file: 'lib/orders/place.ts',
+    file: 'lib/orders/send.ts',
     text: 'const isQueried = order.wasSent ||',
     replacement: 'const isQueried = false ||',
     testFile: 'lib/withdrawals/send.test.ts',
@@ -525,7 +525,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the requester approves their own withdrawal',
-    file: 'lib/withdrawals/approve.ts',
+    file: 'lib/withdrawals/approval.ts',
     text: "          AND ${mayApproveSql('w.approval_barred')}\n",
     replacement: '',
     testFile: 'e2e/api/withdrawals-approval.test.ts',
@@ -565,7 +565,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'rejected withdrawals count toward the limits',
-    file: 'lib/withdrawals/limit.ts',
+    file: 'lib/withdrawals/create.ts',
     text: " AND status <> 'rejected'",
     replacement: '',
     testFile: 'lib/withdrawals/limit.test.ts',
@@ -573,7 +573,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a withdrawal of exactly the limit is refused',
-    file: 'lib/withdrawals/limit.ts',
+    file: 'lib/withdrawals/create.ts',
     text: 'total <= cents(max)',
     replacement: 'total < cents(max)',
     testFile: 'lib/withdrawals/limit.test.ts',

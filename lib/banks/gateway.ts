@@ -1,23 +1,337 @@
-import type { BankFinding } from '#lib/banks/findings.ts'
-import type {
-  AnswerEnd,
-  DisputeAnswer,
-  Listing,
-  PaymentReturn,
-  PayoutReturn,
-  ReportedDispute,
-  SentPayout,
-  TakenOrder,
-} from '#lib/banks/lists.ts'
-import type {
-  GatewayNotification,
-  KeyWebhook,
-  NoticeAddress,
-  Registration,
-} from '#lib/banks/notice.ts'
-import type { BankRefusal } from '#lib/banks/rejection.ts'
-import type { StatementRead } from '#lib/banks/statement.ts'
-import type { Prisma } from '#lib/db/client.ts'
+import * as z from 'zod'
+import { openApiMeta } from '#lib/core/fields.ts'
+import { formatReason, type ReasonOf } from '#lib/core/reason.ts'
+import { Prisma } from '#lib/db/client.ts'
+
+/**
+ * What a notice is about: a charge by its txid, an order by its id, a payment by its end-to-end id. `return`: money
+ * of this payout came back. `payment_return`: money of this payment, by its end-to-end id, has gone back.
+ */
+export interface GatewayNotification {
+  kind: 'charge' | 'payout' | 'return' | 'refund' | 'payment' | 'payment_return'
+  id: string
+}
+
+/** The address of a connection for notices. It contains a secret. */
+export interface NoticeAddress {
+  current: string
+  /** Its beginning without the secret: addresses from before a rotation begin so, too. */
+  prefix: string
+}
+
+export interface Registration {
+  /** The only keys whose notices it is for. Default: all of the connection. */
+  keys?: string[]
+  /** Whether Troco refuses notices without the bank's client certificate. Default: no. */
+  isCertificateRequired?: boolean
+}
+
+/** Where a bank sends the notices about a key. */
+export interface KeyWebhook {
+  key: string
+  /** Null if it sends none. */
+  address: string | null
+}
+
+/** A page of a list. Pages have no order, and an item may be on two of them. */
+export interface Listing<Item> {
+  items: Item[]
+  /** Payments of the page that cannot be read. */
+  unread?: UnreadPayment[]
+  /** Null on the last page. */
+  nextCursor: string | null
+}
+
+/** `key`: the payment's id, or what stands for it. `sent`: what the bank sent, without personal data. */
+export interface UnreadPayment {
+  key: string
+  txid: string | null
+  sent: string
+}
+
+/** A payout or refund that Troco has ordered and the bank has taken, whether it has ended or not. */
+export interface TakenOrder {
+  /** Id of the order, without hyphens. */
+  id: string
+  /** Of a payout: its payment; null before it has one. Of a refund: the payment that it returns. */
+  endToEndId: string | null
+  amount: number
+  /** Key of the receiver of a payout. */
+  dictKey: string | null
+  /** The bank's id of a refund. */
+  returnId: string | null
+  orderedAt: Date
+  isDone: boolean
+}
+
+export interface SentPayout {
+  /** Id of the order; null if the payout was not ordered by Troco. */
+  id: string | null
+  endToEndId: string
+  amount: number
+  sentAt: Date
+  returns: PayoutReturn[]
+  /** The bank reports that it has failed; it may have reported before that it was done. */
+  isFailed?: true
+}
+
+/** A payment that its payer contests. `lost`: the amount has left; `won`: it stays. */
+export interface ReportedDispute {
+  /** The bank's id of the dispute. */
+  id: string
+  /** The payment that is disputed. */
+  endToEndId: string
+  amount: number
+  state: 'open' | 'won' | 'lost'
+  /** Until when the merchant's defence can be sent; null: the bank names no time. */
+  respondBy: Date | null
+  /** Whether the bank has a defence, from Troco or from elsewhere. */
+  isAnswered: boolean
+}
+
+export interface DisputeAnswer {
+  /** The bank's id of the dispute. */
+  id: string
+  text: string
+}
+
+/** late: the bank takes no defence any more. */
+export type AnswerEnd = 'taken' | 'late'
+
+/** Money of a received payment that went back to its payer, all of it or a part. */
+export interface PaymentReturn {
+  /** The bank's id of the return. */
+  id: string
+  /** Id under which it was ordered, by Troco or elsewhere. */
+  orderId: string | null
+  amount: number
+  /** Why, as the bank names it: MED_FRAUDE and the like if the payer's bank demanded it. */
+  nature: string | null
+  returnedAt: Date
+}
+
+/** Money of a payout that came back after it was done, all of it or a part. */
+export interface PayoutReturn {
+  /** The bank's id of the return. */
+  id: string
+  amount: number
+  returnedAt: Date
+}
+
+/** What came of reading the statement of a day. */
+export type StatementRead =
+  /** The bank makes it: to be read again with the cursor, after the pause. */
+  | { state: 'making'; cursor: string; pauseMs: number }
+  /** The bank gave it up or has it no more: to be read again without a cursor. */
+  | { state: 'lost' }
+  /** It came, and is not what was wanted. */
+  | { state: 'unreadable'; flaw: StatementFlaw }
+  | { state: 'ready'; statement: Statement }
+
+/**
+ * empty: no text. layout: another one than this version reads. day: of another day. cut: without its last
+ * line, so that more may be missing.
+ */
+type StatementFlaw = 'empty' | 'layout' | 'day' | 'cut'
+
+/** All movements of an account at a bank in one day, with amounts in cents. */
+export interface Statement {
+  /** Day by the bank's calendar, such as `2026-11-20`. */
+  day: string
+  /** Balances before and after the day; null if the bank does not report them. */
+  opening: number | null
+  closing: number | null
+  entries: StatementEntry[]
+  /** Records that could not be read, as the bank sent them: they may name persons. */
+  unread: string[]
+  /** What the closing balance has more than the opening one and the entries; null without both. */
+  difference: number | null
+  /** How many records the bank counts that the statement does not have. */
+  missing: number
+}
+
+export interface StatementEntry {
+  kind: StatementEntryKind
+  /** Negative when money leaves the account. */
+  amount: number
+  at: Date
+  /** Payment that was received or sent, or that a return or fee is about. */
+  endToEndId: string | null
+  /** Id of the return of a payment. */
+  returnId: string | null
+  txid: string | null
+  /** Id under which a payout, refund or transfer was ordered. */
+  orderId: string | null
+}
+
+/** `transfer`: between accounts other than by PIX. `reversal`: the bank undid it. */
+export type StatementEntryKind =
+  | 'payment'
+  | 'payment_fee'
+  | 'payment_fee_reversal'
+  | 'refund'
+  | 'payout'
+  | 'payout_reversal'
+  | 'payout_return'
+  | 'payout_fee'
+  | 'payout_fee_reversal'
+  | 'transfer_received'
+  | 'transfer_sent'
+  | 'transfer_reversal'
+  | 'transfer_fee'
+  | 'transfer_fee_reversal'
+
+/**
+ * Reasons of a bank, as merchants see them. CHECKs on withdrawals and refunds list these codes.
+ * `other` quotes what a member entered at the simulated bank, never a bank.
+ */
+export const REJECTIONS = {
+  key_refused: 'The receiving bank refused the key',
+  owner_differs: 'The key belongs to another person or company',
+  account_unknown: 'The receiving account does not exist',
+  account_blocked: 'The receiving account is blocked',
+  account_closed: 'The receiving account is closed',
+  not_supported: 'The receiving account cannot receive this payment',
+  above_limit: 'The amount is above a limit of the bank',
+  amount_refused: 'The bank refused the amount',
+  receiver_refused: 'The receiving bank refused the payment',
+  not_in_pix: 'The receiving bank does not take part in PIX',
+  regulation: 'Refused for a legal or regulatory reason',
+  denied: 'The bank denied the payment after an analysis',
+  try_later: 'The bank could not make the payment: try again later',
+  simulated: 'Rejected at the simulated bank',
+  unspecified: 'Refused',
+  other: '{text}',
+} as const
+
+/** Reasons of the account itself, which only a withdrawal may have. */
+const APPROVAL_REJECTIONS = {
+  approval_declined: 'Declined by a member of the account',
+  approval_expired: 'Not approved by a second member in time',
+} as const
+/** Reason of the operator, who ended an order that the bank never answered. */
+const END_REJECTIONS = {
+  ended_unsent: 'The bank never answered, and the operator found that the payment was not sent',
+} as const
+const ALL_REJECTIONS = { ...REJECTIONS, ...APPROVAL_REJECTIONS, ...END_REJECTIONS }
+
+export type Rejection = ReasonOf<typeof ALL_REJECTIONS>
+export const ENDED_UNSENT = { code: 'ended_unsent', params: {} } as const satisfies Rejection
+export type RejectionCode = Rejection['code']
+export const REJECTION_CODES = Object.keys(ALL_REJECTIONS) as RejectionCode[]
+
+/** Field of a response. A string, not an enumeration: a later version may add codes. */
+export const rejectionCodeField = z
+  .string()
+  .nullable()
+  .meta(
+    openApiMeta(
+      'Code of the reason, for programs, or null. `other`: the reason was typed in at the simulated bank.',
+      null,
+    ),
+  )
+
+/** Why a bank refused: a reason for the merchant, and the bank's own text, which only staff sees. */
+export type BankRefusal = ReasonOf<typeof REJECTIONS> & { bankText: string | null }
+
+/** Reasons of the payment system (SPI) by their codes, which every bank passes on. */
+const SPI_REJECTIONS: Record<string, Exclude<keyof typeof REJECTIONS, 'other'>> = {
+  AC03: 'account_unknown',
+  AC06: 'account_blocked',
+  AC07: 'account_closed',
+  AG03: 'not_supported',
+  AM02: 'above_limit',
+  // The balance that is short belongs to the operator, which is no merchant's business.
+  AM04: 'try_later',
+  AM09: 'amount_refused',
+  BE01: 'owner_differs',
+  DS04: 'receiver_refused',
+  DS27: 'not_in_pix',
+  RR04: 'regulation',
+  AB03: 'try_later',
+  AB09: 'try_later',
+}
+
+/** Returns the refusal for a code of the payment system; an unknown code gets a general sentence. */
+export function spiRefusal(spiCode: string, bankText: string | null): BankRefusal {
+  const known = Object.hasOwn(SPI_REJECTIONS, spiCode) ? SPI_REJECTIONS[spiCode] : undefined
+  return { code: known ?? 'unspecified', params: {}, bankText }
+}
+
+const BANK_TEXT_MAX = 500
+
+/** Returns the assignments of an UPDATE that rejects an order: reason, sentence and bank's text. */
+export function rejectionAssignments(reason: Rejection | BankRefusal): Prisma.Sql {
+  const { code, params } = reason
+  const bankText = 'bankText' in reason ? reason.bankText : null
+  return Prisma.sql`rejection_code = ${code}, rejection_params = ${JSON.stringify(params)}::json,
+    rejection_reason = ${formatReason(ALL_REJECTIONS, reason)},
+    bank_text = ${bankText?.replaceAll('\0', '').slice(0, BANK_TEXT_MAX) ?? null}`
+}
+
+/**
+ * ok: works. warning: live mode works without it. problem: the operator must act before live mode works.
+ * unanswered: the bank gave no answer.
+ */
+export type FindingLevel = 'ok' | 'warning' | 'problem' | 'unanswered'
+
+/** What a check of a connection can find: its level and, of a problem, what it blocks. */
+export const FINDINGS = {
+  certificate_valid: { level: 'ok' },
+  certificate_expires_soon: { level: 'warning' },
+  certificate_expired: { level: 'problem', block: 'certificate' },
+  certificate_not_yet_valid: { level: 'problem', block: 'certificate' },
+  certificate_refused: { level: 'problem', block: 'certificate' },
+  certificate_dropped: { level: 'unanswered' },
+  server_trusted: { level: 'ok' },
+  server_untrusted: { level: 'problem', block: 'certificate' },
+  server_private: { level: 'problem', block: 'other' },
+  server_unreachable: { level: 'unanswered' },
+  token_issued: { level: 'ok' },
+  token_refused: { level: 'problem', block: 'credentials' },
+  token_unanswered: { level: 'unanswered' },
+  clock_agrees: { level: 'ok' },
+  clock_differs: { level: 'warning' },
+  scope_used: { level: 'ok' },
+  scope_missing: { level: 'problem', block: 'scope' },
+  scope_missing_for_notices: { level: 'warning' },
+  scope_missing_for_disputes: { level: 'warning' },
+  scope_missing_for_statements: { level: 'warning' },
+  scope_unproven: { level: 'warning' },
+  scope_unanswered: { level: 'unanswered' },
+  payments_listed: { level: 'ok' },
+  payments_refused: { level: 'problem', block: 'other' },
+  payments_unanswered: { level: 'unanswered' },
+  balance_read: { level: 'ok' },
+  balance_refused: { level: 'problem', block: 'other' },
+  balance_unanswered: { level: 'unanswered' },
+  settings_open: { level: 'warning' },
+  payer_notices_missing: { level: 'problem', block: 'key' },
+  notices_ours: { level: 'ok' },
+  notices_outdated: { level: 'warning' },
+  notices_missing: { level: 'warning' },
+  notices_foreign: { level: 'warning' },
+  bank_answers: { level: 'ok' },
+  bank_refuses: { level: 'problem', block: 'other' },
+  bank_silent: { level: 'unanswered' },
+} as const satisfies Record<string, { level: FindingLevel; block?: string }>
+
+export type FindingCode = keyof typeof FINDINGS
+export type FindingParams = Readonly<Record<string, string | number>>
+
+/** `params` contain no secret: the edge puts them into its sentences. */
+export interface BankFinding {
+  code: FindingCode
+  params: FindingParams
+}
+
+export function find(code: FindingCode, params: FindingParams = {}): BankFinding {
+  return { code, params }
+}
+
+export function levelOf({ code }: BankFinding): FindingLevel {
+  return FINDINGS[code].level
+}
 
 /**
  * A bank, or the simulator. Troco sets order ids: a repeated call never moves money twice. A call
@@ -115,7 +429,7 @@ type ListCall<Item> = (
  * Answers inside Troco's statements. With them, `createCharge` is called before the charge is stored:
  * its effects need no removal if the charge never is.
  */
-export interface LocalAnswers {
+interface LocalAnswers {
   /** SQL condition that a charge has no reported state. */
   noStateReportedSql(chargeId: Prisma.Sql): Prisma.Sql
 }
@@ -141,7 +455,7 @@ type NoFailure = { isRateLimit?: boolean; isAnswered?: boolean }
 export type ChargeField = 'amount' | 'document' | 'expiry'
 
 /** What the operator must solve with the bank. */
-export const BLOCK_CODES = [
+const BLOCK_CODES = [
   ...(['credentials', 'certificate', 'scope', 'document', 'key', 'balance', 'other'] as const),
 ] as const
 export type BlockCode = (typeof BLOCK_CODES)[number]

@@ -1,6 +1,5 @@
 import { refuseMoneyOut } from '#lib/banks/closures.ts'
-import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
-import type { DisputeAnswer } from '#lib/banks/lists.ts'
+import type { DisputeAnswer, Gateway, GatewayResult } from '#lib/banks/gateway.ts'
 import {
   type Call,
   type CallOptions,

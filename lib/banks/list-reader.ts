@@ -1,5 +1,4 @@
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
+import type { GatewayResult, Listing } from '#lib/banks/gateway.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { log } from '#lib/core/log.ts'

@@ -1,4 +1,4 @@
-import type { GatewayNotification } from '#lib/banks/notice.ts'
+import type { GatewayNotification } from '#lib/banks/gateway.ts'
 import { newId } from '#lib/core/ids.ts'
 import { createBatcher } from '#lib/db/batch.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'

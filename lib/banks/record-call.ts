@@ -1,15 +1,13 @@
 import { type Admission, breaker } from '#lib/banks/breaker.ts'
 import { connectionName } from '#lib/banks/connection.ts'
+import type { Listing, Registration, StatementRead } from '#lib/banks/gateway.ts'
 import {
   type Gateway,
   type GatewayResult,
   PAYER_NAME_MAX,
   type ReceivedPayment,
 } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
-import type { Registration } from '#lib/banks/notice.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
-import type { StatementRead } from '#lib/banks/statement.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { currentLogContext, log } from '#lib/core/log.ts'

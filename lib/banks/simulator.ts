@@ -11,7 +11,7 @@ import type {
   PayoutOrder,
   RefundOrder,
 } from '#lib/banks/gateway.ts'
-import { type BankRefusal, REJECTIONS } from '#lib/banks/rejection.ts'
+import { type BankRefusal, REJECTIONS } from '#lib/banks/gateway.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { cents } from '#lib/core/money.ts'
 import { taxIdKind } from '#lib/core/pix/tax-id.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { closeCharge, closeCharges } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
 import { endOneAsReported } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'

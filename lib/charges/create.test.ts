@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createCharge } from '#lib/charges/create.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'

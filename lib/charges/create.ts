@@ -1,10 +1,13 @@
 import { withJournal } from '#lib/banks/journal.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/banks/served.ts'
-import { insertCharge } from '#lib/charges/insert.ts'
-import { findResumedConnection, openAtBank, refusalOf } from '#lib/charges/open.ts'
-import type { ChargeRequest, CreatedCharge } from '#lib/charges/schema.ts'
+import { findCharge, serializeCharge } from '#lib/charges/list.ts'
+import { findResumedConnection, insertCharge, openAtBank, refusalOf } from '#lib/charges/open.ts'
+import type { ChargeRequest, ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
+import { qrCodeUrl } from '#lib/charges/urls.ts'
+import { createdChargeToWire } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { newRoutableId, removeHyphens } from '#lib/core/ids.ts'
+import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { isPlaceholderTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
@@ -74,4 +77,35 @@ export async function createCharge(
   if (newsInMs !== undefined) wake('charges')
   const metadata = request.metadata ?? null
   return { id, br_code: brCode, amount: request.amount, status: 'pending', metadata }
+}
+
+interface Reader {
+  account: AccountRef
+  mode: Mode
+  /** Whether the request prefers the whole resource. */
+  prefersRepresentation: boolean
+}
+
+/** Returns the response to the creation of a charge, whatever its status has become since. */
+export async function createdResponse(reader: Reader, charge: CreatedCharge) {
+  if (!reader.prefersRepresentation) return { status: 'success', data: createdChargeToWire(charge) }
+  const row = await readCreatedRow(reader, charge.id)
+  return { status: 'success', data: { ...serializeCharge(row), qr_code_url: qrCodeUrl(row.id) } }
+}
+
+/** Rebuilds the response under an Idempotency-Key, in the form that the repeated request prefers. */
+export async function rebuildCreated(reader: Reader, id: string) {
+  return createdResponse(reader, await readCreatedRow(reader, id))
+}
+
+/**
+ * Reads the charge as it was created: a payment in the meantime would tell a token that may only
+ * create charges what it may not read.
+ */
+async function readCreatedRow({ account, mode }: Reader, id: string): Promise<ChargeRow> {
+  const row = await findCharge(account, mode, id)
+  if (!row) throw new Invariant(`charge ${id} was acknowledged but is missing`)
+  const unpaid = { paid_at: null, end_to_end_id: null, refunded_amount: 0 }
+  const unchanged = { updated_at: row.created_at, cancelled_at: null, description: null }
+  return { ...row, status: 'pending', ...unpaid, ...unchanged, payer: null }
 }

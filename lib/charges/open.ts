@@ -1,26 +1,134 @@
-// Over the line limit: what each outcome of the call leaves behind is read in one place.
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { breaker } from '#lib/banks/breaker.ts'
-import type { Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
-import { hasCall, withJournal } from '#lib/banks/journal.ts'
-import { requestedPauseMs } from '#lib/banks/pauses.ts'
+import type { ChargeOrder, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
+import { hasCall, mayArrive, withJournal } from '#lib/banks/journal.ts'
+import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { CALLS_MAX_MS, callTimeoutMs } from '#lib/banks/record-call.ts'
-import { undoOpening } from '#lib/charges/end-opening.ts'
+import { type PaidState, removeAtBank } from '#lib/charges/close.ts'
+import { findCharge } from '#lib/charges/list.ts'
+import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/charges/postpone.ts'
+import { receivePayments } from '#lib/charges/receive.ts'
+import type { ChargeRequest, CreatedCharge } from '#lib/charges/schema.ts'
 import {
-  insertCharge,
-  type NewCharge,
-  openingEndSql,
-  refuseDuplicateReference,
-} from '#lib/charges/insert.ts'
-import { nextQueryAt } from '#lib/charges/postpone.ts'
-import { findCharge } from '#lib/charges/queries.ts'
-import type { CreatedCharge } from '#lib/charges/schema.ts'
-import { parseDatabaseError, refuse, type TrocoError } from '#lib/core/errors.ts'
+  parseDatabaseError,
+  parseDatabaseRefusal,
+  refuse,
+  type TrocoError,
+} from '#lib/core/errors.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { cents } from '#lib/core/money.ts'
+import { type Claim, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
-import { type IdempotentRequest, unlockKeySql } from '#lib/db/idempotency.ts'
-import { joinCtes, queryRows } from '#lib/db/sql.ts'
+import {
+  type IdempotentRequest,
+  ownKeyCondition,
+  storeKeySql,
+  unlockKeySql,
+} from '#lib/db/idempotency.ts'
+import { type AccountRef, accountSql, joinCtes, queryRows, writeRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
+import { hostOf } from '#lib/webhooks/target.ts'
+
+// Over the line limit: the statement of a charge and that of a repeated reference must stay equal.
+
+/** Age at which the worker cancels an opening that never finished. */
+const OPENING_TIMEOUT_S = 60
+/** The time at which the worker ends an opening that began, or was resumed, now. */
+const openingEndSql = Prisma.sql`now() + ${OPENING_TIMEOUT_S} * interval '1 second'`
+
+/** A charge before the bank is called. Its ids are fixed: a retry creates no second charge. */
+export interface NewCharge {
+  accountId: string
+  /** Account for the first statement, which may have to verify the caller (`proof`). */
+  account: AccountRef
+  id: string
+  mode: Mode
+  connectionId: string
+  request: ChargeRequest
+  webhookMasked?: boolean
+  ip: string | null
+  order: ChargeOrder
+  once: IdempotentRequest | undefined
+}
+
+/** Inserts a charge and its idempotency key. Not yet opened, it has the status `opening`: hidden. */
+export async function insertCharge(
+  charge: NewCharge,
+  opened: OpenedCharge | null,
+  queryAgesMs?: readonly number[],
+): Promise<void> {
+  const { request, order, once } = charge
+  if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
+  const lifetimeS = order.expiresInSeconds
+  const dueInS = opened ? firstDueS(opened, queryAgesMs, lifetimeS) : OPENING_TIMEOUT_S
+  const insert = (slot?: Prisma.Sql) => Prisma.sql`
+    INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid, br_code,
+      client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
+      metadata, utms, items, webhook_masked, expires_at, due_at ${slot ? Prisma.sql`, external_id_slot` : Prisma.empty})
+    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode}, ${charge.connectionId}::uuid,
+      ${opened ? 'pending' : 'opening'}, ${request.amount}::bigint,
+      ${request.external_id ?? order.txid}, ${order.txid}, ${opened?.brCode ?? null},
+      ${request.client_name}, ${request.client_email}, ${request.client_doc},
+      ${request.client_phone ?? null}, ${request.webhook_url ?? null},
+      ${hostOf(request.webhook_url)}, ${charge.ip},
+      ${json(request.metadata)}::json, ${json(request.utms)}::json, ${json(request.items)}::json,
+      ${charge.webhookMasked ?? false},
+      now() + make_interval(secs => ${lifetimeS}::float8),
+      now() + make_interval(secs => ${dueInS}::float8) ${slot ? Prisma.sql`, ${slot}` : Prisma.empty})`
+  const keySql = storeKeySql(once, opened === null)
+  const withKey = (made: Prisma.Sql) =>
+    keySql ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made })} SELECT 'null' AS json` : made
+  await writeRows(charge.account, withKey(insert())).catch(error => {
+    if (!isDuplicateReference(error)) throw error
+    const slot = repetitionSlotSql(charge.accountId)
+    return writeRows(charge.account, withKey(insert(slot))).catch(refuseDuplicateReference)
+  })
+}
+
+/**
+ * Null if the account allows repetitions, otherwise a refusal. The lock keeps the setting until the row
+ * is committed: who switches it off waits, and then sees the row (prisma/functions/troco_refuse.sql).
+ */
+function repetitionSlotSql(accountId: string): Prisma.Sql {
+  return Prisma.sql`(SELECT CASE WHEN NOT a.repeats_external_ids
+      THEN troco_refuse('external_id_used')::smallint END
+    FROM accounts a WHERE a.id = ${accountId}::uuid FOR SHARE)`
+}
+
+/** A separate query is acceptable: only live mode has limits, and a bank call follows anyway. */
+async function refuseOverLimit(accountId: string, amount: number): Promise<void> {
+  const [account] = await db().$queryRaw<{ chargeMax: bigint | null }[]>`
+    SELECT charge_max AS "chargeMax" FROM accounts WHERE id = ${accountId}::uuid`
+  const chargeMax = account?.chargeMax
+  if (chargeMax === null || chargeMax === undefined || amount <= cents(chargeMax)) return
+  const limit = { name: 'account_charge', amount: cents(chargeMax), freesAt: null } as const
+  throw refuse('limit_exceeded', { limit })
+}
+
+function firstDueS(
+  { newsInMs }: OpenedCharge,
+  [firstQueryMs]: readonly number[] = [],
+  lifetimeS: number,
+): number {
+  const ages = [newsInMs, firstQueryMs].filter(ms => ms !== undefined)
+  return Math.min(lifetimeS, ...ages.map(ms => ms / 1_000))
+}
+
+function refuseDuplicateReference(error: unknown): never {
+  const isRefused = parseDatabaseRefusal(error)?.code === 'external_id_used'
+  if (isRefused || isDuplicateReference(error)) throw refuse('external_id_used')
+  throw error
+}
+
+function isDuplicateReference(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === 'charges_account_id_mode_external_id_key'
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value)
+}
+
+// Over the line limit: what each outcome of the call leaves behind is read in one place.
 
 /** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]
@@ -164,4 +272,78 @@ async function publishCharge(
   )
   if (row && nextStateInMs !== undefined) wake('charges')
   return row ?? null
+}
+
+const PAUSE_MAX_MS = 10 * 60_000
+
+/**
+ * Ends an unfinished opening: removes the charge at the bank and deletes it, or credits it if it was
+ * paid. Postpones it while the bank does not say which, or may still receive it.
+ */
+export async function cancelOpening(gateway: Gateway, claim: Claim): Promise<void> {
+  const removal = await removeAtBank(gateway, claim)
+  if (removal.state === 'paid') return creditOpening(claim, removal)
+  const isGone =
+    removal.state === 'gone' ||
+    (removal.state === 'absent' && !(await mayArrive(claim, 'createCharge')))
+  if (!isGone) {
+    const askedMs = removal.state === 'unconfirmed' ? removal.pauseMs : 0
+    const pauseMs = doublingPauseMs(claim.attempts, RETRY_PAUSE_MS, PAUSE_MAX_MS)
+    return postponeCharges([claim], nowPlusMs(Math.max(askedMs, pauseMs)))
+  }
+  await deleteOpening(claim)
+}
+
+/**
+ * After a crash between the statements, the charge is pending or still opening, and its payments are
+ * found again. Payments of another amount alone end the opening: the bank takes no other for it.
+ */
+async function creditOpening(claim: Claim, { brCode = '', payments }: PaidState): Promise<void> {
+  await db().$executeRaw`
+    UPDATE charges SET status = 'pending', br_code = ${brCode}, updated_at = now()
+    WHERE account_id = ${claim.accountId}::uuid AND id = ${claim.id}::uuid
+      AND status = 'opening' AND lease = ${claim.lease}::uuid
+      AND amount = ANY (${payments.map(({ amount }) => amount)}::bigint[])`
+  await receivePayments([{ ...claim, payments, chargeId: claim.id }])
+  await deleteOpening(claim)
+}
+
+async function deleteOpening({ accountId, id, lease }: Claim): Promise<void> {
+  await db().$executeRaw`
+    DELETE FROM charges WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+      AND status = 'opening' AND lease = ${lease}::uuid`
+}
+
+/**
+ * Undoes an opening before a refusal: nothing can be paid, and the merchant's reference is free. If
+ * the bank may have the charge, its row stays for the worker to cancel, also if the worker ends it
+ * now. With its key kept, a repeated request uses the same txid, whether or not the row stays.
+ */
+async function undoOpening(
+  charge: NewCharge,
+  mayExist: boolean,
+  isKeyKept: boolean,
+): Promise<void> {
+  const { accountId, id, order, once } = charge
+  const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid
+    AND status = 'opening'`
+  if (mayExist) {
+    const kept = await db().$executeRaw`
+      UPDATE charges SET external_id = ${order.txid}, external_id_slot = 0, lease = NULL, due_at = ${openingEndSql}
+      WHERE ${row}`
+    if (kept === 0) await insertAgain(charge)
+  } else await db().$executeRaw`DELETE FROM charges WHERE ${row}`
+  if (!once) return
+  if (isKeyKept) {
+    await db().$executeRaw`
+      UPDATE idempotency_keys SET locked_until = now() WHERE ${ownKeyCondition(once)}`
+  } else await db().$executeRaw`DELETE FROM idempotency_keys WHERE ${ownKeyCondition(once)}`
+}
+
+/** The worker may have deleted the row, or found the charge paid. */
+async function insertAgain(charge: NewCharge): Promise<void> {
+  const request = { ...charge.request, external_id: undefined }
+  await insertCharge({ ...charge, request, once: undefined }, null).catch(error => {
+    if (parseDatabaseError(error).constraint !== 'charges_pkey') throw error
+  })
 }

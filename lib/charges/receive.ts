@@ -1,11 +1,114 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
-import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
+import { chargeColumns } from '#lib/charges/list.ts'
+import { bookReturns } from '#lib/charges/returned.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { type Payment, settleCharges } from '#lib/charges/settle.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { log } from '#lib/core/log.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { currentCause } from '#lib/core/trace.ts'
 import { createBatcher } from '#lib/db/batch.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { asJson, columnsOf, queryRows, utcText } from '#lib/db/sql.ts'
+import { wake } from '#lib/db/wake.ts'
+import { findClaimed, keepUnmatchedSql } from '#lib/differences/unmatched.ts'
+import { recordEvent } from '#lib/ledger/book.ts'
+
+/** A payment that was not credited: of a charge, or of none that is known at the connection. */
+type StrayPayment = { payment: ReceivedPayment } & (
+  | { accountId: string; chargeId: string }
+  | { connectionId: string; mode: Mode }
+)
+
+interface Kept {
+  id: string
+  reason: string
+  /** Of the charge; null if the payment is of none. */
+  accountId: string | null
+}
+
+/**
+ * Moves payments to `unmatched` of the operator, with a difference each, and records the event of those of another
+ * amount than their charge's. Leaves those that are booked, and those that may still pay their charge. Locks the
+ * charges, so that none of them is credited with the payment meanwhile. Called twice, it does nothing.
+ */
+export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: string }[]> {
+  const list = <Value>(pick: (stray: StrayPayment) => Value) => strays.map(pick)
+  const ofCharge = (stray: StrayPayment) => ('chargeId' in stray ? stray : null)
+  const ofNone = (stray: StrayPayment) => ('connectionId' in stray ? stray : null)
+  const statement = keepUnmatchedSql({
+    payments: Prisma.sql`
+      SELECT * FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[],
+          ${list(({ payment }) => payment.endToEndId)}::text[], ${list(({ payment }) => payment.txid)}::text[],
+          ${list(({ payment }) => payment.amount)}::bigint[],
+          ${list(({ payment }) => payment.paidAt)}::timestamptz[],
+          ${list(stray => ofCharge(stray)?.accountId ?? null)}::uuid[],
+          ${list(stray => ofCharge(stray)?.chargeId ?? null)}::uuid[],
+          ${list(stray => ofNone(stray)?.connectionId ?? null)}::uuid[],
+          ${list(stray => ofNone(stray)?.mode ?? null)}::text[])
+        AS p (id, item_id, end_to_end_id, txid, amount, paid_at, charge_account_id, charge_id,
+          connection_id, mode)`,
+    charged: Prisma.sql`
+      SELECT c.* FROM charges c
+      WHERE (c.account_id, c.id) IN (SELECT charge_account_id, charge_id FROM payments)
+      ORDER BY c.account_id, c.id FOR UPDATE`,
+    strays: Prisma.sql`
+      SELECT p.id, p.item_id, COALESCE(c.mode, p.mode) AS mode,
+        COALESCE(c.connection_id, p.connection_id) AS connection_id, p.end_to_end_id, p.txid, p.amount,
+        p.paid_at, p.charge_account_id, p.charge_id, jsonb_build_object('account_id', c.account_id,
+          'transaction_id', c.id, 'expected_amount', c.amount) AS facts,
+        CASE WHEN c.id IS NULL THEN 'payment_unmatched' WHEN c.status = 'paid' THEN 'payment_repeated'
+          ELSE 'payment_amount' END AS reason
+      FROM payments p
+      LEFT JOIN charged c ON c.account_id = p.charge_account_id AND c.id = p.charge_id
+      WHERE (p.charge_id IS NULL OR c.status = 'paid' OR c.amount <> p.amount)
+        -- Credited before payments were claimed; the locked row is current.
+        AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
+        AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)`,
+  })
+  const kept = await transaction(async tx => {
+    const rows = await queryRows<Kept>(statement, tx)
+    await recordMismatches(
+      tx,
+      rows.filter(({ reason }) => reason === 'payment_amount'),
+    )
+    return rows
+  })
+  if (kept.some(({ reason }) => reason === 'payment_amount')) wake('deliveries')
+  return kept
+}
+
+/** The event sequences are locked last. The subject is the charge, so the events of one come in order. */
+async function recordMismatches(tx: Tx, kept: Kept[]): Promise<void> {
+  if (kept.length === 0) return
+  const ids = kept.map(({ id }) => id)
+  const eventIds = kept.map(({ accountId }) => newRoutableId(accountId ?? OPERATOR_ACCOUNT_ID))
+  const statement = recordEvent({
+    ctes: {
+      mismatched: Prisma.sql`
+        SELECT c.*, k.event_id, json_build_object('end_to_end_id', p.end_to_end_id, 'amount', p.amount,
+          'paid_at', ${utcText('p.paid_at')}) AS payment
+        FROM unnest(${ids}::uuid[], ${eventIds}::uuid[]) AS k (id, event_id)
+        JOIN unmatched_payments p ON p.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND p.id = k.id
+        JOIN charges c ON c.account_id = p.charge_account_id AND c.id = p.charge_id`,
+    },
+    source: {
+      from: Prisma.sql`mismatched c`,
+      columns: {
+        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'event_id']),
+        subject_id: Prisma.sql`c.id`,
+        resource: asJson(Prisma.sql`${chargeColumns}, c.payment`),
+        trace: Prisma.sql`${currentCause()}::text`,
+      },
+    },
+    event: 'transaction.amount_mismatch',
+    returning: Prisma.sql`json_build_object('id', c.id)`,
+  })
+  await queryRows(statement, tx)
+}
 
 /** What a bank reports about a charge: each payment that it received for it. */
-export interface PaymentReport
+interface PaymentReport
   extends Pick<Payment, 'accountId' | 'chargeId' | 'bookedAt' | 'lease' | 'trace'> {
   payments: ReceivedPayment[]
 }
@@ -48,3 +151,112 @@ export const receivePayment = createBatcher({
   keyOf: ({ chargeId }: PaymentReport) => chargeId,
   batchMax: 200,
 })
+
+/** Time in which the connection of a charge books it: two to one bank account list the same payments. */
+const CONNECTION_FIRST_MS = 3_600_000
+/**
+ * Time in which the withdrawal of a return, whose id begins with D, books it: longer than three readings
+ * of payouts, each 6 hours, and less than the 24 in which the daily reading of 48 hours lists it last.
+ */
+const WITHDRAWAL_FIRST_MS = 20 * 3_600_000
+
+/**
+ * Books payments as a bank lists them, and what has gone back of them, also of those that were booked before. Returns
+ * the payments that are not booked yet: the caller lists them again. Called twice, it does nothing.
+ */
+export async function matchPayments(
+  connection: { id: string; mode: Mode },
+  listed: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
+  const left = await bookPayments(connection, listed)
+  await bookReturns(connection.id, listed)
+  return left
+}
+
+/**
+ * Those of a charge are credited or suspended as if the bank had
+ * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
+ * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A connection
+ * with the same receiving key is one to the same bank account; one with another key may be, too. A payment of a
+ * charge that is being opened is not booked yet.
+ */
+async function bookPayments(
+  connection: { id: string; mode: Mode },
+  listed: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
+  // Lists overlap: most of what they contain is booked, and must lock no charge.
+  const payments = await listUnbooked(connection.id, listed)
+  if (payments.length === 0) return []
+  const txids = payments.flatMap(({ txid }) => txid ?? [])
+  const charges = await db().charge.findMany({
+    where: { txid: { in: txids } },
+    select: { accountId: true, id: true, txid: true, connectionId: true },
+  })
+  const ofAccount = await findSameAccount(connection.id)
+  const connections = new Map(charges.map(({ txid, connectionId }) => [txid, connectionId]))
+  const reports = charges
+    .filter(({ connectionId }) => ofAccount.has(connectionId))
+    .map(({ accountId, id, txid }) => ({
+      accountId,
+      chargeId: id,
+      payments: payments.filter(payment => payment.txid === txid),
+    }))
+  if (reports.length > 0) await receivePayments(reports)
+  const isStray = ({ txid, endToEndId, paidAt }: ReceivedPayment) => {
+    const own = txid === null ? undefined : connections.get(txid)
+    if (own !== undefined && ofAccount.has(own)) return false
+    const ageMs = Date.now() - paidAt.getTime()
+    if (endToEndId.startsWith('D')) return ageMs > WITHDRAWAL_FIRST_MS
+    return own === undefined || ageMs > CONNECTION_FIRST_MS
+  }
+  const strays = payments
+    .filter(isStray)
+    .map(payment => ({ payment, connectionId: connection.id, mode: connection.mode }))
+  if (strays.length > 0) await keepUnmatched(strays)
+  return listUnbooked(connection.id, payments)
+}
+
+/** Returns the connections to the bank account of this one: a PIX key belongs to a single account. */
+async function findSameAccount(connectionId: string): Promise<Set<string>> {
+  const rows = await db().$queryRaw<{ id: string }[]>`
+    SELECT o.id FROM connections n
+    JOIN connections o ON o.environment = n.environment AND o.receiving_keys && n.receiving_keys
+    WHERE n.id = ${connectionId}::uuid`
+  return new Set([connectionId, ...rows.map(({ id }) => id)])
+}
+
+async function listUnbooked(
+  connectionId: string,
+  payments: ReceivedPayment[],
+): Promise<ReceivedPayment[]> {
+  const ids = payments.map(({ endToEndId }) => endToEndId)
+  const claimed = await findClaimed(connectionId, ids)
+  const rest = payments.filter(({ endToEndId }) => !claimed.has(endToEndId))
+  // Charges that were credited before payments were claimed.
+  const credited = await db().charge.findMany({
+    where: { endToEndId: { in: rest.map(({ endToEndId }) => endToEndId) } },
+    select: { endToEndId: true },
+  })
+  const old = new Set(credited.map(({ endToEndId }) => endToEndId))
+  return rest.filter(({ endToEndId }) => !old.has(endToEndId))
+}
+
+/**
+ * Books a page. If that fails, books its payments one by one, so that one that cannot be stored keeps no
+ * other from being credited. Without the database, storing the place fails, too.
+ */
+export async function bookPage(connectionId: string, items: ReceivedPayment[]): Promise<void> {
+  const book = (payments: ReceivedPayment[]) =>
+    matchPayments({ id: connectionId, mode: 'live' }, payments)
+  if (items.length === 0) return
+  try {
+    await book(items)
+  } catch (error) {
+    log().warn({ err: error, connectionId }, 'booking a page of payments failed')
+    for (const item of items)
+      await book([item]).catch(err => {
+        const { endToEndId } = item
+        log().error({ err, connectionId, endToEndId }, 'booking a listed payment failed')
+      })
+  }
+}

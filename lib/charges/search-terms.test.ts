@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseSearch } from '#lib/charges/search-terms.ts'
+import { parseSearch } from '#lib/charges/search.ts'
 
 const termsOf = (q: string) => parseSearch(q, false).terms.map(({ text, amount }) => [text, amount])
 

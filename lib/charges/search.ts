@@ -1,13 +1,150 @@
+import * as z from 'zod'
+import { CHARGE_STATUSES, type ChargeStatus } from '#lib/charges/states.ts'
+import { keyed, listQuery, must, openApiMeta, repeatable, timeFilter } from '#lib/core/fields.ts'
+import { idLowerBoundAt, isUuid, smallestIdAt } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { parseSearchedReais } from '#lib/core/money.ts'
+import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { filterSql, sqlIfDefined } from '#lib/db/page.ts'
+import {
+  type AccountRef,
+  accountCondition,
+  queryRows,
+  reverseTail,
+  withoutTaxIds,
+} from '#lib/db/sql.ts'
+
+const SEARCH_DESCRIPTION =
+  "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end ID or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."
+const CENTS_RULE = 'be a whole number of cents'
+
+function centsFilter(description: string, example: number) {
+  return z
+    .string()
+    .regex(/^\d{1,12}$/, must(CENTS_RULE))
+    .transform(Number)
+    .optional()
+    .meta({ like: z.int().min(0).optional(), ...openApiMeta(description, example) })
+}
+
+export const amountFilters = {
+  min_amount: centsFilter('Minimum amount, in cents.', 1500),
+  max_amount: centsFilter('Maximum amount, in cents.', 9900),
+}
+
+const METADATA_LENGTH_MAX = 255
+const PAID_DESCRIPTION = 'a date (midnight UTC) or a time with a UTC offset.'
+const METADATA_DESCRIPTION =
+  'Only charges whose `metadata` has this value at this key of the first level, as text, number or boolean: `metadata[order]=1048`. Several keys must all match.'
+
+export const chargesQuery = listQuery(CHARGE_STATUSES, SEARCH_DESCRIPTION).extend({
+  status: repeatable(CHARGE_STATUSES)
+    .optional()
+    .meta({
+      like: z.union([z.enum(CHARGE_STATUSES), z.array(z.enum(CHARGE_STATUSES))]).optional(),
+      ...openApiMeta('Only charges with this status. Repeat it for several.', 'paid'),
+    }),
+  ...amountFilters,
+  paid_from: timeFilter
+    .optional()
+    .meta(openApiMeta(`Paid at or after: ${PAID_DESCRIPTION}`, '2026-11-01')),
+  paid_to: timeFilter
+    .optional()
+    .meta(openApiMeta(`Paid before: ${PAID_DESCRIPTION}`, '2026-12-01')),
+  metadata: keyed(METADATA_LENGTH_MAX, METADATA_LENGTH_MAX)
+    .optional()
+    .meta({
+      like: z.record(z.string(), z.string()).optional(),
+      ...openApiMeta(METADATA_DESCRIPTION, { order: '1048' }),
+    }),
+})
+export type ChargesQuery = z.infer<typeof chargesQuery>
+
+/** Filters of the dashboard only: how much of a charge is refunded, and whether it was cancelled. */
+export interface ShownFilter {
+  refunded?: 'none' | 'part' | 'whole'
+  isCancelled?: boolean
+}
+/** Filters by what is in no index in list order. */
+export type ScannedFilters = Pick<ChargesQuery, 'paid_from' | 'paid_to' | 'metadata'>
+
+/** All others. */
+export type ChargeFilters = Omit<
+  ChargesQuery,
+  'limit' | 'cursor' | 'status' | keyof ScannedFilters
+> &
+  ShownFilter & { status?: ChargeStatus | ChargeStatus[] | undefined }
+
+/** The shortest of more terms do not narrow a search: each combination is a statement of its own. */
+const TERMS_MAX = 6
+/** A mask hides the first three digits of a CPF: a shorter beginning would reveal them one by one. */
+const DOCUMENT_LENGTH_MIN = 3
+
+/** A word of a search. A charge matches if its words contain `text` or its amount is `amount`. */
+interface SearchTerm {
+  /** Null for a number that is only an amount. */
+  text: string | null
+  amount: number | null
+  /** Whether the trigram index finds the text: it needs three letters or digits in a row. */
+  isIndexed: boolean
+}
+
+interface ParsedSearch {
+  text: string
+  id: string | null
+  terms: SearchTerm[]
+  /** Beginning of a payer's document; null for callers who may not read documents. */
+  document: string | null
+  /** End of an end-to-end id, reversed, in upper case. */
+  tail: string | null
+}
+
+/** Parses what a user searches charges for. Whoever may not read documents could guess them. */
+export function parseSearch(q: string, matchesDocuments: boolean): ParsedSearch {
+  const text = q.trim()
+  const document = normalizeTaxId(text)
+  return {
+    text,
+    id: isUuid(text) ? text : null,
+    terms: parseTerms(text),
+    document: matchesDocuments && isDocumentStart(document) ? document : null,
+    tail: reverseTail(text),
+  }
+}
+
+/** Words in any order. An amount such as `R$ 1 446,54` is one word. */
+function parseTerms(text: string): SearchTerm[] {
+  if (parseSearchedReais(text) !== null) return [parseTerm(text, false)]
+  const words = new Set(text.split(/\s+/).filter(word => word !== '' && !/^r\$$/i.test(word)))
+  const longest = [...words].sort((one, other) => other.length - one.length).slice(0, TERMS_MAX)
+  const isNarrow = longest.some(hasTrigram)
+  const terms = longest.map(word => parseTerm(word, isNarrow))
+  return terms.sort((one, other) => kindOf(one) - kindOf(other))
+}
+
+/** Alone, a short number is an amount only: without a trigram, all rows would be read for its text. */
+function parseTerm(word: string, isNarrow: boolean): SearchTerm {
+  const amount = parseSearchedReais(word)
+  const isIndexed = hasTrigram(word)
+  return { text: isNarrow || isIndexed || amount === null ? word : null, amount, isIndexed }
+}
+
+function hasTrigram(text: string): boolean {
+  return /[\p{L}\p{N}]{3}/u.test(text)
+}
+
+/** Terms in order of kind make few different statements. */
+function kindOf({ text, amount, isIndexed }: SearchTerm): number {
+  return (text === null ? 4 : 0) + (amount === null ? 0 : 2) + (isIndexed ? 0 : 1)
+}
+
+function isDocumentStart(bare: string): boolean {
+  return bare.length >= DOCUMENT_LENGTH_MIN && /^(?=.*\d)[0-9A-Z]{1,14}$/.test(bare)
+}
+
 // Over the line limit: the condition on rows and the condition on the index must match the same
 // charges, so both are here.
-
-import type { ChargeFilters } from '#lib/charges/list-query.ts'
-import { type ParsedSearch, parseSearch, type SearchTerm } from '#lib/charges/search-terms.ts'
-import { isUuid } from '#lib/core/ids.ts'
-import type { Mode } from '#lib/core/mode.ts'
-import { Prisma } from '#lib/db/client.ts'
-import { filterSql, sqlIfDefined } from '#lib/db/page.ts'
-import { type AccountRef, accountCondition, queryRows, withoutTaxIds } from '#lib/db/sql.ts'
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -68,7 +205,7 @@ export function searchCondition(alias: string, search: Search): Prisma.Sql {
 }
 
 /** Computes `charge_searches.words` for a charge: prisma/functions/troco_fold.sql. */
-export function wordsSql(alias: string): Prisma.Sql {
+function wordsSql(alias: string): Prisma.Sql {
   const c = Prisma.raw(alias)
   return Prisma.sql`troco_fold(${c}.client_name || chr(10) || ${c}.client_email
     || CASE WHEN ${c}.external_id = ${c}.txid THEN '' ELSE chr(10) || ${c}.external_id END)`
@@ -162,4 +299,67 @@ export async function findChargeIds(
     WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'`
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', f.id)::text AS json FROM (${exactSql(listed, q)}) f`)
+}
+
+/** Minimum age of a charge to index: by then its INSERT has committed or was abandoned. */
+const COMMITTED_AFTER_MS = 10_000
+/** Backlog above which the worker does not rest: searches scan charges not indexed yet. */
+const BACKLOG_MAX_MS = 60_000
+const ACCOUNTS_MAX = 20
+const ROWS_MAX = 2_000
+
+const indexColumns = Prisma.sql`c.account_id, c.id, c.mode, ${wordsSql('c')} AS words, ${docSql('c')} AS doc, c.amount`
+
+/**
+ * Indexes new charges and advances the account's mark in one statement. Safe to run concurrently.
+ * Returns 0 unless the backlog needs another run at once.
+ */
+export async function indexCharges(now = Date.now() - COMMITTED_AFTER_MS): Promise<number> {
+  const [written] = await db().$queryRaw<{ count: number; reached: string | null }[]>`
+    WITH behind AS (
+      SELECT a.id AS account_id, w.mode, m.id AS mark
+      FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
+      LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
+      WHERE EXISTS (SELECT ${unindexedSql(Prisma.sql`a.id`, Prisma.sql`w.mode`, Prisma.sql`m.id`, now)})
+      ORDER BY m.id NULLS FIRST LIMIT ${ACCOUNTS_MAX}
+    ), share AS (
+      SELECT greatest(1, ${ROWS_MAX}::int / greatest(1, count(*)::int)) AS most FROM behind
+    ), due AS (
+      SELECT n.* FROM behind b CROSS JOIN share CROSS JOIN LATERAL (
+        SELECT ${indexColumns} ${unindexedSql(Prisma.sql`b.account_id`, Prisma.sql`b.mode`, Prisma.sql`b.mark`, now)}
+        ORDER BY c.id LIMIT share.most) n
+    ), written AS (
+      INSERT INTO charge_searches (account_id, id, mode, words, doc, amount) SELECT * FROM due
+      ON CONFLICT DO NOTHING
+    ), marked AS (
+      INSERT INTO charge_search_marks AS m (account_id, mode, id)
+      SELECT account_id, mode, max(id::text)::uuid FROM due GROUP BY account_id, mode
+      ON CONFLICT (account_id, mode) DO UPDATE SET id = GREATEST(m.id, EXCLUDED.id)
+    )
+    SELECT count(*)::int AS count, min(id::text) AS reached FROM due`
+  const { count = 0, reached } = written ?? {}
+  return reached && reached < smallestIdAt(Date.now() - BACKLOG_MAX_MS) ? count : 0
+}
+
+function unindexedSql(
+  account: Prisma.Sql,
+  mode: Prisma.Sql,
+  mark: Prisma.Sql,
+  now: number,
+): Prisma.Sql {
+  return Prisma.sql`FROM charges c
+    WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.status <> 'opening'
+      AND c.id > COALESCE(${mark}, ${smallestIdAt(0)}::uuid) AND c.id < ${smallestIdAt(now)}::uuid`
+}
+
+/** Indexes charges with an id behind the mark, because of a slow clock or a slow bank. */
+export function indexLateCharges(): Promise<number> {
+  return db().$executeRaw`
+    INSERT INTO charge_searches (account_id, id, mode, words, doc, amount)
+    SELECT ${indexColumns} FROM charge_search_marks m JOIN charges c
+      ON c.account_id = m.account_id AND c.mode = m.mode AND c.id <= m.id
+    WHERE c.status <> 'opening' AND c.id >= ${idLowerBoundAt(Date.now())}::uuid
+      AND NOT EXISTS (SELECT FROM charge_searches s WHERE s.account_id = c.account_id AND s.id = c.id)
+    LIMIT ${ROWS_MAX}
+    ON CONFLICT DO NOTHING`
 }

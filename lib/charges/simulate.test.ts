@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { closeCharge } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/charges/states.ts'

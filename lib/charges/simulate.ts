@@ -1,7 +1,7 @@
 import type { ChargeState } from '#lib/banks/gateway.ts'
 import { decideCharge } from '#lib/banks/simulator.ts'
 import { closeCharge } from '#lib/charges/close.ts'
-import { findAddressed } from '#lib/charges/queries.ts'
+import { findAddressed } from '#lib/charges/list.ts'
 import { receivePayment } from '#lib/charges/receive.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/charges/schema.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'

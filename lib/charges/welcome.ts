@@ -1,5 +1,5 @@
 import { createCharge } from '#lib/charges/create.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 
 const WELCOME = { amount: 100_000, reference: 'welcome' }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { SIMULATED_CODE_LOCATION } from '#lib/banks/simulator.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { ChargeDetail } from '#lib/charges/wire.ts'
 import { must } from '#lib/core/fields.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { listCharges } from '#lib/charges/queries.ts'
+import { listCharges } from '#lib/charges/list.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { must } from '#lib/core/fields.ts'

@@ -1,4 +1,4 @@
-import { listChargeRows } from '#lib/charges/queries.ts'
+import { listChargeRows } from '#lib/charges/list.ts'
 import { summarizeCharges, sumPaid } from '#lib/charges/summarize.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'

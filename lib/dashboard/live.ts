@@ -1,4 +1,4 @@
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import type { ChargeStatus } from '#lib/charges/states.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'

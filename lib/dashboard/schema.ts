@@ -9,7 +9,7 @@ export type {
   WaitingWithdrawal,
   WithdrawalStep,
   WithdrawalTimelineData,
-} from '#lib/dashboard/timeline-wire.ts'
+} from '#lib/dashboard/timeline.ts'
 export type { DayReceived, Home, ReceiptSheet, Received, Steps } from '#lib/dashboard/wire.ts'
 
 /** A period is one of these, or a month such as `2026-11`, from 2000 on: PIX began in 2020. */

@@ -17,8 +17,12 @@ import type { SearchParams, StatementRow } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
-import { totalBetween } from '#lib/ledger/daily-totals.ts'
-import { findStatementRange, moveEnd, type StatementRange } from '#lib/ledger/statement.ts'
+import {
+  findStatementRange,
+  moveEnd,
+  type StatementRange,
+  totalBetween,
+} from '#lib/ledger/statement.ts'
 
 /** Kinds of entries on the wire, where a charge is a transaction. */
 export const KIND_OF = {

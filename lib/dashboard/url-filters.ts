@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod'
-import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/shown-query.ts'
+import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/list.ts'
 import { listQuery } from '#lib/core/fields.ts'
 import { readSpan } from '#lib/dashboard/period.ts'
 import { requestsQuery } from '#lib/dashboard/requests/schema.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { txidsOfPage } from '#lib/charges/payment-url.ts'
-import { recordChargeView } from '#lib/charges/view.ts'
+import { recordChargeView } from '#lib/charges/list.ts'
+import { txidsOfPage } from '#lib/charges/urls.ts'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/core/errors.ts'
 import { type LogContext, log, logFailure, withLogContext } from '#lib/core/log.ts'
 import { INTERNAL_ERROR } from '#lib/core/refusals.ts'
@@ -12,17 +12,16 @@ import { allowanceHeaders, busyAddressHeaders, consumeAllowance } from '#lib/htt
 import { respondTo } from '#lib/http/respond.ts'
 import { codeHeaders, json } from '#lib/http/response.ts'
 import { createRouteHandler } from '#lib/http/route-handler.ts'
-import { renderCharge, stateKey } from '#lib/payer/charge.ts'
+import { type PayableCharge, readPayableCharge, renderCharge, stateKey } from '#lib/payer/charge.ts'
 import {
+  createPayerTexts,
   type ErrorReason,
   type PageContent,
+  type PayerTexts,
   renderDocument,
   renderErrorPage,
 } from '#lib/payer/document.ts'
-import { type PayableCharge, readPayableCharge } from '#lib/payer/read.ts'
-import { renderReceipt, renderRefusedReceipt } from '#lib/payer/receipt.ts'
-import { compareWithRecord } from '#lib/payer/receipt-record.ts'
-import { createPayerTexts, type PayerTexts } from '#lib/payer/texts.ts'
+import { compareWithRecord, renderReceipt, renderRefusedReceipt } from '#lib/payer/receipt.ts'
 import { listReceiptKeys, readCurrentKey } from '#lib/receipts/keys.ts'
 import { RECEIPT_PATH, verifyReceipt } from '#lib/receipts/sign.ts'
 import { cookieNames } from '#lib/session/cookie.ts'

@@ -15,7 +15,7 @@ import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { pickSize } from '#lib/testing/size.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 inOwnDatabase()

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAccounts } from '#lib/accounts/queries.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
+import { keepUnmatched } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { payFees } from '#lib/differences/fees.ts'
@@ -146,22 +146,20 @@ const LEDGER_READERS: Record<string, string> = {
   'bin/restored.ts': 'names the last movement, whosever it is',
   'lib/db/roles.ts': 'names the tables only',
   'lib/operator/reconciliation/books.ts': OF_CONNECTION,
-  'lib/operator/reconciliation/own-rows.ts': OF_CONNECTION,
+  'lib/operator/reconciliation/rows.ts': OF_CONNECTION,
   'lib/ledger/accounts.ts': OF_ONE,
   'lib/ledger/check.ts': OF_ALL,
-  'lib/ledger/daily-totals.ts': OF_ONE,
+  'lib/ledger/statement.ts': OF_ONE,
   'lib/ledger/invariants.ts': OF_ALL,
   'lib/ledger/owed.ts': OF_ONE,
-  'lib/ledger/statement.ts': OF_ONE,
   'lib/ledger/verify.ts': OF_ALL,
   'lib/operator/accounts.ts': 'reads the ledgers of rows of accounts',
   'lib/operator/backups.ts': 'counts rows only',
   'lib/operator/banks/list.ts': 'leaves the operator out of what merchants own',
   'lib/operator/health.ts': 'reads the checks of rows of accounts, and that of the operator apart',
-  'lib/dashboard/charge-timeline.ts': OF_ONE,
+  'lib/dashboard/timeline.ts': OF_ONE,
   'lib/dashboard/home.ts': OF_ONE,
   'lib/dashboard/statement.ts': OF_ONE,
-  'lib/dashboard/withdrawal-timeline.ts': OF_ONE,
 }
 
 test('every reader of the ledger is listed with what it does about the operator', () => {

@@ -1,6 +1,7 @@
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
-import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { OPERATOR_ACCOUNT_ID, smallestIdAt } from '#lib/core/ids.ts'
 import { logFailure } from '#lib/core/log.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
@@ -14,22 +15,26 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/operator/database.ts'
-import { examineCertificates, examineGateways } from '#lib/operator/gateways.ts'
-import { examineQueue } from '#lib/operator/queues.ts'
-import { examineEndpoints } from '#lib/operator/refused-endpoints.ts'
+import {
+  examineCertificates,
+  examineGateways,
+  examineMailServer,
+  examineReceivers,
+} from '#lib/operator/gateways.ts'
 import {
   type Check,
   type Finding,
   type Health,
   type JobKind,
   QUEUES,
+  type QueueName,
   type WorkerLine,
 } from '#lib/operator/schema.ts'
 import type { CheckName, Subject } from '#lib/operator/states.ts'
 import { countStuckJobs, listStuckJobs } from '#lib/operator/stuck.ts'
 import { examineTokens } from '#lib/operator/tokens.ts'
-import { examineMailServer, examineReceivers } from '#lib/operator/traffic.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
+import { findTarget, type ResolveName } from '#lib/webhooks/target.ts'
 
 /** Three heartbeats missed; workers send one every 10 s. */
 const ALIVE_WITHIN_S = 30
@@ -212,4 +217,163 @@ async function examineStaff(): Promise<Finding> {
   return isStaffFactorRequired()
     ? { level: 'warning', state: 'staff_unguarded', figures }
     : { level: 'ok', state: 'staff_local', figures }
+}
+
+/** Maximum rows counted; more would not change the finding. */
+const COUNTED_MAX = 10_000
+const DUE_PER_RECEIVER_MAX = 1_000
+
+/** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable), which raises an alert. */
+export const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = {
+  charges: [60, 900],
+  withdrawals: [60, 300],
+  refunds: [60, 300],
+  // A slow receiver delays only its own deliveries.
+  deliveries: [300, 3_600],
+  mails: [180, 1_800],
+  search: [120, 1_800],
+}
+
+/** Age from which a charge must be indexed: the worker may still be indexing newer charges. */
+const INDEXED_AFTER_MS = 10_000
+
+interface QueueFigures {
+  due: number
+  oldestS: number | null
+}
+
+/** Without due rows, `oldestS` is null. Notices of banks are due at once and asked about within seconds. */
+export async function readQueue(name: QueueName | 'notices'): Promise<QueueFigures> {
+  const [figures] = await queryRows<QueueFigures>(dueSql(name))
+  return figures ?? { due: 0, oldestS: null }
+}
+
+async function examineQueue(name: QueueName): Promise<Finding> {
+  const { due, oldestS } = await readQueue(name)
+  if (oldestS === null) return { level: 'ok', state: 'queue_empty', figures: {} }
+  const figures = { due, most: COUNTED_MAX, oldest_s: Math.round(oldestS) }
+  const [warning, problem] = OVERDUE_LIMITS_S[name]
+  if (oldestS < warning) return { level: 'ok', state: 'queue_moves', figures }
+  const level = oldestS < problem ? 'warning' : 'problem'
+  const states = {
+    deliveries: 'deliveries_wait',
+    mails: 'mails_wait',
+    search: 'search_waits',
+  } as const
+  const state = name in states ? states[name as keyof typeof states] : 'queue_waits'
+  return { level, state, figures }
+}
+
+function dueSql(name: QueueName | 'notices'): Prisma.Sql {
+  if (name === 'deliveries') return dueDeliveries
+  if (name === 'search') return unindexedCharges()
+  const rows = { ...DUE_ROWS, charges: dueCharges, mails: Prisma.raw('mails') }[name]
+  return Prisma.sql`
+    SELECT json_build_object('due', count(*),
+      'oldestS', extract(epoch FROM now() - min(due_at)))::text AS json
+    FROM (SELECT due_at FROM ${rows} WHERE due_at <= now() ORDER BY due_at LIMIT ${COUNTED_MAX}) d`
+}
+
+const dueOrders = (kind: string) => Prisma.sql`(
+  SELECT due_at FROM bank_orders WHERE kind = ${kind}) orders`
+
+const DUE_ROWS = {
+  withdrawals: dueOrders('withdrawal'),
+  refunds: dueOrders('refund'),
+  notices: Prisma.raw('bank_notices'),
+}
+
+/** Per connection, as the index of due charges is. */
+const dueCharges = Prisma.sql`(
+  SELECT c.due_at FROM connections n CROSS JOIN LATERAL (
+    SELECT due_at FROM charges WHERE connection_id = n.id AND due_at <= now()
+    ORDER BY due_at LIMIT ${COUNTED_MAX}) c) charges`
+
+/** Steps from receiver to receiver, so that a long queue is never read completely. */
+const dueDeliveries = Prisma.sql`
+  WITH RECURSIVE receivers AS (
+    (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
+      ORDER BY d.account_id, d.host LIMIT 1)
+    UNION ALL
+    SELECT n.account_id, n.host FROM receivers r CROSS JOIN LATERAL (
+      SELECT d.account_id, d.host FROM deliveries d
+      WHERE d.due_at IS NOT NULL AND (d.account_id, d.host) > (r.account_id, r.host)
+      ORDER BY d.account_id, d.host LIMIT 1) n
+  )
+  SELECT json_build_object('due', least(count(*), ${COUNTED_MAX}::int),
+    'oldestS', extract(epoch FROM now() - min(w.due_at)))::text AS json
+  FROM (SELECT * FROM receivers LIMIT ${COUNTED_MAX}) r CROSS JOIN LATERAL (
+    SELECT d.due_at FROM deliveries d
+    WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
+    ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_RECEIVER_MAX}) w`
+
+/** Counts accounts and modes with a charge after their search mark, by the first such charge. */
+function unindexedCharges(): Prisma.Sql {
+  const endId = smallestIdAt(Date.now() - INDEXED_AFTER_MS)
+  return Prisma.sql`
+    SELECT json_build_object('due', count(*),
+      'oldestS', extract(epoch FROM now() - min(n.created_at)))::text AS json
+    FROM accounts a CROSS JOIN (VALUES ('test'), ('live')) AS w (mode)
+    LEFT JOIN charge_search_marks m ON m.account_id = a.id AND m.mode = w.mode
+    CROSS JOIN LATERAL (
+      SELECT c.created_at FROM charges c
+      WHERE c.account_id = a.id AND c.mode = w.mode AND c.status <> 'opening'
+        AND c.id > COALESCE(m.id, ${smallestIdAt(0)}::uuid) AND c.id < ${endId}::uuid
+      ORDER BY c.id LIMIT 1) n`
+}
+
+/** Endpoints examined at most, newest first: each distinct host costs a DNS query. */
+const ENDPOINTS_READ_MAX = 500
+const NAMES_MAX = 5
+/** The page reads its checks every few seconds; DNS is asked less often. */
+const CACHE_MS = 5 * 60_000
+/** Time for all queries; those that respond later are in the next result. */
+const TIMEOUT_MS = 2_000
+
+interface EndpointRow {
+  account_id: string
+  account: string
+  mode: Mode
+  url: string
+}
+
+/** Whether an origin is refused, by mode and origin; null while a query runs. */
+const verdicts = new Map<string, { until: number; isRefused: boolean | null }>()
+
+/** Finds enabled endpoints whose address is refused, for example since a setting has changed. */
+export async function examineEndpoints(resolve?: ResolveName): Promise<Finding> {
+  const endpoints = await queryRows<EndpointRow>(Prisma.sql`
+    SELECT json_build_object('account_id', a.id, 'account', a.name, 'mode', p.mode, 'url', p.url)::text AS json
+    FROM (SELECT * FROM webhook_endpoints WHERE deleted_at IS NULL AND disabled_at IS NULL
+      ORDER BY created_at DESC LIMIT ${ENDPOINTS_READ_MAX}) p
+    JOIN accounts a ON a.id = p.account_id`)
+  const current = new Set(endpoints.map(keyOf))
+  for (const key of verdicts.keys()) if (!current.has(key)) verdicts.delete(key)
+  const timeout = new Promise(done => setTimeout(done, TIMEOUT_MS).unref())
+  const work = Promise.all(endpoints.map(endpoint => refreshVerdict(endpoint, resolve)))
+  await Promise.race([work, timeout])
+  const refused = endpoints.filter(endpoint => verdicts.get(keyOf(endpoint))?.isRefused)
+  if (refused.length === 0) return { level: 'ok', state: 'endpoints_allowed', figures: {} }
+  // The path of a URL may contain a secret.
+  const named = refused.slice(0, NAMES_MAX)
+  const names = named.map(({ account, url }) => `${account} (${new URL(url).origin})`)
+  const figures = { refused: refused.length, names: names.join(', ') }
+  const subjects = accountSubjects(
+    named.map(({ account_id, account }) => ({ id: account_id, name: account })),
+  )
+  return { level: 'warning', state: 'endpoints_refused', figures, subjects }
+}
+
+async function refreshVerdict(endpoint: EndpointRow, resolve?: ResolveName): Promise<void> {
+  const key = keyOf(endpoint)
+  const known = verdicts.get(key)
+  if (known && performance.now() < known.until) return
+  const verdict = { until: performance.now() + CACHE_MS, isRefused: known?.isRefused ?? null }
+  verdicts.set(key, verdict)
+  const found = await findTarget(endpoint.url, endpoint.mode, resolve)
+  verdict.isRefused = 'problem' in found && found.isAddressRefused
+}
+
+function keyOf({ mode, url }: EndpointRow): string {
+  return `${mode} ${new URL(url).origin}`
 }

@@ -7,8 +7,7 @@ import { Prisma } from '#lib/db/client.ts'
 import { measureOffset } from '#lib/db/clock.ts'
 import { queryRows } from '#lib/db/sql.ts'
 import { readLargestTables } from '#lib/operator/database.ts'
-import { countAlive, examineLedgers, listWorkers } from '#lib/operator/health.ts'
-import { readQueue } from '#lib/operator/queues.ts'
+import { countAlive, examineLedgers, listWorkers, readQueue } from '#lib/operator/health.ts'
 
 /** Read one after the other, to use one connection. One that fails does not hide the others. */
 const PARTS: Record<string, () => Promise<Reading[]>> = {

@@ -5,7 +5,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { letWait } from '#lib/testing/orders.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 inOwnDatabase()

@@ -28,9 +28,8 @@ import {
 import { makePayment } from '#lib/testing/payments.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { declineRequest } from '#lib/withdrawals/decline.ts'
-import { expireWaitingWithdrawals } from '#lib/withdrawals/expire.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { declineRequest, expireWaitingWithdrawals } from '#lib/withdrawals/approval.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 
 inOwnDatabase()
 

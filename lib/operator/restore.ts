@@ -15,13 +15,12 @@ import {
   postponeClosure,
   wakeSenders,
 } from '#lib/banks/closures.ts'
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
+import type { GatewayResult, Listing, TakenOrder } from '#lib/banks/gateway.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
-import { bookPage } from '#lib/charges/book-page.ts'
-import { noteUnread } from '#lib/charges/note-unread.ts'
+import { noteUnread } from '#lib/charges/read-payments.ts'
+import { bookPage } from '#lib/charges/receive.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import { Pool } from '#lib/core/pool.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountLimits, AccountStatus, Role } from '#lib/accounts/schema.ts'
-import type { RejectionCode } from '#lib/banks/rejection.ts'
+import type { RejectionCode } from '#lib/banks/gateway.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import { instant, must, text, wholeCents } from '#lib/core/fields.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'

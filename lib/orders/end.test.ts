@@ -10,7 +10,7 @@ import { readEnding } from '#lib/operator/ending.ts'
 import { examineEnded } from '#lib/operator/health.ts'
 import { listStuckJobsOfKind } from '#lib/operator/stuck.ts'
 import { confirmEnd, endAlone, proposeEnd } from '#lib/orders/end.ts'
-import { askAboutEnded } from '#lib/orders/ended.ts'
+import { askAboutEnded } from '#lib/orders/send.ts'
 import type { EndOutcome } from '#lib/orders/states.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
@@ -20,7 +20,7 @@ import { readMails } from '#lib/testing/mailbox.ts'
 import { changeOrder, orderOf, sendDueRefunds } from '#lib/testing/orders.ts'
 import { letBeSilent } from '#lib/testing/silent-bank.ts'
 import { SINCE_LONG, VERIFIED } from '#lib/testing/verified.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 // A database of its own: who else is an admin decides what the command line may do.
 inOwnDatabase()

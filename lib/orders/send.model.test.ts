@@ -27,10 +27,12 @@ import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/
 import { claimOrders, sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import fc from '#lib/testing/property.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { approveRequest } from '#lib/withdrawals/approve.ts'
+import {
+  approveRequest,
+  declineRequest,
+  expireWaitingWithdrawals,
+} from '#lib/withdrawals/approval.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { declineRequest } from '#lib/withdrawals/decline.ts'
-import { expireWaitingWithdrawals } from '#lib/withdrawals/expire.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 3)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { paymentUrl } from '#lib/charges/payment-url.ts'
+import { paymentUrl } from '#lib/charges/urls.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'

@@ -4,15 +4,16 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
+  Listing,
   OpenedCharge,
   OrderState,
   Party,
   PayoutOrder,
   ReceivedPayment,
   RefundOrder,
+  SentPayout,
 } from '#lib/banks/gateway.ts'
-import type { Listing, SentPayout } from '#lib/banks/lists.ts'
-import { type BankRefusal, spiRefusal } from '#lib/banks/rejection.ts'
+import { type BankRefusal, spiRefusal } from '#lib/banks/gateway.ts'
 import { buildSimulatedCode, newEndToEndId } from '#lib/banks/simulator.ts'
 
 /** Outcomes of a payout or refund call: whether the bank receives the order, and its response. */

@@ -1,6 +1,6 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { keepUnmatched } from '#lib/charges/keep-unmatched.ts'
+import { keepUnmatched } from '#lib/charges/receive.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'

@@ -4,12 +4,12 @@ import type {
   ChargeState,
   Gateway,
   GatewayResult,
+  Listing,
   OrderState,
   PayoutOrder,
   ReceivedPayment,
 } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
-import { REJECTIONS } from '#lib/banks/rejection.ts'
+import { REJECTIONS } from '#lib/banks/gateway.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 
 /** What a test makes happen at the bank behind an adapter. */

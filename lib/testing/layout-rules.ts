@@ -143,9 +143,9 @@ export const ROUTABLE_ID_PLACES =
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
   'lib/http/idempotency.ts idempotency_keys': 'keeps and replays the response of a key',
-  'lib/charges/end-opening.ts idempotency_keys': 'a canceled opening frees the key of its request',
+  'lib/charges/open.ts idempotency_keys': 'a canceled opening frees the key of its request',
   'lib/session/read.ts user_sessions': 'one statement reads a session and notes its use',
-  'lib/operator/requeue.ts mails': 'an operator requeues a failed mail',
+  'lib/operator/stuck.ts mails': 'an operator requeues a failed mail',
   'lib/worker/prune.ts challenges': 'pruning by age',
   'lib/worker/prune.ts deliveries': 'pruning by age',
   'lib/worker/prune.ts delivery_attempts': 'pruning by age',

@@ -254,11 +254,11 @@ test.each([
   ['lib/http/endpoint.ts', '#lib/testing/fixtures.ts'],
   ['lib/worker/worker.ts', 'next/headers'],
   ['lib/worker/worker.ts', '#bin/runtime.ts'],
-  ['components/charge-list.tsx', '#lib/charges/queries.ts'],
+  ['components/charge-list.tsx', '#lib/charges/list.ts'],
   ['components/charge-list.tsx', '#lib/db/client.ts'],
   ['components/charge-list.tsx', '#app/[mode]/charges/list.tsx'],
   ['app/[mode]/home/page.tsx', '#app/[mode]/charges/list.tsx'],
-  ['app/[mode]/charges/list.tsx', '#lib/charges/queries.ts'],
+  ['app/[mode]/charges/list.tsx', '#lib/charges/list.ts'],
   ['app/api/account/route.ts', '#lib/worker/worker.ts'],
   ['app/api/account/route.ts', '#components/ui/button.tsx'],
 ])('a forbidden import is found: %s importing %s', (path, target) => {
@@ -268,8 +268,8 @@ test.each([
 
 test('a foreign write, a vague name and a forbidden pattern are found', () => {
   const writing = (path: string) => findViolations([{ path, text: 'INSERT INTO charges (id)' }])
-  expect(writing('lib/charges/insert.ts')).toEqual([])
-  expect(writing('lib/withdrawals/insert.ts')).toHaveLength(1)
+  expect(writing('lib/charges/open.ts')).toEqual([])
+  expect(writing('lib/withdrawals/create.ts')).toHaveLength(1)
   expect(writing('bin/commands/account.ts')).toHaveLength(1)
   const byModel = { path: 'lib/withdrawals/x.ts', text: 'await tx.token.updateMany({})' }
   expect(findViolations([byModel])).toHaveLength(1)

@@ -1,11 +1,10 @@
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { expireDueCharges as startExpiry } from '#lib/charges/expire.ts'
-import { createVerifier } from '#lib/charges/verifier.ts'
+import { createVerifier, expireDueCharges as startExpiry } from '#lib/charges/due.ts'
 import { db, type Prisma } from '#lib/db/client.ts'
 import type { OrderKind } from '#lib/orders/order.ts'
 import { claimDue, newQueue } from '#lib/orders/queue.ts'
 import { createOrderSender, type OrderSender } from '#lib/orders/send.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 /** Expires due charges and awaits the banks. Returns how many were due. */
 export async function expireDueCharges(rest?: () => Promise<void>): Promise<number> {

@@ -1,12 +1,17 @@
-import type { GatewayResult, PayoutOrder, RefundOrder } from '#lib/banks/gateway.ts'
-import type { Listing, TakenOrder } from '#lib/banks/lists.ts'
+import type {
+  GatewayResult,
+  Listing,
+  PayoutOrder,
+  RefundOrder,
+  TakenOrder,
+} from '#lib/banks/gateway.ts'
 import { expireBanks } from '#lib/banks/served.ts'
 import { supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { beginRestore, createRestoreReader } from '#lib/operator/restore.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { copyDatabase } from '#lib/testing/database.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 type List = Promise<GatewayResult<Listing<TakenOrder>>>
 

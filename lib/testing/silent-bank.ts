@@ -5,7 +5,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import { changeOrder, orderOf } from '#lib/testing/orders.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 const KEY = { pixKeyType: 'email', pixKey: 'ana@example.com', dictKey: 'ana@example.com' } as const

@@ -18,7 +18,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { recordStatements } from '#lib/testing/statements.ts'
 import { findRememberedCaller, verifyToken } from '#lib/tokens/authenticate.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>

@@ -15,7 +15,7 @@ import {
 import { signIn } from '#lib/testing/member.ts'
 import { changeOrder, orderOf } from '#lib/testing/orders.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 // A database of its own: tests wait for its locks.

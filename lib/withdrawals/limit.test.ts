@@ -3,7 +3,7 @@ import type { Account, AccountLimits } from '#lib/accounts/schema.ts'
 import { limitAccount } from '#lib/accounts/settings.ts'
 import { limitConnection } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
-import { insertCharge } from '#lib/charges/insert.ts'
+import { insertCharge } from '#lib/charges/open.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -21,7 +21,7 @@ import {
   makeMerchant,
 } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
-import { insertWithdrawal } from '#lib/withdrawals/insert.ts'
+import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 // A database of its own: these live withdrawals stay due.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { matchPayments } from '#lib/charges/match.ts'
+import { matchPayments } from '#lib/charges/receive.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { endAlone } from '#lib/orders/end.ts'
@@ -8,7 +8,7 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
 

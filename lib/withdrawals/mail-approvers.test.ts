@@ -6,8 +6,8 @@ import { db } from '#lib/db/client.ts'
 import type { Mail } from '#lib/mail/queue.ts'
 import { fundMerchant, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
+import { mailApprovers } from '#lib/withdrawals/approval.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { mailApprovers } from '#lib/withdrawals/mail-approvers.ts'
 
 inOwnDatabase()
 

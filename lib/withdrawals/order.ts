@@ -1,4 +1,4 @@
-import { ENDED_UNSENT } from '#lib/banks/rejection.ts'
+import { ENDED_UNSENT } from '#lib/banks/gateway.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import { maskDictKey } from '#lib/core/pix/pix-key.ts'

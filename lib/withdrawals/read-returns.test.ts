@@ -11,7 +11,7 @@ import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.
 import { approveWithdrawal, endAsReported } from '#lib/withdrawals/outcome.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
 

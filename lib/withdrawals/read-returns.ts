@@ -1,8 +1,8 @@
+import type { PayoutReturn, SentPayout } from '#lib/banks/gateway.ts'
 import { createListReader, type ListReader } from '#lib/banks/list-reader.ts'
-import type { PayoutReturn, SentPayout } from '#lib/banks/lists.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { db } from '#lib/db/client.ts'
-import { returnFailedPayout, returnPayout } from '#lib/withdrawals/return.ts'
+import { returnFailedPayout, returnPayout } from '#lib/withdrawals/outcome.ts'
 
 /** Age up to which a payment may be returned by its receiver, by the rules of PIX; and a margin. */
 const PERIOD_MS = 91 * 86_400_000

@@ -11,7 +11,7 @@ import { VERIFIED } from '#lib/testing/verified.ts'
 import { approveWithdrawal } from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PayoutReturn } from '#lib/banks/lists.ts'
+import type { PayoutReturn } from '#lib/banks/gateway.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
@@ -13,8 +13,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { endAsReported } from '#lib/withdrawals/outcome.ts'
-import { returnPayout } from '#lib/withdrawals/return.ts'
+import { endAsReported, returnPayout } from '#lib/withdrawals/outcome.ts'
 
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 5)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 12)

@@ -2,13 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { winDispute } from '#lib/charges/disputes/close.ts'
-import { openDispute } from '#lib/charges/disputes/open.ts'
-import { matchPayments } from '#lib/charges/match.ts'
-import { receivePayments } from '#lib/charges/receive.ts'
+import { openDispute, winDispute } from '#lib/charges/disputes/dispute.ts'
+import { matchPayments, receivePayments } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { listStatement } from '#lib/dashboard/statement.ts'
-import { readWithdrawalTimeline } from '#lib/dashboard/withdrawal-timeline.ts'
+import { readWithdrawalTimeline } from '#lib/dashboard/timeline.ts'
 import { db } from '#lib/db/client.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
@@ -26,10 +24,14 @@ import {
 import { makePayment } from '#lib/testing/payments.ts'
 import { untilLocked } from '#lib/testing/waiting.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { keepUnmatchedReturn } from '#lib/withdrawals/keep-unmatched-return.ts'
-import { approveWithdrawal, endAsReported, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
+import {
+  approveWithdrawal,
+  endAsReported,
+  keepUnmatchedReturn,
+  rejectWithdrawal,
+  returnPayout,
+} from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { returnPayout } from '#lib/withdrawals/return.ts'
 
 inOwnDatabase()
 const faults = new Faults(['payout_returns'])

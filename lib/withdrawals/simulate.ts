@@ -5,9 +5,8 @@ import { Invariant } from '#lib/core/invariant.ts'
 import { transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import { isWaiting } from '#lib/withdrawals/approval.ts'
-import { endAsReported } from '#lib/withdrawals/outcome.ts'
+import { endAsReported, lockWithdrawal, returnPayout } from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { lockWithdrawal, returnPayout } from '#lib/withdrawals/return.ts'
 import type { DecisionRequest, WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 /**

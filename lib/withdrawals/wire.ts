@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { rejectionCodeField } from '#lib/banks/rejection.ts'
+import { rejectionCodeField } from '#lib/banks/gateway.ts'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/core/fields.ts'
 import { PIX_KEY_TYPES } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'

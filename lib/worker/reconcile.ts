@@ -1,6 +1,6 @@
 import { listServed } from '#lib/banks/served.ts'
-import { askAboutPayments } from '#lib/charges/ask-payments.ts'
-import { bookPage } from '#lib/charges/book-page.ts'
+import { askAboutPayments } from '#lib/charges/read-payments.ts'
+import { bookPage } from '#lib/charges/receive.ts'
 import { bookReturns } from '#lib/charges/returned.ts'
 import type { Booking } from '#lib/operator/reconciliation/book-missing.ts'
 import { createReconciler, type Reconciler } from '#lib/operator/reconciliation/reconcile.ts'

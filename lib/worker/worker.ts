@@ -1,32 +1,41 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfCertificates } from '#lib/accounts/connections.ts'
+import { claimNotices, endNotices, type Notice, QUESTIONS_MAX } from '#lib/banks/notices.ts'
+import { listServed } from '#lib/banks/served.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
-import { expireDueCharges } from '#lib/charges/expire.ts'
-import { indexCharges, indexLateCharges } from '#lib/charges/index-charges.ts'
-import { serializeChargeEvent } from '#lib/charges/queries.ts'
-import { createPaymentReader } from '#lib/charges/read-payments.ts'
-import { createVerifier } from '#lib/charges/verifier.ts'
+import { createVerifier, expireDueCharges } from '#lib/charges/due.ts'
+import { serializeChargeEvent } from '#lib/charges/list.ts'
+import {
+  askAboutPayments,
+  createPaymentReader,
+  hastenCharges,
+  hastenReading,
+} from '#lib/charges/read-payments.ts'
+import { refundOrders } from '#lib/charges/refunds/order.ts'
+import { indexCharges, indexLateCharges } from '#lib/charges/search.ts'
 import { newId } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { increment } from '#lib/core/metrics.ts'
+import { Pool } from '#lib/core/pool.ts'
 import { releaseLeases } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
-import { listenForWakeUps, onWake, type Topic, wakeLocal } from '#lib/db/wake.ts'
+import { listenForWakeUps, onWake, type Topic, wake, wakeLocal } from '#lib/db/wake.ts'
+import { findClaimed } from '#lib/differences/unmatched.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { sendDueMails } from '#lib/mail/send.ts'
+import { returnOrders } from '#lib/operator/differences/end-return.ts'
 import { createRestoreReader } from '#lib/operator/restore.ts'
-import { askAboutEnded } from '#lib/orders/ended.ts'
-import { createOrderSender } from '#lib/orders/send.ts'
-import { continueTrials } from '#lib/trials/begin.ts'
+import type { RulesByKind } from '#lib/orders/order.ts'
+import { hastenOrders } from '#lib/orders/queue.ts'
+import { askAboutEnded, askAboutReturned, createOrderSender } from '#lib/orders/send.ts'
+import { continueTrials, noteTrialNotices } from '#lib/trials/begin.ts'
 import { createDeliverer, healLanes } from '#lib/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/webhooks/endpoints.ts'
-import { expireWaitingWithdrawals } from '#lib/withdrawals/expire.ts'
-import { mailApprovers } from '#lib/withdrawals/mail-approvers.ts'
+import { expireWaitingWithdrawals, mailApprovers } from '#lib/withdrawals/approval.ts'
+import { withdrawalOrders } from '#lib/withdrawals/order.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
-import { askAboutNotices, awaitQuestions } from '#lib/worker/ask-about-notices.ts'
-import { ORDER_RULES } from '#lib/worker/orders.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,
@@ -241,3 +250,76 @@ async function sendHeartbeats(id: string, stopSignal: AbortSignal): Promise<void
     await sleep(HEARTBEAT_MS, undefined, { signal: stopSignal }).catch(() => {})
   }
 }
+
+/** Questions about payments, by connection. */
+const questions = new Pool()
+
+/** Awaits the questions about payments that are in progress. */
+const awaitQuestions = () => questions.idle()
+
+/**
+ * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
+ * do the rest. A trial stores that its notice came. About a payment that none of them books, the bank is asked
+ * by its id, in a pool, so that one that hangs delays no other. Nothing in a notice but its ids is used. Returns how
+ * many notices were due.
+ */
+export async function askAboutNotices(): Promise<number> {
+  const due = await claimNotices()
+  for (const [connectionId, ofConnection] of Map.groupBy(due, notice => notice.connectionId)) {
+    for (const [kind, notices] of Map.groupBy(ofConnection, notice => notice.kind)) {
+      const open = await askAbout(
+        connectionId,
+        kind,
+        notices.map(({ id }) => id),
+      )
+      const isOver = ({ id, attempts }: Notice) => !open.has(id) || attempts >= QUESTIONS_MAX
+      await endNotices(notices.filter(isOver))
+    }
+  }
+  return due.length
+}
+
+/** Returns the ids about which the bank must be asked again if this question finds nothing. */
+async function askAbout(
+  connectionId: string,
+  kind: Notice['kind'],
+  ids: string[],
+): Promise<Set<string>> {
+  if (kind === 'return') {
+    // The notice of one that has not ended here is kept until it has: it may fail a moment after it was done.
+    const open = await hastenOrders(connectionId, ids)
+    await askAboutReturned(connectionId, ids)
+    return open
+  }
+  const isPayment = kind === 'payment' || kind === 'payment_return'
+  if (kind === 'charge' || isPayment)
+    await noteTrialNotices(connectionId, isPayment ? 'payment' : kind, ids)
+  if (!isPayment) {
+    const isCharge = kind === 'charge'
+    const open = await (isCharge ? hastenCharges : hastenOrders)(connectionId, ids)
+    if (open.size > 0) wake(isCharge ? 'charges' : 'orders')
+    return open
+  }
+  const booked = await findClaimed(connectionId, ids)
+  const unbooked = ids.filter(id => !booked.has(id))
+  // Of a payment that is booked, the bank may have given money back.
+  const asked = kind === 'payment' ? unbooked : ids
+  if (asked.length > 0) await lookFor(connectionId, asked)
+  return new Set(unbooked)
+}
+
+/** While the bank has not answered the last questions, or for homologation, only its list is read. */
+async function lookFor(connectionId: string, ids: string[]): Promise<void> {
+  const connection = (await listServed()).find(({ id }) => id === connectionId)
+  if (!connection || questions.free(connectionId) === 0) return hastenReading(connectionId)
+  const logFailure = (err: unknown) =>
+    log().error({ err, connectionId }, 'asking about payments failed')
+  questions.start(askAboutPayments(connection, ids), logFailure, connectionId)
+}
+
+/** All kinds of orders that leave through a bank. */
+export const ORDER_RULES = {
+  withdrawal: withdrawalOrders,
+  refund: refundOrders,
+  return: returnOrders,
+} satisfies RulesByKind

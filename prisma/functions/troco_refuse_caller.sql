@@ -1,7 +1,7 @@
 -- version 2
 -- Fails a statement of a cached caller whose token or account has changed since, and any on a standby: a former primary, to which
 -- connections may still lead, can lack what was acknowledged. Called by lib/tokens/authenticate.ts, lib/accounts/members.ts
--- and lib/payer/read.ts. Raises an error, because an empty result could mean "not found".
+-- and lib/payer/charge.ts. Raises an error, because an empty result could mean "not found".
 CREATE OR REPLACE FUNCTION troco_refuse_caller() RETURNS uuid LANGUAGE plpgsql AS $$
 BEGIN
   IF pg_is_in_recovery() THEN

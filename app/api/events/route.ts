@@ -1,5 +1,5 @@
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
-import { serializeChargeEvent } from '#lib/charges/queries.ts'
+import { serializeChargeEvent } from '#lib/charges/list.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

@@ -21,8 +21,7 @@ import {
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
 import { queryRefund, sendRefund } from '#lib/banks/api-pix/refunds.ts'
 import type { Connection } from '#lib/banks/connection.ts'
-import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
+import type { Gateway, GatewayResult, Listing } from '#lib/banks/gateway.ts'
 import type { Environment } from '#lib/banks/schema.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 

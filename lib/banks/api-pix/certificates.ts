@@ -3,7 +3,7 @@ import { connect, createSecureContext, TLSSocket } from 'node:tls'
 import type { Identity } from '#lib/banks/api-pix/credentials.ts'
 import { codeOf, LIMITS } from '#lib/banks/api-pix/exchange.ts'
 import { judge } from '#lib/banks/api-pix/outcomes.ts'
-import { type BankFinding, find } from '#lib/banks/findings.ts'
+import { type BankFinding, find } from '#lib/banks/gateway.ts'
 import { hostnameOf } from '#lib/core/addresses.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 

@@ -3,8 +3,7 @@ import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BankClient } from '#lib/banks/api-pix/client.ts'
 import { listEntries, listPayments } from '#lib/banks/api-pix/payments.ts'
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import type { Listing } from '#lib/banks/lists.ts'
+import type { GatewayResult, Listing } from '#lib/banks/gateway.ts'
 import { type BankResponse, StandardBank } from '#lib/testing/standard-bank.ts'
 
 const HOUR_MS = 3_600_000

@@ -9,8 +9,7 @@ import {
   textOf,
 } from '#lib/banks/api-pix/json.ts'
 import { judge, judgeQuestion } from '#lib/banks/api-pix/outcomes.ts'
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import type { GatewayNotification, KeyWebhook } from '#lib/banks/notice.ts'
+import type { GatewayNotification, GatewayResult, KeyWebhook } from '#lib/banks/gateway.ts'
 
 /** Registers the address for each key: a bank sends notices only about keys that have one. */
 export async function registerNotices(

@@ -1,6 +1,5 @@
 import { fieldsOf, listOf, PACED, type Reply, textOf } from '#lib/banks/api-pix/json.ts'
-import type { BlockCode, ChargeField, GatewayResult } from '#lib/banks/gateway.ts'
-import type { BankRefusal } from '#lib/banks/rejection.ts'
+import type { BankRefusal, BlockCode, ChargeField, GatewayResult } from '#lib/banks/gateway.ts'
 
 /** What a call is about. `question` and `removal` are about a charge, refund or payout that may exist. */
 export const SUBJECTS = ['charge', 'refund', 'payout', 'question', 'removal'] as const

@@ -12,8 +12,13 @@ import {
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
 import { readPageInfo, readPayments } from '#lib/banks/api-pix/read.ts'
-import type { GatewayResult, ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { Listing, TakenOrder, UnreadPayment } from '#lib/banks/lists.ts'
+import type {
+  GatewayResult,
+  Listing,
+  ReceivedPayment,
+  TakenOrder,
+  UnreadPayment,
+} from '#lib/banks/gateway.ts'
 import { log } from '#lib/core/log.ts'
 
 /** A list that changes while it is read begins anew; this often, then at a later time. */

@@ -8,8 +8,7 @@ import {
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
-import type { Party, ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { PaymentReturn, UnreadPayment } from '#lib/banks/lists.ts'
+import type { Party, PaymentReturn, ReceivedPayment, UnreadPayment } from '#lib/banks/gateway.ts'
 import { log } from '#lib/core/log.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { maskTaxId, taxIdKind } from '#lib/core/pix/tax-id.ts'

@@ -3,7 +3,7 @@ import { bodyOf, isSuccess } from '#lib/banks/api-pix/json.ts'
 import { judge, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import { type BankRefund, readRefund } from '#lib/banks/api-pix/read.ts'
 import type { GatewayResult, OrderState, RefundOrder } from '#lib/banks/gateway.ts'
-import { spiRefusal } from '#lib/banks/rejection.ts'
+import { spiRefusal } from '#lib/banks/gateway.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 
 /** Sends a refund. If the bank has the id already, or refuses the refund, it is asked by the id. */

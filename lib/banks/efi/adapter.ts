@@ -1,17 +1,31 @@
 import type { LookupFunction } from 'node:net'
 import { buildGateway, openClient } from '#lib/banks/api-pix/adapter.ts'
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
-import { fieldsOf, listOf, textOf } from '#lib/banks/api-pix/json.ts'
+import {
+  diagnose,
+  examineScope,
+  type ScopeUse,
+  withoutProblem,
+} from '#lib/banks/api-pix/diagnose.ts'
+import {
+  bodyOf,
+  type Fields,
+  fieldsOf,
+  isStatusOk,
+  listOf,
+  type Reply,
+  textOf,
+} from '#lib/banks/api-pix/json.ts'
 import {
   listNoticeAddresses,
   parseNotice,
   readNoticeEntry,
   registerNotices,
 } from '#lib/banks/api-pix/notices.ts'
+import { judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import { checkList, listEntries } from '#lib/banks/api-pix/payments.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
 import type { Connection } from '#lib/banks/connection.ts'
-import { diagnoseEfi } from '#lib/banks/efi/diagnose.ts'
 import { answerDispute, DISPUTES } from '#lib/banks/efi/disputes.ts'
 import {
   queryPayout,
@@ -20,11 +34,181 @@ import {
   sendPayout,
   TAKEN_PAYOUTS,
 } from '#lib/banks/efi/payouts.ts'
-import { checkSettings } from '#lib/banks/efi/settings.ts'
-import { readStatement } from '#lib/banks/efi/statement.ts'
-import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
-import type { GatewayNotification } from '#lib/banks/notice.ts'
+import { REPORTS_PATH, readStatement } from '#lib/banks/efi/statement.ts'
+import {
+  type BankFinding,
+  type FindingCode,
+  find,
+  type Gateway,
+  type GatewayNotification,
+  type GatewayResult,
+  type NoticeAddress,
+} from '#lib/banks/gateway.ts'
 import { invalidInput } from '#lib/core/errors.ts'
+import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { formatDecimalAmount } from '#lib/core/money.ts'
+import { maskDictKey } from '#lib/core/pix/pix-key.ts'
+
+const PATH = '/gn/config'
+
+/**
+ * Lists settings of the account that let in payments of no charge: without a key, without a txid, or by
+ * a static code. With `corrects` they are changed, and all others stay as they are.
+ */
+async function checkSettings(
+  client: BankClient,
+  receivingKeys: readonly string[],
+  corrects: boolean,
+  signal: AbortSignal,
+): Promise<GatewayResult<string[]>> {
+  const reply = await client.call({ method: 'GET', path: PATH }, signal)
+  const { pix } = fieldsOf(bodyOf(reply))
+  if (!isAnswered(reply)) return judgeQuestion(reply, 'no settings')
+  // Changed as a whole, settings that were not read would be lost.
+  if (typeof pix !== 'object' || pix === null) return unknown('no readable settings')
+  const wrong = findWrong(fieldsOf(pix), receivingKeys)
+  if (corrects && wrong.length > 0) {
+    const body = { pix: correct(fieldsOf(pix), receivingKeys) }
+    const changed = await client.call({ method: 'PUT', path: PATH, body }, signal)
+    if (!isAnswered(changed)) return judgeQuestion(changed, 'no settings')
+  }
+  return { outcome: 'ok', value: wrong }
+}
+
+function findWrong(pix: Fields, keys: readonly string[]): string[] {
+  const ofKeys = keys.flatMap(key => {
+    const { recebimento } = fieldsOf(fieldsOf(pix.chaves)[key])
+    const { txidObrigatorio, qrCodeEstatico } = fieldsOf(recebimento)
+    return [
+      ...(txidObrigatorio === true ? [] : ['txidObrigatorio']),
+      ...(fieldsOf(qrCodeEstatico).recusarTodos === true ? [] : ['qrCodeEstatico.recusarTodos']),
+    ].map(name => `${name} (${maskDictKey(key)})`)
+  })
+  return [...(pix.receberSemChave === false ? [] : ['receberSemChave']), ...ofKeys]
+}
+
+function correct(pix: Fields, keys: readonly string[]): Fields {
+  const known = fieldsOf(pix.chaves)
+  const changed = keys.map(key => {
+    const settings = fieldsOf(known[key])
+    const receiving = fieldsOf(settings.recebimento)
+    const qrCodeEstatico = { ...fieldsOf(receiving.qrCodeEstatico), recusarTodos: true }
+    const recebimento = { ...receiving, txidObrigatorio: true, qrCodeEstatico }
+    return [key, { ...settings, recebimento }]
+  })
+  return { ...pix, receberSemChave: false, chaves: { ...known, ...Object.fromEntries(changed) } }
+}
+
+/** The response to a change has no body. */
+function isAnswered(reply: Reply): boolean {
+  return reply.kind === 'response' && isStatusOk(reply.status)
+}
+
+/** The payout has neither an amount nor a receiver, so that it cannot be made. */
+const PAYOUT_SCOPES: readonly ScopeUse[] = [
+  {
+    scope: 'pix.send',
+    call: () => ({ method: 'PUT', version: 'v3', path: `/gn/pix/${newPayoutId()}`, body: {} }),
+  },
+  {
+    scope: 'gn.pix.send.read',
+    call: () => ({ method: 'GET', path: `/gn/pix/enviados/id-envio/${newPayoutId()}` }),
+  },
+]
+
+/** Calls without effect: a list of the last minute, an order without a day, and an unknown report. */
+const LISTED_SCOPES: readonly (ScopeUse & { lack: FindingCode })[] = [
+  {
+    ...{ scope: 'gn.infractions.read', lack: 'scope_missing_for_disputes' },
+    call: () => ({ method: 'GET', path: DISPUTES.path, query: lastMinute() }),
+  },
+  {
+    ...{ scope: 'gn.reports.write', lack: 'scope_missing_for_statements' },
+    call: () => ({ method: 'POST', path: `${REPORTS_PATH}/extrato-conciliacao`, body: {} }),
+  },
+  {
+    ...{ scope: 'gn.reports.read', lack: 'scope_missing_for_statements' },
+    call: () => ({ method: 'GET', path: `${REPORTS_PATH}/${newId()}` }),
+  },
+]
+
+interface DiagnosedAccount {
+  client: BankClient
+  receivingKeys: readonly string[]
+  payingKey: string | null
+}
+
+/** Examines an account at Efí: what API Pix needs, then payouts and settings. */
+async function diagnoseEfi(
+  { client, receivingKeys, payingKey }: DiagnosedAccount,
+  noticesAt: NoticeAddress,
+  signal: AbortSignal,
+): Promise<BankFinding[]> {
+  const keys = [...new Set([...receivingKeys, ...(payingKey === null ? [] : [payingKey])])]
+  const receives = receivingKeys.length > 0
+  const examineMore = async (granted: BankClient) => [
+    ...(payingKey === null ? [] : await examinePayouts(granted, signal)),
+    ...(await examineLists(granted, signal)),
+    ...(receives ? await examineSettings(granted, receivingKeys, signal) : []),
+  ]
+  const findings = await diagnose({ client, keys, noticesAt, receives, examineMore }, signal)
+  // Efí refuses payouts from a key without an address for notices.
+  const payer = payingKey === null ? null : maskDictKey(payingKey)
+  return findings.map(finding =>
+    finding.code === 'notices_missing' && finding.params.key === payer
+      ? find('payer_notices_missing', finding.params)
+      : finding,
+  )
+}
+
+async function examinePayouts(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const findings: BankFinding[] = []
+  for (const use of PAYOUT_SCOPES) findings.push(await examineScope(client, use, signal))
+  return [...findings, ...(await examineBalance(client, signal))]
+}
+
+/** Without disputes and statements, live mode works. */
+async function examineLists(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const findings: BankFinding[] = []
+  for (const { lack, ...use } of LISTED_SCOPES)
+    findings.push(withoutProblem(await examineScope(client, use, signal), lack))
+  return findings
+}
+
+async function examineBalance(client: BankClient, signal: AbortSignal): Promise<BankFinding[]> {
+  const balance = await readBalance(client, signal)
+  const scope = 'gn.balance.read'
+  if (balance.outcome === 'ok') {
+    const amount = formatDecimalAmount(balance.value.available)
+    return [find('scope_used', { scope }), find('balance_read', { amount })]
+  }
+  const reason = ('reason' in balance ? balance.reason : balance.bankText) ?? ''
+  if (balance.outcome === 'blocked' && balance.code === 'scope')
+    return [find('scope_missing', { scope, reason })]
+  const isFinal = balance.outcome === 'blocked' || balance.outcome === 'rejected'
+  return [find(isFinal ? 'balance_refused' : 'balance_unanswered', { reason })]
+}
+
+/** The scope `gn.settings.read` is for this only: without it, nothing is said. */
+async function examineSettings(
+  client: BankClient,
+  receivingKeys: readonly string[],
+  signal: AbortSignal,
+): Promise<BankFinding[]> {
+  const open = await checkSettings(client, receivingKeys, false, signal)
+  if (open.outcome !== 'ok' || open.value.length === 0) return []
+  return [find('settings_open', { settings: open.value.join(', ') })]
+}
+
+function lastMinute() {
+  const toText = (at: number) => new Date(at).toISOString()
+  const now = Date.now()
+  return { inicio: toText(now - 60_000), fim: toText(now) }
+}
+
+function newPayoutId(): string {
+  return removeHyphens(newId())
+}
 
 const PROFILE = 'efi'
 /** Has Efí register an address that also accepts callers without Efí's certificate. */

@@ -2,8 +2,12 @@ import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import { centsOf, fieldsOf, isStatusOk, listOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
 import { judge, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import type { BankList } from '#lib/banks/api-pix/payments.ts'
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import type { AnswerEnd, DisputeAnswer, ReportedDispute } from '#lib/banks/lists.ts'
+import type {
+  AnswerEnd,
+  DisputeAnswer,
+  GatewayResult,
+  ReportedDispute,
+} from '#lib/banks/gateway.ts'
 
 /** Disputes are rare, and read over weeks: a bank that wants shorter periods refuses this one. */
 const WINDOW_MS = 30 * 86_400_000

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { SENT_PAYOUTS } from '#lib/banks/efi/payouts.ts'
-import { centsOfBalance, readPayout } from '#lib/banks/efi/read.ts'
+import { centsOfBalance, readPayout, SENT_PAYOUTS } from '#lib/banks/efi/payouts.ts'
 
 const AT = '2026-11-20T12:00:00.000Z'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readStatementFile } from '#lib/banks/efi/statement-file.ts'
+import { readStatementFile } from '#lib/banks/efi/statement.ts'
 
 const DAY = '2026-11-20'
 const AT = '2026-11-20T15:00:00.000Z'

@@ -1,6 +1,6 @@
 import type { DisputeRow } from '#lib/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/charges/disputes/wire.ts'
-import { chargeColumns } from '#lib/charges/queries.ts'
+import { chargeColumns } from '#lib/charges/list.ts'
 import type { ListQuery } from '#lib/core/fields.ts'
 import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'

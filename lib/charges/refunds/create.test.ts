@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { createCharge } from '#lib/charges/create.ts'
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import type { ChargeOutcome } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'

@@ -3,8 +3,8 @@ import {
   ENDED_UNSENT,
   type Rejection,
   rejectionAssignments,
-} from '#lib/banks/rejection.ts'
-import { chargeColumns } from '#lib/charges/queries.ts'
+} from '#lib/banks/gateway.ts'
+import { chargeColumns } from '#lib/charges/list.ts'
 import { refundAsJson } from '#lib/charges/refunds/queries.ts'
 import type { RefundRow } from '#lib/charges/refunds/schema.ts'
 import { newRoutableId } from '#lib/core/ids.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { rejectionCodeField } from '#lib/banks/rejection.ts'
+import { rejectionCodeField } from '#lib/banks/gateway.ts'
 import { REFUND_STATUSES } from '#lib/charges/refunds/states.ts'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/core/fields.ts'
 

@@ -1,10 +1,29 @@
+import { readPeople } from '#lib/audit/people.ts'
+import type { CheckResult } from '#lib/banks/check-connection.ts'
+import { readClosures } from '#lib/banks/closures.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
+import type { GatewayResult } from '#lib/banks/gateway.ts'
+import { levelOf } from '#lib/banks/gateway.ts'
+import type { KeyNotices } from '#lib/banks/register-notices.ts'
 import { findBank } from '#lib/banks/served.ts'
-import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { isUuid, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { cents } from '#lib/core/money.ts'
+import { maskDictKey } from '#lib/core/pix/pix-key.ts'
+import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
-import type { BankLine } from '#lib/operator/banks/schema.ts'
+import type {
+  BankChecked,
+  BankDetail,
+  BankLine,
+  BankMoney,
+  NoticesRegistered,
+  SettingsCorrected,
+} from '#lib/operator/banks/schema.ts'
 import { type ConnectionHealth, readState, readTraffic } from '#lib/operator/gateways.ts'
+import { countOpenWork } from '#lib/operator/open-work.ts'
+import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 
 interface Row extends Pick<BankLine, 'id' | 'name' | 'kind' | 'environment' | 'checked_at'> {
   check_code: string | null
@@ -59,7 +78,7 @@ export async function sumOwned(): Promise<number> {
 }
 
 /** Returns what accounts own that pay out through the connection, without what they have sent there. */
-export async function sumOwnedThrough(connectionId: string): Promise<number> {
+async function sumOwnedThrough(connectionId: string): Promise<number> {
   const sent = Prisma.sql`(
     SELECT COALESCE(sum(o.amount), 0) FROM bank_orders o JOIN accounts a ON a.id = o.account_id
     WHERE o.connection_id = ${connectionId}::uuid AND o.due_at IS NOT NULL
@@ -70,4 +89,110 @@ export async function sumOwnedThrough(connectionId: string): Promise<number> {
         WHERE ${OWNED} AND a.paying_connection_id = ${connectionId}::uuid)
       - ${sent})::bigint AS owned`
   return Number(row?.owned ?? 0n)
+}
+
+/** Refuses an id that is no connection to a bank. */
+export async function requireBank(id: string): Promise<void> {
+  const where = { id, kind: { not: 'simulator' } }
+  if (isUuid(id) && (await db().connection.count({ where })) > 0) return
+  throw refuse('connection_not_found')
+}
+
+/** Reads what the page of a connection shows; null if there is none. Calls no bank. */
+export async function readBank(id: string): Promise<BankDetail | null> {
+  if (!isUuid(id)) return null
+  const [[line], row, assigned, openWork, gateway, closure] = await Promise.all([
+    listBankLines(id),
+    db().connection.findUnique({ where: { id } }),
+    listAssigned(id),
+    countOpenWork(id),
+    findBank(id),
+    readClosure(id),
+  ])
+  if (!line || !row) return null
+  const { profile, createdAt, receivingKeys, payingKey, payoutMax, payoutDayMax, settings } = row
+  const { api_url: apiUrl } = settings as { api_url?: unknown }
+  return {
+    ...line,
+    profile,
+    api_host: typeof apiUrl === 'string' ? (URL.parse(apiUrl)?.host ?? null) : null,
+    created_at: createdAt.toISOString(),
+    receiving_keys: receivingKeys.map(maskDictKey),
+    paying_key: payingKey === null ? null : maskDictKey(payingKey),
+    limits: { payout_max: amountOf(payoutMax), payout_day_max: amountOf(payoutDayMax) },
+    can: {
+      correct_settings: gateway?.checkSettings !== undefined && receivingKeys.length > 0,
+      register_notices:
+        gateway?.registerWebhook !== undefined && env().PUBLIC_URL.startsWith('https:'),
+    },
+    assigned,
+    closure,
+    open_work: openWork,
+  }
+}
+
+async function readClosure(id: string): Promise<BankDetail['closure']> {
+  const closure = (await readClosures(id)).get(id)
+  if (!closure) return null
+  const { restoredTo, paymentsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
+  const { isUnlisted, proposal } = closure
+  const findPerson = await readPeople(proposal ? [[null, proposal.by]] : [])
+  return {
+    ...{ restored_to: restoredTo, unsettled, held, is_unlisted: isUnlisted },
+    until: { payments: paymentsUntil, refunds: refundsUntil, payouts: payoutsUntil },
+    proposal: proposal && {
+      ...{ id: proposal.id, reason: proposal.reason },
+      by: findPerson(null, proposal.by)?.name ?? null,
+    },
+  }
+}
+
+function amountOf(stored: bigint | null): number | null {
+  return stored === null ? null : cents(stored)
+}
+
+async function listAssigned(id: string): Promise<BankDetail['assigned']> {
+  const accounts = await db().account.findMany({
+    where: { OR: [{ receivingConnectionId: id }, { payingConnectionId: id }] },
+    orderBy: [{ name: 'asc' }, { id: 'asc' }],
+  })
+  return accounts.map(({ id: accountId, name, receivingConnectionId, payingConnectionId }) => ({
+    ...{ id: accountId, name },
+    receives: receivingConnectionId === id,
+    pays: payingConnectionId === id,
+  }))
+}
+
+/** Asks the bank for its balance, and explains it. */
+export async function readBankMoney(id: string): Promise<BankMoney> {
+  await requireBank(id)
+  const [balance, owned] = await Promise.all([readConnectionBalance(id), sumOwnedThrough(id)])
+  return { ...balance, books: balance.terms.books, owned }
+}
+
+/** Adds the level of each finding, which decides how pages show it. */
+export function serializeCheck({ code, findings }: CheckResult): BankChecked {
+  return { code, findings: findings.map(each => ({ ...each, level: levelOf(each) })) }
+}
+
+/** Null: the bank has no such settings. */
+export function serializeSettings(result: GatewayResult<string[]> | null): SettingsCorrected {
+  if (result === null) throw refuse('not_supported', 'This bank has no such settings')
+  return { settings: result.outcome === 'ok' ? result.value : [], refusal: refusalOf(result) }
+}
+
+/** Null: the bank sends no notices. */
+export function serializeNotices(result: GatewayResult<KeyNotices[]> | null): NoticesRegistered {
+  if (result === null) throw refuse('not_supported', 'This bank sends no notices')
+  const keys = result.outcome === 'ok' ? result.value : []
+  return {
+    keys: keys.map(each => ({ ...each, key: maskDictKey(each.key) })),
+    refusal: refusalOf(result),
+  }
+}
+
+/** Returns why a bank refused; null if it did not. */
+function refusalOf(result: GatewayResult<unknown>): string | null {
+  if (result.outcome === 'ok') return null
+  return ('reason' in result ? result.reason : result.bankText) ?? result.outcome
 }

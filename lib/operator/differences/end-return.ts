@@ -4,7 +4,7 @@ import {
   ENDED_UNSENT,
   type Rejection,
   rejectionAssignments,
-} from '#lib/banks/rejection.ts'
+} from '#lib/banks/gateway.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'

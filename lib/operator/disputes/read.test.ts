@@ -1,14 +1,12 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { winDispute } from '#lib/charges/disputes/close.ts'
-import { openDispute } from '#lib/charges/disputes/open.ts'
+import { openDispute, winDispute } from '#lib/charges/disputes/dispute.ts'
+import { recordChargeView } from '#lib/charges/list.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
-import { recordChargeView } from '#lib/charges/view.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { draftAnswer } from '#lib/operator/disputes/draft.ts'
-import { listDisputeLines, readDispute } from '#lib/operator/disputes/read.ts'
+import { draftAnswer, listDisputeLines, readDispute } from '#lib/operator/disputes/read.ts'
 import { inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

@@ -1,5 +1,7 @@
 import { readPeople } from '#lib/audit/people.ts'
 import { isUuid } from '#lib/core/ids.ts'
+import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
+import { formatReais } from '#lib/core/money.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { disputeColumns, readDisputes } from '#lib/dashboard/disputes/list.ts'
 import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
@@ -7,7 +9,8 @@ import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import { accountSearchCondition } from '#lib/operator/accounts.ts'
-import type { DisputeDetail, DisputeLine } from '#lib/operator/disputes/schema.ts'
+import type { DisputeDetail, DisputeEvidence, DisputeLine } from '#lib/operator/disputes/schema.ts'
+import { MESSAGES } from '#messages/words.ts'
 
 const EVIDENCE_MAX = 50
 
@@ -55,3 +58,39 @@ const evidenceSql = Prisma.sql`json_build_object(
   'refunds', (SELECT COALESCE(json_agg(x), '[]') FROM (
     SELECT ${utc('r.created_at', 'at')}, r.amount, r.status FROM refunds r
     WHERE r.account_id = d.account_id AND r.charge_id = c.id ORDER BY r.id LIMIT ${EVIDENCE_MAX}) x))`
+
+/** The language that banks read. */
+export const BANK_LOCALE = 'pt-BR'
+const isDelivered = ({ response_status: status }: { response_status: number | null }) =>
+  status !== null && status >= 200 && status <= 299
+
+/** Drafts a defence of what the records prove, and of nothing else. */
+export function draftAnswer(evidence: DisputeEvidence, amount: number, locale: Locale): string {
+  const t = MESSAGES[locale].disputeDraft
+  const times = dateFormat(locale, {
+    dateStyle: 'short',
+    timeStyle: 'short',
+    timeZone: HOME_TIME_ZONE,
+  })
+  const time = (at: string) => times.format(new Date(at))
+  const money = (cents: number) => `R$ ${formatReais(cents, locale)}`
+  const fill = (text: string, values: Record<string, string>) =>
+    text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+  const told = evidence.attempts.find(
+    attempt => attempt.type === 'transaction.paid' && isDelivered(attempt),
+  )
+  const refunded = evidence.refunds
+    .filter(({ status }) => status === 'completed')
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  const { end_to_end_id: endToEndId, reference, charged, created_at, paid_at, viewed_at } = evidence
+  const sentences = [
+    fill(t.contested, { amount: money(amount), endToEndId }),
+    fill(t.created, { reference, amount: money(charged), at: time(created_at) }),
+    viewed_at !== null && viewed_at < paid_at ? fill(t.viewed, { at: time(viewed_at) }) : '',
+    fill(t.paid, { at: time(paid_at) }),
+    told ? fill(t.told, { at: time(told.at) }) : '',
+    refunded > 0 ? fill(t.refunded, { amount: money(refunded) }) : t.notRefunded,
+    t.zone,
+  ]
+  return sentences.filter(Boolean).join('\n')
+}

@@ -1,6 +1,5 @@
 import { readAssignedConnections, readTimeZone } from '#lib/accounts/queries.ts'
-import { listCharges } from '#lib/charges/queries.ts'
-import { rowFiltersOf } from '#lib/charges/shown-query.ts'
+import { listCharges, rowFiltersOf } from '#lib/charges/list.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'

@@ -1,5 +1,4 @@
-import type { ReceivedPayment } from '#lib/banks/gateway.ts'
-import type { PayoutReturn } from '#lib/banks/lists.ts'
+import type { PayoutReturn, ReceivedPayment } from '#lib/banks/gateway.ts'
 import { log } from '#lib/core/log.ts'
 import { payFees } from '#lib/differences/fees.ts'
 import type { BankRow, Difference } from '#lib/operator/reconciliation/schema.ts'

@@ -1,6 +1,6 @@
 import { db } from '#lib/db/client.ts'
 import { homeZone } from '#lib/db/sql.ts'
-import { addDays, endOf } from '#lib/operator/reconciliation/calendar.ts'
+import { addDays, endOf } from '#lib/operator/reconciliation/claim-day.ts'
 
 /**
  * Returns the books of a connection at a time: the sum of what moved through it. Each day that is closed

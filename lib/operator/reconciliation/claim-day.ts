@@ -1,8 +1,54 @@
 import { dayOf } from '#lib/core/locale.ts'
-import { claim } from '#lib/db/claim.ts'
-import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
+import { claim, leaseMs } from '#lib/db/claim.ts'
+import { db, Prisma, retryOnConflict, type Tx } from '#lib/db/client.ts'
 import { homeZone } from '#lib/db/sql.ts'
-import { addDays } from '#lib/operator/reconciliation/calendar.ts'
+
+/** In the time zone of `HOME_TIME_ZONE`. */
+const MIDNIGHT = 'T00:00:00-03:00'
+const HOUR_MS = 3_600_000
+/** Hour of the night at which a day is closed: lists and statements have it by then. */
+const CLOSING_HOUR = 3
+const OPEN_EVERY_MS = 10 * 60_000
+/** Nights after a day in which it is read, and those in which it is read while a difference is open. */
+const NIGHTS = 3
+const NIGHTS_MAX = 30
+
+/** Returns the day this many days later, or earlier if negative. */
+export function addDays(day: string, count: number): string {
+  return new Date(Date.parse(day) + count * 24 * HOUR_MS).toISOString().slice(0, 10)
+}
+
+export function startOf(day: string): Date {
+  return new Date(`${day}${MIDNIGHT}`)
+}
+
+export function endOf(day: string): Date {
+  return startOf(addDays(day, 1))
+}
+
+/** Whether the text is a date of the calendar, such as `2026-11-20`. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
+  return !Number.isNaN(Date.parse(text)) && addDays(text, 0) === text
+}
+
+/** Returns whether the day is over for the bank, too: from then on, it is read by its statement. */
+export function isOver(day: string, now: Date): boolean {
+  return now.getTime() >= nightOf(day, 1)
+}
+
+/** Returns when a day that was read is read again; null: no more. */
+export function nextReadingAt(day: string, now: Date, hasOpenItems: boolean): Date | null {
+  if (!isOver(day, now)) return new Date(Math.min(now.getTime() + OPEN_EVERY_MS, nightOf(day, 1)))
+  const nightsMax = hasOpenItems ? NIGHTS_MAX : NIGHTS
+  for (let night = 2; night <= nightsMax; night++)
+    if (nightOf(day, night) > now.getTime()) return new Date(nightOf(day, night))
+  return null
+}
+
+function nightOf(day: string, count: number): number {
+  return startOf(addDays(day, count)).getTime() + CLOSING_HOUR * HOUR_MS
+}
 
 /** Days before today that begin with a new connection, or after a time in which no worker ran. */
 const DAYS_BEFORE = 3
@@ -67,3 +113,71 @@ export async function requestDays(
     ON CONFLICT (connection_id, day) DO UPDATE SET due_at = excluded.due_at
     WHERE reconciled_days.lease IS NULL`
 }
+
+/** Renews the lease. Returns false if it was lost. */
+export async function holdDay(reading: DayReading, now: Date): Promise<boolean> {
+  return updateDay(db(), reading, { dueAt: new Date(now.getTime() + leaseMs()) })
+}
+
+/** Releases a day that is read on later. `flaw`: why it could not be read. */
+export async function postponeDay(
+  reading: DayReading,
+  dueAt: Date,
+  { cursor = null, flaw = null }: { cursor?: string | null; flaw?: string | null } = {},
+): Promise<boolean> {
+  return updateDay(db(), reading, { dueAt, cursor, lease: null, ...(flaw !== null && { flaw }) })
+}
+
+/** Locks a day until the commit. Returns false if the lease was lost. */
+export async function lockDay(tx: Tx, { connectionId, day, lease }: DayReading): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT day FROM reconciled_days WHERE connection_id = ${connectionId}::uuid
+      AND day = ${day}::date AND lease = ${lease}::uuid FOR UPDATE`
+  return rows.length > 0
+}
+
+/** What a reading has found out about its day. */
+interface DayResult {
+  source: 'lists' | 'statement'
+  opening: number | null
+  closing: number | null
+  books: bigint | null
+  counts: Record<string, number>
+  strays: string[]
+  flaw: string | null
+  readAt: Date
+  dueAt: Date | null
+}
+
+/** Stores the result and releases the day. Returns false, and stores nothing, if the lease was lost. */
+export function endDay(tx: Tx, reading: DayReading, result: DayResult): Promise<boolean> {
+  return updateDay(tx, reading, { ...result, cursor: null, lease: null })
+}
+
+async function updateDay(
+  tx: Tx,
+  { connectionId, day, lease }: DayReading,
+  data: Partial<DayResult> & { cursor?: string | null; lease?: null },
+): Promise<boolean> {
+  const where = { connectionId, day: new Date(day), lease }
+  const { count } = await tx.reconciledDay.updateMany({ where, data })
+  return count === 1
+}
+
+/** Returns the marks of days around this one: what the bank has there, and the books perhaps here. */
+export async function findStrays(connectionId: string, day: string): Promise<Set<string>> {
+  const rows = await db().reconciledDay.findMany({
+    where: {
+      ...{ connectionId, strays: { isEmpty: false } },
+      AND: [
+        { day: { gte: new Date(addDays(day, -STRAY_DAYS)), not: new Date(day) } },
+        { day: { lte: new Date(addDays(day, STRAY_DAYS)) } },
+      ],
+    },
+    select: { strays: true },
+  })
+  return new Set(rows.flatMap(({ strays }) => strays))
+}
+
+/** Days between the booking of a movement and its day at the bank, at most. */
+const STRAY_DAYS = 30

@@ -2,13 +2,22 @@ import { transaction } from '#lib/db/client.ts'
 import { listOpenOfDay, reportDay } from '#lib/differences/day-items.ts'
 import { type Booking, bookFees, bookMissing } from '#lib/operator/reconciliation/book-missing.ts'
 import { readBooks } from '#lib/operator/reconciliation/books.ts'
-import { endOf, isOver, nextReadingAt } from '#lib/operator/reconciliation/calendar.ts'
 import type { DayReading } from '#lib/operator/reconciliation/claim-day.ts'
-import { compareDay } from '#lib/operator/reconciliation/compare.ts'
-import { endDay, findStrays, lockDay } from '#lib/operator/reconciliation/end-day.ts'
-import { describeDifference, judgeBalances } from '#lib/operator/reconciliation/name-differences.ts'
-import { listOwnRows } from '#lib/operator/reconciliation/own-rows.ts'
-import type { BankDay } from '#lib/operator/reconciliation/read-lists.ts'
+import {
+  endDay,
+  endOf,
+  findStrays,
+  isOver,
+  lockDay,
+  nextReadingAt,
+} from '#lib/operator/reconciliation/claim-day.ts'
+import {
+  compareDay,
+  describeDifference,
+  judgeBalances,
+} from '#lib/operator/reconciliation/compare.ts'
+import type { BankDay } from '#lib/operator/reconciliation/rows.ts'
+import { listOwnRows } from '#lib/operator/reconciliation/rows.ts'
 import type { Comparison } from '#lib/operator/reconciliation/schema.ts'
 
 /** Time before a connection was added from which its bank's movements are compared. */

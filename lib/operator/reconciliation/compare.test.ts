@@ -5,7 +5,7 @@ import {
   isDay,
   nextReadingAt,
   startOf,
-} from '#lib/operator/reconciliation/calendar.ts'
+} from '#lib/operator/reconciliation/claim-day.ts'
 import { compareDay } from '#lib/operator/reconciliation/compare.ts'
 import type { BankRow, DayToCompare, OwnRow, What } from '#lib/operator/reconciliation/schema.ts'
 import fc from '#lib/testing/property.ts'

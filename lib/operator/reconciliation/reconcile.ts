@@ -2,10 +2,14 @@ import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { log } from '#lib/core/log.ts'
 import { Pool } from '#lib/core/pool.ts'
 import type { Booking } from '#lib/operator/reconciliation/book-missing.ts'
-import { claimDay, type DayReading } from '#lib/operator/reconciliation/claim-day.ts'
+import {
+  claimDay,
+  type DayReading,
+  holdDay,
+  postponeDay,
+} from '#lib/operator/reconciliation/claim-day.ts'
 import { closeDay } from '#lib/operator/reconciliation/close-day.ts'
-import { holdDay, postponeDay } from '#lib/operator/reconciliation/end-day.ts'
-import { readBankDay } from '#lib/operator/reconciliation/read-bank-day.ts'
+import { readBankDay } from '#lib/operator/reconciliation/rows.ts'
 
 /** Pause after a failure of this process. */
 const RETRY_PAUSE_MS = 60_000

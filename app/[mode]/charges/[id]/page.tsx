@@ -23,8 +23,8 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { isTrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { readChargeTimeline } from '#lib/dashboard/charge-timeline.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
+import { readChargeTimeline } from '#lib/dashboard/timeline.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface PageProps {

@@ -5,7 +5,7 @@ import { WithdrawalView } from '#app/[mode]/withdrawals/[id]/view.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { readWithdrawalTimeline } from '#lib/dashboard/withdrawal-timeline.ts'
+import { readWithdrawalTimeline } from '#lib/dashboard/timeline.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface WithdrawalPageProps {

@@ -1,5 +1,4 @@
-import { listChargeRows } from '#lib/charges/queries.ts'
-import { rowFiltersOf, shownChargesQuery } from '#lib/charges/shown-query.ts'
+import { listChargeRows, rowFiltersOf, shownChargesQuery } from '#lib/charges/list.ts'
 import { ListedChargePage } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/query.ts'

@@ -1,4 +1,4 @@
-import { findCharge, maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { findCharge, maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

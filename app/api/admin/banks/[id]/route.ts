@@ -1,6 +1,6 @@
 import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { readBank } from '#lib/operator/banks/detail.ts'
+import { readBank } from '#lib/operator/banks/list.ts'
 import { BankDetailRead } from '#lib/operator/banks/schema.ts'
 
 export const GET = adminEndpoint({

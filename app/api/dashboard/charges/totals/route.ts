@@ -1,5 +1,4 @@
-import { rowFiltersOf, shownChargeFilters } from '#lib/charges/shown-query.ts'
-import { totalCharges } from '#lib/charges/total.ts'
+import { rowFiltersOf, shownChargeFilters, totalCharges } from '#lib/charges/list.ts'
 import { ChargesTotal } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

@@ -1,6 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { listWaiting } from '#lib/dashboard/approvals.ts'
-import { WaitingList } from '#lib/dashboard/timeline-wire.ts'
+import { listWaiting, WaitingList } from '#lib/dashboard/timeline.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

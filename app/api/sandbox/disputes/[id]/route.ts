@@ -1,5 +1,5 @@
+import { simulateDisputeEnd } from '#lib/charges/disputes/dispute.ts'
 import { disputeEnd } from '#lib/charges/disputes/schema.ts'
-import { simulateDisputeEnd } from '#lib/charges/disputes/simulate.ts'
 import { DisputeRead } from '#lib/charges/disputes/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

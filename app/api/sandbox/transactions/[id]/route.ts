@@ -1,4 +1,4 @@
-import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { OutcomeRequest } from '#lib/charges/schema.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'

@@ -1,5 +1,5 @@
 import { cancelCharge } from '#lib/charges/cancel.ts'
-import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { cancelRequest } from '#lib/charges/schema.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

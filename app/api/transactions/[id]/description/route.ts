@@ -1,5 +1,5 @@
-import { describeCharge } from '#lib/charges/describe.ts'
-import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
+import { describeCharge } from '#lib/charges/reveal.ts'
 import { descriptionRequest } from '#lib/charges/schema.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

@@ -1,4 +1,4 @@
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { listRefunds, readCreatedRefund } from '#lib/charges/refunds/queries.ts'
 import { type RefundRow, refundRequest, refundsQuery } from '#lib/charges/refunds/schema.ts'

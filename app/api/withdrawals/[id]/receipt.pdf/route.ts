@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { apiReceiptQuery, sendReceipt } from '#lib/dashboard/receipt-pdf.ts'
+import { apiReceiptQuery, sendReceipt } from '#lib/dashboard/receipt.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

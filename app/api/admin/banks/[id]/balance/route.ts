@@ -1,5 +1,5 @@
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { readBankMoney } from '#lib/operator/banks/detail.ts'
+import { readBankMoney } from '#lib/operator/banks/list.ts'
 import { BankMoneyRead } from '#lib/operator/banks/schema.ts'
 
 export const GET = adminEndpoint({

@@ -1,7 +1,7 @@
 import { closeConnection } from '#lib/accounts/connections.ts'
 import { requireActor } from '#lib/audit/note.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank } from '#lib/operator/banks/detail.ts'
+import { requireBank } from '#lib/operator/banks/list.ts'
 import { BankClosed, closeRequest } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({

@@ -3,7 +3,7 @@ import { credentialsOf } from '#lib/banks/add-connection.ts'
 import { renewCredentials } from '#lib/banks/check-connection.ts'
 import { CredentialsRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank, serializeCheck } from '#lib/operator/banks/detail.ts'
+import { requireBank, serializeCheck } from '#lib/operator/banks/list.ts'
 import { BankChecked } from '#lib/operator/banks/schema.ts'
 
 export const PUT = adminEndpoint({

@@ -2,7 +2,7 @@ import { requireActor } from '#lib/audit/note.ts'
 import { limitConnection } from '#lib/banks/connections.ts'
 import { LimitsRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank } from '#lib/operator/banks/detail.ts'
+import { requireBank } from '#lib/operator/banks/list.ts'
 import { BankLimited } from '#lib/operator/banks/schema.ts'
 
 export const PUT = adminEndpoint({

@@ -1,5 +1,5 @@
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank } from '#lib/operator/banks/detail.ts'
+import { requireBank } from '#lib/operator/banks/list.ts'
 import { MoneyOutOpened, openingRequest } from '#lib/operator/banks/schema.ts'
 import { openMoneyOut } from '#lib/operator/restore.ts'
 

@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank, serializeNotices } from '#lib/operator/banks/detail.ts'
+import { requireBank, serializeNotices } from '#lib/operator/banks/list.ts'
 import { NoticesRegistered, noticesRequest } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({

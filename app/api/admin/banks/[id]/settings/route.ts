@@ -1,7 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { correctSettings } from '#lib/banks/check-connection.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { requireBank, serializeSettings } from '#lib/operator/banks/detail.ts'
+import { requireBank, serializeSettings } from '#lib/operator/banks/list.ts'
 import { SettingsCorrected } from '#lib/operator/banks/schema.ts'
 
 export const POST = adminEndpoint({

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { payByUnmatched } from '#lib/charges/pay-by-unmatched.ts'
+import { payByUnmatched } from '#lib/charges/settle.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'

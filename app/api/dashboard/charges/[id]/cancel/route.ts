@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { cancelCharge } from '#lib/charges/cancel.ts'
-import { maskChargeRead, serializeCharge } from '#lib/charges/queries.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

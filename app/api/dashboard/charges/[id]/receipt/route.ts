@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { exportReceipt, receiptQuery } from '#lib/dashboard/receipt-pdf.ts'
+import { exportReceipt, receiptQuery } from '#lib/dashboard/receipt.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

@@ -1,6 +1,5 @@
-import { maskCharge } from '#lib/charges/queries.ts'
-import { readChargeTimeline } from '#lib/dashboard/charge-timeline.ts'
-import { ChargeTimelineRead } from '#lib/dashboard/timeline-wire.ts'
+import { maskCharge } from '#lib/charges/list.ts'
+import { ChargeTimelineRead, readChargeTimeline } from '#lib/dashboard/timeline.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

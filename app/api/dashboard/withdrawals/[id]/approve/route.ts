@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { approveRequest } from '#lib/withdrawals/approve.ts'
+import { approveRequest } from '#lib/withdrawals/approval.ts'
 import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({

@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { declineRequest } from '#lib/withdrawals/decline.ts'
+import { declineRequest } from '#lib/withdrawals/approval.ts'
 import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
 export const POST = endpoint({

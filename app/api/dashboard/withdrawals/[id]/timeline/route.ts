@@ -1,6 +1,5 @@
 import { requireActor } from '#lib/audit/note.ts'
-import { WithdrawalTimelineRead } from '#lib/dashboard/timeline-wire.ts'
-import { readWithdrawalTimeline } from '#lib/dashboard/withdrawal-timeline.ts'
+import { readWithdrawalTimeline, WithdrawalTimelineRead } from '#lib/dashboard/timeline.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { maskWithdrawal } from '#lib/withdrawals/wire.ts'
 

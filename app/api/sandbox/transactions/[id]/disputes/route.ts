@@ -1,5 +1,5 @@
+import { simulateDispute } from '#lib/charges/disputes/dispute.ts'
 import { disputeOpening } from '#lib/charges/disputes/schema.ts'
-import { simulateDispute } from '#lib/charges/disputes/simulate.ts'
 import { DisputeRead } from '#lib/charges/disputes/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

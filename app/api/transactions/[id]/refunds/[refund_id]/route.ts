@@ -1,4 +1,4 @@
-import { findCharge } from '#lib/charges/queries.ts'
+import { findCharge } from '#lib/charges/list.ts'
 import { findRefund } from '#lib/charges/refunds/queries.ts'
 import { RefundRead } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'

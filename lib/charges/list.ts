@@ -1,21 +1,30 @@
-import { readBounded, scannedSql } from '#lib/charges/bounded-list.ts'
-import type { ChargeFilters, ScannedFilters } from '#lib/charges/list-query.ts'
-import { paymentUrl } from '#lib/charges/payment-url.ts'
-import type { ChargeRow, ListedCharge } from '#lib/charges/schema.ts'
+import type * as z from 'zod'
+import type { ChargeRow, ChargeTotals, ListedCharge } from '#lib/charges/schema.ts'
 import {
+  amountFilters,
+  type ChargeFilters,
   chargesWhere,
   joinCharges,
+  type ScannedFilters,
   type SearchScope,
+  type ShownFilter,
   searchCondition,
   searchCte,
 } from '#lib/charges/search.ts'
+import {
+  type ChargeStatus,
+  SHOWN_CHARGE_STATUSES,
+  type ShownChargeStatus,
+} from '#lib/charges/states.ts'
+import { paymentUrl } from '#lib/charges/urls.ts'
 import { ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { isUuid } from '#lib/core/ids.ts'
+import { listQuery } from '#lib/core/fields.ts'
+import { idUpperBoundAt, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
-import { Prisma } from '#lib/db/client.ts'
-import { idOf, PAGE_BYTES_MAX, type Page, readPage, toPage } from '#lib/db/page.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { idOf, PAGE_BYTES_MAX, type Page, readPage, sqlIfDefined, toPage } from '#lib/db/page.ts'
 import {
   type AccountRef,
   accountCondition,
@@ -25,6 +34,33 @@ import {
   queryRowsWithin,
   utc,
 } from '#lib/db/sql.ts'
+
+/** Query of the dashboard's list, with the statuses that it shows. */
+export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)
+export type ShownChargesQuery = z.infer<typeof shownChargesQuery>
+
+export const shownChargeFilters = shownChargesQuery.omit({ limit: true, cursor: true })
+
+type RowFilters = ShownFilter & { status?: ChargeStatus }
+
+/** The conditions on a row for each shown status. */
+const ROW_FILTERS: Record<ShownChargeStatus, RowFilters> = {
+  pending: { status: 'pending' },
+  paid: { status: 'paid', refunded: 'none' },
+  partly_refunded: { status: 'paid', refunded: 'part' },
+  refunded: { status: 'paid', refunded: 'whole' },
+  expired: { status: 'expired', isCancelled: false },
+  cancelled: { status: 'expired', isCancelled: true },
+  failed: { status: 'failed' },
+}
+
+/** Replaces the shown status by the conditions on a row. */
+export function rowFiltersOf<Query extends { status?: ShownChargeStatus }>(
+  query: Query,
+): Omit<Query, 'status'> & RowFilters {
+  const { status, ...others } = query
+  return { ...others, ...(status && ROW_FILTERS[status]) }
+}
 
 type ChargesSearch = ChargeFilters &
   ScannedFilters &
@@ -131,7 +167,7 @@ export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
   return maskCharge(serializeCharge(charge))
 }
 
-export function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow) => ChargeDetail {
+function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow) => ChargeDetail {
   return showsDocuments ? serializeCharge : serializeMaskedCharge
 }
 
@@ -238,4 +274,114 @@ async function searchCharges<Row extends { id: string }>(
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
     WHERE ${where} ${scannedSql(query)} ${end}`
   return readPage<Row>(found, limit)
+}
+
+/** Rows that one page reads to find those that match: about 50 ms (docs/decisions/057). */
+const SCANNED_MAX = 10_000
+
+type BoundedQuery = ChargeFilters & ScannedFilters & { limit: number; cursor?: string | undefined }
+
+/**
+ * Reads a page by filters that no index gives in list order. A page reads a limited number of rows: it
+ * may be empty and still have a next one. Few payments in the period are found by their times instead.
+ */
+async function readBounded<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  account: AccountRef,
+  mode: Mode,
+  query: BoundedQuery,
+): Promise<Page<Row>> {
+  const listed = chargesWhere(account, mode, query)
+  const select = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM`
+  const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${query.limit + 1}`
+  const paid = await countPaid(account, mode, query)
+  if (paid !== null && paid <= SCANNED_MAX) {
+    return readPage<Row>(
+      Prisma.sql`
+      WITH paid AS MATERIALIZED (
+        SELECT c.account_id, c.id FROM charges c
+        WHERE ${chargesWhere(account, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)})
+      ${select} ${joinCharges('paid')} WHERE ${listed} ${metadataSql(query)} ${end}`,
+      query.limit,
+    )
+  }
+  const [last] = await queryRows<{ id: string }>(Prisma.sql`
+    SELECT json_build_object('id', c.id)::text AS json FROM charges c
+    WHERE ${listed} ${createdSql(query)} ORDER BY c.id DESC OFFSET ${SCANNED_MAX - 1} LIMIT 1`)
+  const scanned = sqlIfDefined(last, Prisma.sql`AND c.id >= ${last?.id}::uuid`)
+  const page = await readPage<Row>(
+    Prisma.sql`
+    WITH scanned AS MATERIALIZED (
+      SELECT c.account_id, c.id FROM charges c WHERE ${listed} ${createdSql(query)} ${scanned})
+    ${select} ${joinCharges('scanned')} WHERE true ${scannedSql(query)} ${end}`,
+    query.limit,
+  )
+  return { ...page, nextCursor: page.nextCursor ?? last?.id ?? null }
+}
+
+/** Counts the payments of the period, which an index holds; null without a period. */
+async function countPaid(
+  account: AccountRef,
+  mode: Mode,
+  query: BoundedQuery,
+): Promise<number | null> {
+  if (!query.paid_from && !query.paid_to) return null
+  const [found] = await queryRows<{ count: number }>(Prisma.sql`
+    SELECT json_build_object('count', count(*))::text AS json FROM (
+      SELECT FROM charges c
+      WHERE ${chargesWhere(account, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)}
+      LIMIT ${SCANNED_MAX + 1}) c`)
+  return found?.count ?? 0
+}
+
+/** Condition of these filters on rows that another condition has found. */
+function scannedSql(filters: ScannedFilters): Prisma.Sql {
+  return Prisma.sql`${paidSql(filters)} ${metadataSql(filters)}`
+}
+
+function paidSql({ paid_from: from, paid_to: to }: ScannedFilters): Prisma.Sql {
+  return Prisma.sql`
+    ${sqlIfDefined(from, Prisma.sql`AND c.paid_at >= ${from}::timestamptz`)}
+    ${sqlIfDefined(to, Prisma.sql`AND c.paid_at < ${to}::timestamptz`)}`
+}
+
+/** No charge is paid before it is created. */
+function createdSql({ paid_to: to }: ScannedFilters): Prisma.Sql {
+  return to ? Prisma.sql`AND c.id < ${idUpperBoundAt(Date.parse(to))}::uuid` : Prisma.empty
+}
+
+/** Compares the value as text, which is the same for the number 1048 and the string "1048". */
+function metadataSql({ metadata = [] }: ScannedFilters): Prisma.Sql {
+  const isEqual = metadata.map(([key, value]) => Prisma.sql`AND c.metadata ->> ${key} = ${value}`)
+  return isEqual.length > 0 ? Prisma.join(isEqual, ' ') : Prisma.empty
+}
+
+const COUNTED_MAX = 100_000
+
+export async function totalCharges(
+  account: AccountRef,
+  mode: Mode,
+  filters: ChargeFilters & SearchScope,
+): Promise<ChargeTotals> {
+  const { q } = filters
+  const rows = Prisma.sql`SELECT c.status, c.amount FROM
+    ${q ? joinCharges('found') : Prisma.sql`charges c`}
+    WHERE ${chargesWhere(account, mode, filters)} LIMIT ${COUNTED_MAX + 1}`
+  const [total] = await queryRows<Omit<ChargeTotals, 'is_exact'>>(Prisma.sql`
+    ${q ? Prisma.sql`WITH ${searchCte(account, mode, { ...filters, q })}` : Prisma.empty}
+    SELECT json_build_object('count', count(*),
+      'amount', LEAST(COALESCE(sum(r.amount), 0), ${Number.MAX_SAFE_INTEGER}::bigint),
+      'paid_amount', LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0),
+        ${Number.MAX_SAFE_INTEGER}::bigint))::text AS json
+    FROM (${rows}) r`)
+  const { count = 0, amount = 0, paid_amount = 0 } = total ?? {}
+  const isExact = count <= COUNTED_MAX && amount < Number.MAX_SAFE_INTEGER
+  return { count: Math.min(count, COUNTED_MAX), amount, paid_amount, is_exact: isExact }
+}
+
+/** Stores the first view. `updated_at` stays, because the charge itself does not change. */
+export async function recordChargeView(accountId: string, chargeId: string): Promise<void> {
+  await db().$executeRaw`
+    UPDATE charges SET viewed_at = now()
+    WHERE account_id = ${accountId}::uuid AND id = ${chargeId}::uuid AND viewed_at IS NULL`
 }
