@@ -8,7 +8,7 @@ export const TESTS = [
 ]
 /**
  * They repeat at length what other files check: a day of merchants and a bank (`e2e/banks`), its
- * reconciliation (`e2e/banks/reconciliation`), backups (`bin/backups`), kills (`embedded-recovery`,
+ * reconciliation (`e2e/banks/reconciliation`), backups (`lib/backup/pgbackrest`), kills (`embedded-recovery`,
  * `e2e/banks/trial-kills`), deliveries (`lib/webhooks/deliver`), races for a balance
  * (`transfer.parallel`) and for a charge (`lib/charges/cancel`), a database that hangs or is full
  * (`lib/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
@@ -27,7 +27,6 @@ const REPEATS = [
     'back-pressure',
     'disk-full',
     'clock',
-    'backup',
     'pgbackrest',
     'mutants',
   ].map(name => `e2e/torture/${name}.test.ts`),

@@ -1,39 +1,42 @@
-import { readFileSync, realpathSync } from 'node:fs'
-import type { Runtime } from '#bin/runtime.ts'
-import { openBackupFolder } from '#lib/backup/folder.ts'
-import type { Backup, Manifest } from '#lib/backup/manifest.ts'
-import { findServerPrograms } from '#lib/backup/programs.ts'
+import { readFileSync } from 'node:fs'
+import { type Backup, type Facts, openBackupFolder } from '#lib/backup/manifest.ts'
+import { findProgramUser, findServerPrograms } from '#lib/backup/pgbackrest.ts'
 import type { Programs } from '#lib/backup/recover.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { keyId } from '#lib/core/keys.ts'
-import { env } from '#lib/core/settings.ts'
+import { env, loadEnvFile } from '#lib/core/settings.ts'
 import { connect } from '#lib/db/client.ts'
-import {
-  chooseDataDirectory,
-  findPostgresPackage,
-  findPostgresUser,
-  prepareBinaries,
-} from '#lib/db/embedded-server.ts'
 import { listMigrations } from '#lib/db/migrate.ts'
 import { countRows } from '#lib/operator/backups.ts'
 
-/** Opens the folder that an option names, or else BACKUP_FOLDER. */
-export function openNamedFolder(
-  option: '--to' | '--from',
-  path: string | undefined,
-  runtime: Runtime,
-) {
-  const wanted = path?.trim() || env().BACKUP_FOLDER
-  if (!wanted) throw setupError(`Name the folder of backups: ${option} <folder>, or BACKUP_FOLDER`)
-  const { folder, location } = runtime
-  const outside = location && folder ? [realpathSync(folder), location] : []
-  return openBackupFolder(wanted, outside)
+/** Returns the URL of the role that backs the database up; throws for the embedded one. */
+export function requireOwnDatabase(): string {
+  loadEnvFile('.env')
+  const { DATABASE_URL, DATABASE_OWNER_URL } = env()
+  if (DATABASE_URL) return DATABASE_OWNER_URL ?? DATABASE_URL
+  throw setupError(
+    'The embedded database is for trying Troco out: to back it up, stop Troco and copy its folders (docs/operating.md, Backup and restore). For production, set DATABASE_URL',
+  )
 }
 
-/** What the manifest says of this installation. */
-export function describeInstallation(): Pick<Manifest, 'version' | 'migration' | 'keyId'> {
+export function requireStanza(): string {
+  const { PGBACKREST_STANZA } = env()
+  if (PGBACKREST_STANZA) return PGBACKREST_STANZA
+  throw setupError('PGBACKREST_STANZA is not set: backups are made by pgBackRest')
+}
+
+/** Opens the folder that an option names, or else BACKUP_FOLDER. */
+export function openNamedFolder(option: '--to' | '--from', path: string | undefined): string {
+  const wanted = path?.trim() || env().BACKUP_FOLDER
+  if (!wanted) throw setupError(`Name the folder of backups: ${option} <folder>, or BACKUP_FOLDER`)
+  return openBackupFolder(wanted)
+}
+
+/** Describes this installation for the manifest. */
+export async function describeInstallation(): Promise<Facts> {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  return { version, migration: listMigrations().at(-1) ?? '', keyId: keyId() }
+  const migration = listMigrations().at(-1) ?? ''
+  return { version, migration, keyId: keyId(), counts: await countLive() }
 }
 
 /** Counts rows of the running system. */
@@ -42,27 +45,9 @@ export async function countLive(): Promise<Record<string, number>> {
   return countRows(database).finally(() => database.$disconnect())
 }
 
-/** Returns the programs that open a backup: those of this package, or of a server of the same major version. */
-export function programsFor(backup: Backup, dataFolder: string | null): Programs {
-  if (backup.kind === 'embedded' && dataFolder !== null) {
-    const found = findPostgresPackage()
-    const { user } = chooseDataDirectory(realpathSync(dataFolder))
-    requireMajor(backup, Number(found.major))
-    return { bin: prepareBinaries(found, user, dataFolder, () => {}), user }
-  }
-  const user = process.geteuid?.() === 0 ? findPostgresUser() : null
-  return { bin: findServerPrograms(majorOf(backup)), user }
-}
-
-function requireMajor(backup: Backup, major: number): void {
-  if (majorOf(backup) === major) return
-  throw setupError(
-    `${backup.name} is of PostgreSQL ${majorOf(backup)}, but this version of Troco includes ${major}: use the version of Troco that made it, ${backup.version}`,
-  )
-}
-
-function majorOf({ postgres }: Backup): number {
-  return Math.floor(postgres / 10_000)
+/** Returns the server programs that open a backup: those of the same major version. */
+export function programsFor({ postgres }: Backup): Programs {
+  return { bin: findServerPrograms(Math.floor(postgres / 10_000)), user: findProgramUser() }
 }
 
 /** Throws unless this installation has the key with which the backup's columns are encrypted. */
@@ -70,7 +55,7 @@ export function requireKey(backup: Backup): void {
   const { TROCO_SECRET_BEFORE: before } = env()
   if (backup.keyId === keyId() || (before && backup.keyId === keyId(before))) return
   throw setupError(
-    `${backup.name} needs the TROCO_SECRET with the fingerprint ${backup.keyId}, but this installation has ${keyId()}: set the former one, or put its secrets.json into the data folder`,
+    `${backup.name} needs the TROCO_SECRET with the fingerprint ${backup.keyId}, but this installation has ${keyId()}: set the former one`,
   )
 }
 

@@ -11,7 +11,6 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { archiveInto } from '#lib/backup/folder.ts'
 import { requireNoRestoreMark } from '#lib/backup/records.ts'
 import { isTrocoError, setupError } from '#lib/core/errors.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/core/settings.ts'
@@ -27,8 +26,6 @@ export interface Runtime {
   folder: string | null
   /** Data directory of the embedded PostgreSQL; null with DATABASE_URL. */
   location: string | null
-  /** URL of a role that may back the database up. */
-  backupUrl: string
   appliedMigrations: string[]
   close: () => Promise<void>
 }
@@ -50,7 +47,6 @@ export interface RuntimeOptions {
 export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   loadEnvFile('.env')
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
-  const { BACKUP_FOLDER } = env()
   supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
   const needsFolder = !DATABASE_URL || !TROCO_SECRET || TROCO_ENV === 'local'
   const openedFolder = needsFolder ? openDataFolder(TROCO_DATA) : null
@@ -63,10 +59,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   const onProgress = (line: string) => process.stderr.write(`${line}\n`)
   const dataFolder = openedFolder && !DATABASE_URL ? openedFolder : null
   const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
-    openEmbedded({
-      ...{ dataFolder: folder, password: secrets.database, onProgress },
-      settings: BACKUP_FOLDER ? archiveInto(BACKUP_FOLDER, folder) : {},
-    })
+    openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
   const embedded = dataFolder && (await openPostgres(dataFolder))
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url, DATABASE_OWNER_URL: embedded.ownerUrl })
   const release =
@@ -98,7 +91,6 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     return {
       folder: openedFolder?.folder ?? null,
       location: embedded?.location ?? null,
-      backupUrl: embedded?.superuserUrl ?? ownerUrl ?? url,
       appliedMigrations,
       close,
     }

@@ -15,7 +15,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'database roles': async () => (await import('#bin/commands/database.ts')).setUpRoles,
   'secret replace': async () => (await import('#bin/commands/database.ts')).replaceSecret,
   backup: async () => (await import('#bin/commands/backup.ts')).backUp,
-  restore: async () => (await import('#bin/commands/restore-files.ts')).restoreFiles,
+  restore: async () => (await import('#bin/commands/restore.ts')).restore,
   drill: async () => (await import('#bin/commands/drill.ts')).drill,
   doctor: async () => (await import('#bin/commands/doctor.ts')).checkInstallation,
   trace: async () => (await import('#bin/commands/trace.ts')).trace,
@@ -67,14 +67,13 @@ const HELP = `Usage: npm run -s troco -- <command>
   secret replace                       accept another TROCO_SECRET because the former one is lost: tokens,
                                        second factors and credentials from before stop working
   doctor                               check the installation
-  backup [--to <folder>] [--keep <number>] [--type full|diff|incr]
-                                       copy the database while it runs, and remove all but the newest copies;
-                                       pgBackRest copies all of it, or what has changed since the last full
-                                       or the last copy
-  restore --to <time|latest> [--from <folder>] [--replace] [--into <folder>]
-                                       restore the embedded database to a time such as '2026-11-20 14:05',
-                                       in the zone of this machine, or '2026-11-20 14:05-03:00'; with
-                                       DATABASE_URL, into a new data directory
+  backup [--to <folder>] [--type full|diff|incr]
+                                       let pgBackRest copy the database: all of it, or what has changed since
+                                       the last full or the last copy
+  restore --to <time|latest> --into <folder> [--from <folder>]
+                                       restore the database into a new data directory, to a time such as
+                                       '2026-11-20 14:05', in the zone of this machine, or
+                                       '2026-11-20 14:05-03:00'
   drill [--from <folder>]              restore the newest backup beside the running system, verify it, and
                                        remove it
   trace <id> [--json]                  print what a request did, or what happened to a charge, refund or

@@ -8,13 +8,12 @@ import {
   openNamedFolder,
   programsFor,
   requireKey,
+  requireOwnDatabase,
   rolesOfDatabase,
   secondsSince,
 } from '#bin/backups.ts'
 import { withRuntime } from '#bin/command-line.ts'
-import { readArchive } from '#lib/backup/archive.ts'
-import { requireEntry } from '#lib/backup/folder.ts'
-import { type Backup, chooseBackup } from '#lib/backup/manifest.ts'
+import { type Backup, chooseBackup, requireAlone } from '#lib/backup/manifest.ts'
 import { recordFailure, recordRun } from '#lib/backup/records.ts'
 import {
   ask,
@@ -25,8 +24,6 @@ import {
   recover,
   removeDrafts,
 } from '#lib/backup/recover.ts'
-import { requireAlone } from '#lib/backup/take.ts'
-import { setupError } from '#lib/core/errors.ts'
 import { connect } from '#lib/db/client.ts'
 import { withClient } from '#lib/db/server.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
@@ -35,34 +32,28 @@ import { countRows } from '#lib/operator/backups.ts'
 /** Restores the newest backup beside the running system, verifies it, removes it and records the result. */
 export async function drill(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { from: { type: 'string' } } })
-  await withRuntime(async runtime => {
-    const folder = openNamedFolder('--from', values.from, runtime)
-    await withClient(runtime.backupUrl, 'DATABASE_OWNER_URL', async client => {
+  const url = requireOwnDatabase()
+  await withRuntime(async () => {
+    const folder = openNamedFolder('--from', values.from)
+    await withClient(url, 'DATABASE_OWNER_URL', async client => {
       await requireAlone(client)
       await removeDrafts(folder, '.drill-', 'data')
-      await recordFailure('drill', () => drillNewest(folder, runtime.folder))
+      await recordFailure('drill', () => drillNewest(folder))
     })
   })
 }
 
-async function drillNewest(folder: string, stateFolder: string | null): Promise<void> {
+async function drillNewest(folder: string): Promise<void> {
   const began = { at: new Date(), clock: performance.now() }
-  const archive = readArchive(folder)
-  const { backup, skipped } = chooseBackup(folder, archive, null)
-  if (skipped !== null) throw setupError(skipped)
-  const programs = programsFor(backup, stateFolder)
-  const result = await rehearse(folder, { backup, archive, ...programs })
+  const backup = chooseBackup(folder, null)
+  const result = await rehearse(folder, { backup, ...programsFor(backup) })
   report(true, `restored in ${secondsSince(began.clock)}, and removed again`)
   await recordRun({ kind: 'drill', beganAt: began.at, ...result, bytes: backup.bytes })
   if (result.problem !== null) process.exitCode = 1
 }
 
-async function rehearse(
-  folder: string,
-  options: Programs & Pick<RecoverOptions, 'backup' | 'archive'>,
-) {
+async function rehearse(folder: string, options: Programs & Pick<RecoverOptions, 'backup'>) {
   const { backup, user } = options
-  if (user) requireEntry(folder, user)
   const scratch = mkdtempSync(join(folder, '.drill-'))
   if (user) await chown(scratch, user.uid, user.gid)
   await chmod(scratch, 0o700)
@@ -82,9 +73,7 @@ async function examine(backup: Backup, { urlOf }: Recovered) {
   const { owner, application, name } = rolesOfDatabase()
   const recoveredTo = (await readReachedAt(urlOf(owner, name))) ?? new Date(backup.finishedAt)
   const age = Math.max(0, Math.round((Date.now() - recoveredTo.getTime()) / 1_000))
-  // pgBackRest compares its files with their checksums, too, but not always the pages in them.
-  const checked = backup.repository ? 'restored by pgBackRest' : 'all checksums right'
-  report(true, `backup ${backup.name}, ${formatSize(backup.bytes)}, ${checked}`)
+  report(true, `backup ${backup.name}, ${formatSize(backup.bytes)}, restored by pgBackRest`)
   report(true, `recovery point ${recoveredTo.toISOString()}, ${age} s before now`)
   const problems: string[] = []
   const check = (isRight: boolean, line: string) => {

@@ -1,22 +1,17 @@
 #!/bin/sh
-# Dumps the database once a day into $FOLDER and records it, so that the health page shows it.
+# Every day a copy by pgBackRest: all of the database on Sundays, what has changed on other days. The newest is
+# tried on Sundays. The health page shows both.
 set -u
-umask 077
-folder=$FOLDER
+cd "${TROCO:-/troco}" || exit
+troco() { node bin/troco.ts "$@"; }
+until pgbackrest --stanza="$PGBACKREST_STANZA" stanza-create; do sleep 10; done
 while true; do
-  began=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-  file=$folder/troco-$began.dump
-  if pg_dump --format=custom --file="$folder/.unfinished" "$DATABASE_OWNER_URL" \
-    && mv "$folder/.unfinished" "$file"; then
-    bytes=$(wc -c < "$file")
-    problem=NULL
+  if [ "$(date -u +%u)" = 7 ]; then
+    troco backup --type full && troco drill
   else
-    bytes=0
-    problem="'pg_dump failed: see the log of the service backup'"
+    # Of the whole database, if there is no copy yet.
+    troco backup --type incr
   fi
-  psql --no-psqlrc --quiet "$DATABASE_OWNER_URL" --command \
-    "INSERT INTO backup_runs (kind, began_at, bytes, problem) VALUES ('backup', '$began', $bytes, $problem)"
-  ls -1 "$folder"/troco-*.dump | sort -r | tail -n +8 | xargs -r rm --
   [ "${ONCE:-}" ] && exit
   sleep 86400
 done

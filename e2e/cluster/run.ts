@@ -28,7 +28,7 @@ const PACKAGES = {
 
 /** Poolers, restores, rolls, upgrades and packages, each with its own processes. */
 const OPERATIONS = [
-  ...['pooler', 'pooler-processes', 'pooler-queue', 'backup', 'pgbackrest', 'standby', 'clock'],
+  ...['pooler', 'pooler-processes', 'pooler-queue', 'pgbackrest', 'standby', 'clock'],
   ...['roll', 'caddy', 'upgrade', 'metrics', 'systemd', 'container'],
 ].map(name => `e2e/torture/${name}.test.ts`)
 

@@ -49,7 +49,7 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     const merchant = await makeMerchant()
     stage.pgBackRest('stanza-create')
     const made = await troco('backup')
-    expect(made.output).toContain(`pgBackRest archives the WAL`)
+    expect(made.output).toContain('It opens only with TROCO_SECRET (fingerprint ')
     expect(made).toMatchObject({ code: 0 })
     await fundMerchant(merchant, 1_100)
     const between = await passTime(stage)
@@ -57,7 +57,6 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     await archiveNow(stage)
     const drilled = await troco('drill')
     expect(drilled.output).not.toContain('WRONG')
-    expect(drilled.output).not.toContain('all checksums right')
     expect(drilled, drilled.output).toMatchObject({ code: 0 })
     const into = join(folder, 'restored')
     const restored = await troco('restore', '--to', between, '--into', into)
@@ -84,9 +83,6 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
 
   test('copies are whole or of changes as --type says, and the manifests follow the retention', async () => {
     const { troco } = stage
-    const kept = await troco('backup', '--keep', '2')
-    expect(kept.output).toContain('repo1-retention-full')
-    expect(kept.code).toBe(1)
     const wrong = await troco('backup', '--type', 'whole')
     expect(wrong.output).toContain('--type must be full, diff or incr')
     expect(wrong.code).toBe(1)
@@ -140,7 +136,7 @@ describe.skipIf(!hasPgBackRest)('a PostgreSQL that pgBackRest backs up', () => {
     await query(superuserUrl, `CREATE TABLESPACE other LOCATION '${join(folder, 'tablespace')}'`)
     const before = labels()
     const refused = await troco('backup')
-    expect(refused.output).toContain('The database has tablespaces: back it up with pg_basebackup')
+    expect(refused.output).toContain('The database has tablespaces')
     expect(refused.code).toBe(1)
     expect(labels()).toEqual(before)
     await query(superuserUrl, 'DROP TABLESPACE other')
@@ -220,20 +216,13 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     const { PGBACKREST_CONFIG: config = '' } = settings
     const repository = join(folder, 'repository')
     const before = labels()
-    const older = '20260101T000000Z'
-    const { repository: _, ...manifest } = listBackups(stage.backups)[0]!
-    mkdirSync(join(stage.backups, 'base', older))
-    writeFileSync(
-      join(stage.backups, 'base', older, 'manifest.json'),
-      JSON.stringify({ ...manifest, kind: 'pg_basebackup' }),
-    )
     const refuse = async () => {
       for (const args of [['drill'], ['restore', '--to', 'latest', '--into', `${folder}/unread`]]) {
         const refused = await troco(...args)
         expect(refused.output).toContain(`pgBackRest cannot list the backups of ${STANZA}: `)
         expect(refused.code).toBe(1)
       }
-      expect(labels()).toEqual(['', ...before])
+      expect(labels()).toEqual(before)
     }
     settings.PGBACKREST_CONFIG = join(folder, 'other.conf')
     writeFileSync(settings.PGBACKREST_CONFIG, `[global]\nrepo1-path=${folder}/nowhere\n`)
@@ -246,7 +235,6 @@ describe.skipIf(!hasPgBackRest)('a repository that is encrypted by a variable', 
     await refuse()
     renameSync(join(repository, 'away'), join(repository, 'backup'))
     expect(pgBackRest('info')).toContain('status: ok')
-    execFileSync('rm', ['-r', join(stage.backups, 'base', older)])
   })
 
   test('a copy with damaged pages fails, names them, is shown on the health page and is never chosen', async () => {

@@ -7,7 +7,9 @@ const PROGRAM = 'systemd-analyze'
 const FOLDER = 'docs/systemd'
 const FILES = readdirSync(FOLDER)
 const SERVICES = FILES.filter(file => file.endsWith('.service'))
-const SERVERS = SERVICES.filter(file => !file.includes('owner'))
+const SERVERS = SERVICES.filter(file => /^troco-(web|worker)/.test(file))
+/** Their user is that of PostgreSQL, whose shared memory RemoveIPC would remove. */
+const BACKUPS = SERVICES.filter(file => /^troco-(backup|drill)/.test(file))
 /** Tenths of the exposure that systemd computes: 100 is a service without any limit. */
 const EXPOSURE_MAX = 25
 /** First version that judges a file without a running systemd. */
@@ -55,6 +57,14 @@ test('no server has the URL of the owner, as a service or in a container', () =>
   const services = readFileSync('compose.yaml', 'utf8').split(/^ {2}(?=\w+:)/m)
   const withOwner = services.filter(text => text.includes('OWNER')).map(text => text.split(':')[0])
   expect(withOwner).toEqual(['migrate', 'backup', 'postgres'])
+})
+
+test('backup and drill leave the running PostgreSQL its shared memory', () => {
+  expect(BACKUPS).toHaveLength(2)
+  for (const file of BACKUPS) {
+    expect(readUnit(file)).toContain('User=postgres')
+    expect(readUnit(file)).not.toMatch(/^RemoveIPC=/m)
+  }
 })
 
 test('users of services may not write to what root or they run', () => {

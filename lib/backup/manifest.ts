@@ -1,17 +1,25 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
+import { mkdtemp, open, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Client } from 'pg'
 import * as z from 'zod'
-import { timelineHistory, timelineName, type WalArchive } from '#lib/backup/archive.ts'
-import { listCopies, Repository } from '#lib/backup/pgbackrest.ts'
-import { setupError } from '#lib/core/errors.ts'
+import { type CopyType, copyByPgBackRest, listCopies, Repository } from '#lib/backup/pgbackrest.ts'
+import { isTrocoError, setupError } from '#lib/core/errors.ts'
+import { syncFolder } from '#lib/db/embedded-server.ts'
 
 const instant = z.iso.datetime({ offset: true })
 const Manifest = z.object({
   format: z.literal(1),
-  /** How the copy was made: of the embedded PostgreSQL, or by one of these programs. */
-  kind: z.enum(['embedded', 'pg_basebackup', 'pgbackrest']),
-  /** Where pgBackRest has the copy; all others are in the folder of the backup. */
-  repository: Repository.optional(),
+  /** Where pgBackRest has the copy. */
+  repository: Repository,
   /** Version of Troco, number of PostgreSQL and name of the newest migration. */
   version: z.string(),
   postgres: z.int(),
@@ -20,32 +28,125 @@ const Manifest = z.object({
   keyId: z.string(),
   beganAt: instant,
   finishedAt: instant,
-  timeline: z.int(),
-  /** First and last WAL segment that a restore needs, and the place at which the copy ended. */
-  startSegment: z.string(),
-  stopSegment: z.string(),
-  stopLsn: z.string(),
   bytes: z.int(),
   /** Rows of tables that only grow, when the copy began. */
   counts: z.record(z.string(), z.int()),
-  files: z.record(z.string(), z.object({ bytes: z.int(), sha256: z.string() })),
 })
-export type Manifest = z.infer<typeof Manifest>
+type Manifest = z.infer<typeof Manifest>
 
 export interface Backup extends Manifest {
   name: string
-  /** Folder with `manifest.json` and `data`. */
+  /** Folder with `manifest.json`. */
   folder: string
 }
 
-export const MANIFEST = 'manifest.json'
+export type Facts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
 
-/** Folder of complete backups. A copy in progress has a name that begins with a dot. */
-export function baseFolder(folder: string): string {
+const MANIFEST = 'manifest.json'
+
+/** Any number that no other program uses: one backup or drill at a time. */
+const LOCK = 4_207_316_001
+
+/** Folder of manifests. One that is being written has a name that begins with a dot. */
+function baseFolder(folder: string): string {
   return join(folder, 'base')
 }
 
-/** Lists complete backups, the oldest first. */
+/** Opens the folder of backups, creating it if missing. Returns its real path. */
+export function openBackupFolder(path: string): string {
+  const wanted = resolve(path)
+  // 0711: started by root, PostgreSQL runs as another user, who must enter but not list it.
+  const mode = process.geteuid?.() === 0 ? 0o711 : 0o700
+  try {
+    const isNew = mkdirSync(wanted, { recursive: true, mode }) !== undefined
+    if (isNew) chmodSync(wanted, mode) // Whatever the umask.
+    mkdirSync(baseFolder(wanted), { recursive: true, mode: 0o700 })
+    return realpathSync(wanted)
+  } catch (error) {
+    throw explainFileError(wanted, error)
+  }
+}
+
+/** Holds the lock of backups and drills for a session of the database. */
+export async function requireAlone(client: Client): Promise<void> {
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS alone', [LOCK])
+  if (!rows[0]?.alone)
+    throw setupError('Another backup or drill is running: wait for it, then try again')
+}
+
+/**
+ * Lets pgBackRest copy the database, and writes the manifest last: a copy without one is not offered.
+ * Requires `requireAlone`.
+ */
+export async function takeBackup(
+  client: Client,
+  folder: string,
+  facts: Facts,
+  { stanza, type }: { stanza: string; type: CopyType | undefined },
+): Promise<Backup> {
+  const base = baseFolder(folder)
+  await requireNoTablespaces(client)
+  for (const name of readdirSync(base).filter(each => each.startsWith('.')))
+    await rm(join(base, name), { recursive: true, force: true })
+  const { rows } = await client.query<{ postgres: number }>(
+    `SELECT current_setting('server_version_num')::int AS postgres`,
+  )
+  const beganAt = await readTime(client)
+  const copied = await copyByPgBackRest(stanza, type)
+  const times = { beganAt, finishedAt: await readTime(client) }
+  const manifest: Manifest = {
+    format: 1,
+    ...facts,
+    ...times,
+    postgres: rows[0]?.postgres ?? 0,
+    ...copied,
+  }
+  const name = beganAt.replace(/[-:]|\.\d+/g, '')
+  try {
+    await writeManifest(base, name, manifest)
+  } catch (error) {
+    throw explainFileError(folder, error)
+  }
+  return { ...manifest, name, folder: join(base, name) }
+}
+
+async function writeManifest(base: string, name: string, manifest: Manifest): Promise<void> {
+  const draft = await mkdtemp(join(base, '.new-'))
+  try {
+    const file = await open(join(draft, MANIFEST), 'wx', 0o600)
+    try {
+      await file.writeFile(`${JSON.stringify(manifest, null, 1)}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    syncFolder(draft)
+    await rename(draft, join(base, name))
+    syncFolder(base)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Times of commits are times of the database's clock, too. */
+async function readTime(client: Client): Promise<string> {
+  const { rows } = await client.query<{ at: Date }>('SELECT clock_timestamp() AS at')
+  return (rows[0]?.at ?? new Date()).toISOString()
+}
+
+/** A copy that is restored beside the running system would write into its tablespaces. */
+async function requireNoTablespaces(client: Client): Promise<void> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')`,
+  )
+  if (rowCount)
+    throw setupError(
+      'The database has tablespaces, which Troco cannot restore: move its tables out',
+    )
+}
+
+/** Lists the manifests, the oldest first. */
 export function listBackups(folder: string): Backup[] {
   const base = baseFolder(folder)
   const names = existsSync(base) ? readdirSync(base) : []
@@ -53,37 +154,6 @@ export function listBackups(folder: string): Backup[] {
     .filter(name => !name.startsWith('.'))
     .toSorted()
     .map(name => ({ ...readManifest(join(base, name)), name, folder: join(base, name) }))
-}
-
-interface Kept {
-  backup: Backup
-  /** Whether pgBackRest found pages in it that differ from their checksums. */
-  isDamaged: boolean
-}
-
-/** Lists the backups without those that pgBackRest has removed since, by its own retention. */
-export function listKept(folder: string): Kept[] {
-  const backups = listBackups(folder)
-  const stanzas = new Set(backups.flatMap(({ repository }) => repository?.stanza ?? []))
-  const copies = [...stanzas].flatMap(stanza =>
-    listCopies(stanza).map(copy => ({ ...copy, stanza })),
-  )
-  const kept = backups.flatMap(backup => {
-    const { repository: of } = backup
-    const copy = copies.find(({ stanza, label }) => of?.stanza === stanza && of.label === label)
-    return copy || !of ? [{ backup, isDamaged: copy?.isDamaged ?? false }] : []
-  })
-  if (kept.length === 0 && backups.length > 0)
-    throw setupError(`${folder} contains no backup that pgBackRest still has: make a new one`)
-  return kept
-}
-
-function listSound(folder: string): Backup[] {
-  const kept = listKept(folder)
-  const sound = kept.filter(({ isDamaged }) => !isDamaged).map(({ backup }) => backup)
-  if (sound.length === 0 && kept.length > 0)
-    throw setupError(`All backups in ${folder} have damaged pages: pgbackrest info lists them`)
-  return sound
 }
 
 function readManifest(folder: string): Manifest {
@@ -97,55 +167,59 @@ function readManifest(folder: string): Manifest {
   }
 }
 
-interface Choice {
+interface Kept {
   backup: Backup
-  /** Says which newer backup does not lead to the newest timeline, and what to do; null: none is newer. */
-  skipped: string | null
+  /** Whether pgBackRest found pages in it that differ from their checksums. */
+  isDamaged: boolean
 }
 
-/** Returns the newest backup from which a time can be reached; without a time, the newest of all. */
-export function chooseBackup(folder: string, archive: WalArchive, target: Date | null): Choice {
-  const backups = listSound(folder)
-  const [oldest] = backups
+/** Lists the backups without those that pgBackRest has removed since, by its own retention. */
+function listKept(folder: string): Kept[] {
+  const backups = listBackups(folder)
+  const stanzas = new Set(backups.map(({ repository }) => repository.stanza))
+  const copies = [...stanzas].flatMap(stanza =>
+    listCopies(stanza).map(copy => ({ ...copy, stanza })),
+  )
+  const kept = backups.flatMap(backup => {
+    const { stanza, label } = backup.repository
+    const copy = copies.find(each => each.stanza === stanza && each.label === label)
+    return copy ? [{ backup, isDamaged: copy.isDamaged }] : []
+  })
+  if (kept.length === 0 && backups.length > 0)
+    throw setupError(`${folder} contains no backup that pgBackRest still has: make a new one`)
+  return kept
+}
+
+/** Returns the newest sound backup that ended before a time; without a time, the newest of all. */
+export function chooseBackup(folder: string, target: Date | null): Backup {
+  const kept = listKept(folder)
+  const [oldest] = kept
   if (!oldest) throw setupError(`${folder} contains no backup: name the folder with --from`)
-  const usable = backups.filter(backup => isOnNewestTimeline(backup, archive))
-  const chosen = usable.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
-  const newest = backups.at(-1) ?? oldest
-  const last = new Date(Math.max(archive.lastAt?.getTime() ?? 0, Date.parse(newest.finishedAt)))
-  // Only pgBackRest knows how far its archive reaches, and says so when it restores.
-  const isPast = target !== null && target > last && !chosen?.repository
-  const skipped = describeSkipped(backups, archive, target)
-  if (chosen && !isPast) return { backup: chosen, skipped }
-  const range = `from ${oldest.finishedAt} (the end of the oldest backup) to ${last.toISOString()} (the last archived WAL)`
-  const wanted = target ? target.toISOString() : 'the newest state'
-  const reason = skipped ? `. ${skipped}` : ''
-  throw setupError(`${wanted} cannot be restored: ${folder} reaches ${range}${reason}`)
+  const sound = kept.filter(({ isDamaged }) => !isDamaged).map(({ backup }) => backup)
+  const [first] = sound
+  if (!first)
+    throw setupError(`All backups in ${folder} have damaged pages: pgbackrest info lists them`)
+  const chosen = sound.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
+  if (chosen) return chosen
+  throw setupError(
+    `${target?.toISOString()} cannot be restored: the oldest backup in ${folder} ended at ${first.finishedAt}`,
+  )
 }
 
-function describeSkipped(
-  backups: Backup[],
-  archive: WalArchive,
-  target: Date | null,
-): string | null {
-  const newest = backups.findLast(({ finishedAt }) => !target || new Date(finishedAt) <= target)
-  if (!newest || isOnNewestTimeline(newest, archive)) return null
-  const { newestTimeline } = archive
-  const prefix = timelineName(newestTimeline ?? 0)
-  return `The newest backup, ${newest.name}, is not used: a restore left its timeline and began timeline ${newestTimeline}. If the running database is that restored one, make a new backup. If not, move the files ${prefix}* out of ${archive.folder}`
+/** Removes the manifests of backups that pgBackRest has removed. Returns their names. */
+export function removeExpiredManifests(folder: string): string[] {
+  const kept = new Set(listKept(folder).map(({ backup }) => backup.name))
+  const removed = listBackups(folder).filter(({ name }) => !kept.has(name))
+  for (const each of removed) rmSync(each.folder, { recursive: true, force: true })
+  return removed.map(({ name }) => name)
 }
 
-/**
- * Each restore begins a timeline. The newest one is what served last, and a backup of a timeline that it
- * left before the backup was made does not lead to it.
- */
-function isOnNewestTimeline({ timeline, stopLsn }: Backup, archive: WalArchive): boolean {
-  const { newestTimeline } = archive
-  if (newestTimeline === null || newestTimeline <= timeline) return true
-  const left = timelineHistory(archive, newestTimeline).find(each => each.timeline === timeline)
-  return left !== undefined && lsnOf(stopLsn) <= lsnOf(left.until)
-}
-
-function lsnOf(text: string): bigint {
-  const [high = '0', low = '0'] = text.split('/')
-  return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
+/** Converts errors of the file system, such as a full disk, to one sentence. */
+function explainFileError(folder: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (isTrocoError(error) || !/^E[A-Z]+$/.test(code ?? '')) return error
+  return setupError(
+    `${folder} cannot be used: ${message}: it must be a folder with free space that this user can write to`,
+    { code },
+  )
 }

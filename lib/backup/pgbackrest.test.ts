@@ -1,10 +1,19 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
-import { listCopies } from './pgbackrest.ts'
-import { fetchCommand, repositoryEnv } from './pgbackrest-program.ts'
+import { chooseBackup, listBackups, openBackupFolder, removeExpiredManifests } from './manifest.ts'
+import { fetchCommand, listCopies, repositoryEnv } from './pgbackrest.ts'
+import { requireEntry, requireSpace } from './recover.ts'
 
 // e2e/torture/pgbackrest.test.ts runs the program itself. This stands for what takes it months, or several machines.
 const { PATH = '' } = inheritedEnv()
@@ -92,4 +101,83 @@ test('PostgreSQL gets the variables of the repository, and no other secret', () 
   const names = Object.keys(repositoryEnv())
   expect(names).toContain('PGBACKREST_REPO1_CIPHER_PASS')
   expect(names.filter(name => !/^(PATH|PGBACKREST_(?!STANZA))/.test(name))).toEqual([])
+})
+
+describe('a folder of manifests', () => {
+  const at = (time: string) => `2026-11-20T${time}:00.000Z`
+  const nameOf = (time: string) => at(time).replace(/[-:]|\.\d+/g, '')
+
+  function addManifest(time: string): void {
+    const manifest = {
+      format: 1,
+      repository: { stanza: 's', label: time },
+      version: '1.0.0',
+      postgres: 180_000,
+      migration: '1',
+      keyId: 'abc',
+      beganAt: at(time),
+      finishedAt: at(time),
+      bytes: 0,
+      counts: {},
+    }
+    mkdirSync(join(folder, 'base', nameOf(time)), { recursive: true })
+    writeFileSync(join(folder, 'base', nameOf(time), 'manifest.json'), JSON.stringify(manifest))
+  }
+  const choose = (time: string | null) =>
+    chooseBackup(folder, time === null ? null : new Date(at(time))).finishedAt
+
+  test('a time is reached from the newest sound backup that ended before it', () => {
+    for (const time of ['10:00', '12:00', '14:00']) addManifest(time)
+    print(infoOf([copyOf('10:00'), copyOf('12:00'), copyOf('14:00', { error: true })]))
+    expect(['10:00', '11:59', '12:00', '15:00'].map(choose)).toEqual(
+      ['10:00', '10:00', '12:00', '12:00'].map(at),
+    )
+    expect(choose(null)).toBe(at('12:00'))
+    expect(() => choose('09:59')).toThrow(
+      `${at('09:59')} cannot be restored: the oldest backup in ${folder} ended at ${at('10:00')}`,
+    )
+    print(infoOf([copyOf('14:00', { error: true })]))
+    expect(() => choose(null)).toThrow('have damaged pages')
+  })
+
+  test('an unfinished, a damaged and a missing manifest are told apart', () => {
+    mkdirSync(join(folder, 'base', '.new-1'), { recursive: true })
+    print(infoOf([]))
+    expect(listBackups(folder)).toEqual([])
+    expect(() => choose(null)).toThrow('contains no backup: name the folder')
+    addManifest('10:00')
+    expect(() => choose(null)).toThrow('contains no backup that pgBackRest still has')
+    writeFileSync(join(folder, 'base', nameOf('10:00'), 'manifest.json'), '{"format": 1')
+    expect(() => choose(null)).toThrow('manifest.json is damaged')
+  })
+
+  test('loses what pgBackRest has removed, and nothing while its list cannot be read', () => {
+    for (const time of ['10:00', '12:00']) addManifest(time)
+    print(infoOf([], 0, [status(99, 'denied')]))
+    expect(() => removeExpiredManifests(folder)).toThrow('cannot list the backups')
+    print(infoOf([copyOf('12:00')]))
+    expect(removeExpiredManifests(folder)).toEqual([nameOf('10:00')])
+    expect(listBackups(folder).map(({ finishedAt }) => finishedAt)).toEqual([at('12:00')])
+  })
+
+  test.runIf(process.geteuid?.() === 0)(
+    'can be entered by who runs PostgreSQL if Troco makes it, and keeps its mode if it exists',
+    () => {
+      const [existing, made] = [join(folder, 'existing'), join(folder, 'made')]
+      mkdirSync(existing, { mode: 0o700 })
+      const modes = [existing, made].map(path => statSync(openBackupFolder(path)).mode & 0o777)
+      expect(modes).toEqual([0o700, 0o711])
+      const user = { uid: 65_534, gid: 65_534 }
+      expect(() => requireEntry(existing, user)).toThrow('run chmod o+x on it')
+      expect(() => requireEntry(made, user)).not.toThrow()
+    },
+  )
+
+  test('must be a folder; and a disk without room for a copy is refused', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(() => openBackupFolder(file)).toThrow('that this user can write to')
+    expect(existsSync(join(openBackupFolder(join(folder, 'new')), 'base'))).toBe(true)
+    expect(() => requireSpace(folder, 2 ** 60)).toThrow(/has \d+ MiB free, but \d+ MiB are needed/)
+  })
 })

@@ -1,22 +1,27 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
-import {
-  requireNoGap,
-  requireReached,
-  restoreCommand,
-  type WalArchive,
-} from '#lib/backup/archive.ts'
-import { copyFolder } from '#lib/backup/copy.ts'
-import { requireEntry, requireSpace } from '#lib/backup/folder.ts'
 import type { Backup } from '#lib/backup/manifest.ts'
-import { readArchiveEnd, restoreByPgBackRest } from '#lib/backup/pgbackrest.ts'
-import { describeFetching, fetchCommand, repositoryEnv } from '#lib/backup/pgbackrest-program.ts'
+import {
+  describeFetching,
+  fetchCommand,
+  readArchiveEnd,
+  repositoryEnv,
+  restoreByPgBackRest,
+} from '#lib/backup/pgbackrest.ts'
 import { setupError } from '#lib/core/errors.ts'
-import type { PostgresUser } from '#lib/db/embedded-server.ts'
-import { findPostmaster, startPostmaster, stopPostmaster } from '#lib/db/embedded-server.ts'
+import {
+  canEnter,
+  findPostmaster,
+  type PostgresUser,
+  startPostmaster,
+  stopPostmaster,
+  syncFolder,
+} from '#lib/db/embedded-server.ts'
+
+const HISTORY = /^([0-9A-F]{8})\.history$/
 
 /** Programs of PostgreSQL, and the user who runs them if this process is root. */
 export interface Programs {
@@ -26,7 +31,6 @@ export interface Programs {
 
 export interface RecoverOptions extends Programs {
   backup: Backup
-  archive: WalArchive
   /** Existing folder in which the data directory is made; its name must not exist. */
   location: string
   /** Null: as far as the WAL reaches. */
@@ -40,19 +44,12 @@ export interface Recovered {
   stop: () => Promise<void>
 }
 
-const EMPTY_FOLDERS = [
-  ...['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots'],
-  ...['pg_stat', 'pg_stat_tmp', 'pg_subtrans', 'pg_tblspc', 'pg_twophase', 'pg_commit_ts'],
-  ...['pg_logical', 'pg_logical/snapshots', 'pg_logical/mappings'],
-]
-
-/** Copies a backup with its checksums verified, and recovers it up to a time. */
+/** Lets pgBackRest restore a backup, and recovers it up to a time. */
 export async function recover(options: RecoverOptions): Promise<Recovered> {
-  const { backup, archive, location, user, target } = options
-  requireSpace(join(location, '..'), backup.bytes)
-  requireNoGap(archive, backup.stopSegment)
-  if (user && archive.lastAt !== null) requireEntry(archive.folder, user)
-  const archiveEnd = backup.repository && !target ? readArchiveEnd(backup.repository) : null
+  const { backup, location, user, target } = options
+  requireSpace(dirname(location), backup.bytes)
+  if (user) requireEntry(dirname(location), user)
+  const archiveEnd = target ? null : readArchiveEnd(backup.repository)
   const socket = mkdtempSync(join(tmpdir(), 'troco-'))
   const interruption = new AbortController()
   const removeServer = async () => {
@@ -92,28 +89,28 @@ async function copyData(
   { backup, location, user }: RecoverOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const from = join(backup.folder, 'data')
-  if (backup.repository) await restoreByPgBackRest(backup.repository, location, user, signal)
-  else await copyFolder({ from, to: location, user, expected: backup.files, signal })
+  await restoreByPgBackRest(backup.repository, location, user, signal)
   const signalFile = join(location, 'recovery.signal')
   await writeFile(signalFile, '', { mode: 0o600 })
-  const folders = EMPTY_FOLDERS.map(name => join(location, name))
-  for (const path of folders) mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (user) for (const path of [signalFile, ...folders]) await chown(path, user.uid, user.gid)
+  if (user) await chown(signalFile, user.uid, user.gid)
 }
 
 async function startRecovery(options: RecoverOptions, socket: string): Promise<Recovered['urlOf']> {
-  const { backup, location, bin, user } = options
+  const { location, bin, user } = options
   const hba = join(socket, 'hba.conf')
   await writeFile(hba, 'local all all trust\n', { mode: 0o600 })
   if (user) for (const path of [socket, hba]) await chown(path, user.uid, user.gid)
-  const variables = backup.repository && repositoryEnv()
   const startLog = join(socket, 'start.log')
-  const postmaster = await startPostmaster({ location, user, variables }, bin, startLog, {
-    ...recoverySettings(options),
-    ...{ listen_addresses: '', unix_socket_directories: socket, hba_file: hba },
-    ...(await replaceConfiguration(location, socket)),
-  }).catch(error => explainFailure(error, options))
+  const postmaster = await startPostmaster(
+    { location, user, variables: repositoryEnv() },
+    bin,
+    startLog,
+    {
+      ...recoverySettings(options),
+      ...{ listen_addresses: '', unix_socket_directories: socket, hba_file: hba },
+      ...(await replaceConfiguration(location, socket)),
+    },
+  ).catch(error => explainFailure(error, options))
   if (!postmaster) throw setupError(`PostgreSQL could not be started in ${location}`)
   const host = encodeURIComponent(socket)
   return (role, database) =>
@@ -132,9 +129,9 @@ async function replaceConfiguration(
 }
 
 function recoverySettings(options: RecoverOptions): Record<string, string> {
-  const { backup, archive, location, target } = options
+  const { backup, location, target } = options
   const settings: Record<string, string> = {
-    restore_command: archive.lastAt === null ? 'exit 1' : restoreCommand(archive),
+    restore_command: fetchCommand(backup.repository.stanza, location),
     recovery_target_action: 'promote',
     // A standby would need at least as many connections as the server that was backed up.
     hot_standby: 'off',
@@ -143,7 +140,6 @@ function recoverySettings(options: RecoverOptions): Record<string, string> {
     // Without an archive, the checkpoint at the stop would remove the full segments of that timeline.
     wal_keep_size: '256MB',
   }
-  if (backup.repository) settings.restore_command = fetchCommand(backup.repository.stanza, location)
   // PostgreSQL knows no letter Z here.
   if (target) settings.recovery_target_time = target.toISOString().replace('Z', '+00')
   return settings
@@ -157,12 +153,9 @@ function explainFailure(error: Error, { backup, target }: RecoverOptions): never
       `The archived WAL ends before ${target?.toISOString()}: choose an earlier time, or --to latest for all that there is`,
     )
   const [, file] = /could not restore file "(\w[\w.]*)" from archive/.exec(message) ?? []
-  const advice = backup.repository
-    ? `${describeFetching(backup.repository.stanza, file ?? '')} prints why`
-    : `check the files ${file}* in the folder wal of the backups`
   if (file)
     throw setupError(
-      `The archived WAL ${file} cannot be read: ${advice}. If it is lost, only an earlier time can be restored`,
+      `The archived WAL ${file} cannot be read: ${describeFetching(backup.repository.stanza, file)} prints why. If it is lost, only an earlier time can be restored`,
     )
   throw setupError(message)
 }
@@ -200,4 +193,69 @@ export async function ask<Row extends object>(
 export async function readReachedAt(url: string): Promise<Date | null> {
   const sql = 'SELECT pg_last_xact_replay_timestamp() AS at'
   return (await ask<{ at: Date | null }>(url, sql))[0]?.at ?? null
+}
+
+/**
+ * Throws if a recovery without a target ended before the last segment of an archive: PostgreSQL takes a
+ * missing segment for the end of the WAL. The history of the new timeline says where it ended.
+ */
+export function requireReached(location: string, lastSegment: string): void {
+  const folder = join(location, 'pg_wal')
+  const newest = readdirSync(folder)
+    .filter(name => HISTORY.test(name))
+    .toSorted()
+    .at(-1)
+  const lines = newest ? readFileSync(join(folder, newest), 'utf8').trim().split('\n') : []
+  const [, high = '', low = ''] = /\t([0-9A-F]+)\/([0-9A-F]+)/.exec(lines.at(-1) ?? '') ?? []
+  const segment = readdirSync(folder).find(name => /^[0-9A-F]{24}$/.test(name))
+  const segmentBytes = segment ? statSync(join(folder, segment)).size : 0
+  if (placeOf(high, low) >= placeOf(lastSegment.slice(8, 16), lastSegment.slice(16), segmentBytes))
+    return
+  throw setupError(
+    `WAL is missing: the recovery ended at ${high}/${low}, and the archive reaches to ${lastSegment}. Restore an earlier time with --to, and take a new backup`,
+  )
+}
+
+/** Returns a place in the WAL in bytes: its low half counts bytes, or segments. */
+function placeOf(high: string, low: string, unitBytes = 1): number {
+  return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16) * unitBytes
+}
+
+/**
+ * Marks the log and the history of a new timeline, so that the first start with an archive stores them.
+ * `segment` is the one in which the recovered database was stopped.
+ */
+export async function offerTimeline(
+  location: string,
+  segment: string,
+  user: PostgresUser | null,
+): Promise<void> {
+  const timeline = segment.slice(0, 8)
+  const status = join(location, 'pg_wal', 'archive_status')
+  const isNew = (name: string) =>
+    name === `${timeline}.history` ||
+    (/^[0-9A-F]{24}$/.test(name) && name.startsWith(timeline) && name < segment)
+  for (const name of readdirSync(join(location, 'pg_wal')).filter(isNew)) {
+    const mark = join(status, `${name}.ready`)
+    await writeFile(mark, '', { flag: 'wx', mode: 0o600 })
+    if (user) await chown(mark, user.uid, user.gid)
+  }
+  syncFolder(status)
+}
+
+/** Throws unless a folder has room for a copy, with a tenth to spare. */
+export function requireSpace(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder)
+  const [free, needed] = [bavail * bsize, bytes * 1.1].map(size => Math.ceil(size / 1024 ** 2))
+  if (free! >= needed!) return
+  throw setupError(
+    `${folder} has ${free} MiB free, but ${needed} MiB are needed: free space, or choose another folder`,
+  )
+}
+
+export function requireEntry(folder: string, user: PostgresUser): void {
+  if (canEnter(folder, user)) return
+  throw setupError(
+    `User id ${user.uid}, which runs PostgreSQL, cannot enter ${folder}: run chmod o+x on it and the folders above it`,
+  )
 }

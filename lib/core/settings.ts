@@ -129,13 +129,13 @@ const schema = z.object({
     .string()
     .optional()
     .describe(
-      'folder of backups, on another disk than the database; the embedded PostgreSQL then also archives its log there, so that any minute can be restored',
+      'folder of the manifests of backups, in which the newest backup is tried; it needs as much room as the database',
     ),
   PGBACKREST_STANZA: z
     .string()
     .optional()
     .describe(
-      'stanza of pgBackRest, which then makes the backups of a PostgreSQL of your own; BACKUP_FOLDER stores a manifest of each backup',
+      'stanza of pgBackRest, which makes the backups; for those who run the commands backup, drill and restore',
     ),
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)

@@ -44,7 +44,7 @@ export interface Embedded {
   url: string
   /** URL of the role that owns the tables. */
   ownerUrl: string
-  /** URL of the superuser, for backups only. */
+  /** URL of the superuser, for tests. */
   superuserUrl: string
   location: string
   /** Whether PostgreSQL was already running, started by another Troco process. */
@@ -61,9 +61,6 @@ interface Options {
   onProgress?: (line: string) => void
   settings?: Record<string, string>
 }
-
-/** File in the data folder while a restored database takes the place of another. */
-export const UNFINISHED_RESTORE = 'restore-unfinished'
 
 /** Another program can take the port, or another process start PostgreSQL first. */
 const ATTEMPTS_MAX = 5
@@ -130,7 +127,6 @@ async function ensureRunning(
     if (!server) {
       const bin = prepareBinaries(postgresPackage, user, dataFolder, onProgress)
       if (!exists) {
-        requireNoUnfinishedRestore(dataFolder)
         onProgress('Preparing the database…')
         await createData(directory, bin, passwords.superuser)
         writePointer(dataFolder, location)
@@ -145,14 +141,6 @@ async function ensureRunning(
   throw refuse(
     'setup_failed',
     `PostgreSQL exited after each of ${ATTEMPTS_MAX} starts: see ${location}/log`,
-  )
-}
-
-/** Throws if a restore ended between moving the old database away and moving the restored one in. */
-function requireNoUnfinishedRestore(dataFolder: string): void {
-  if (!existsSync(join(dataFolder, UNFINISHED_RESTORE))) return
-  throw setupError(
-    `A restore of ${dataFolder} did not finish: run troco restore again with the same --to`,
   )
 }
 

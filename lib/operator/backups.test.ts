@@ -8,7 +8,7 @@ import { readDatabaseMetrics } from './metrics.ts'
 
 inOwnDatabase()
 beforeEach(() => db().backupRun.deleteMany())
-afterEach(() => supplyEnv({ BACKUP_FOLDER: '', TROCO_ENV: 'local' }))
+afterEach(() => supplyEnv({ PGBACKREST_STANZA: '', TROCO_ENV: 'local' }))
 
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000)
 const readStates = async () => {
@@ -18,7 +18,7 @@ const readStates = async () => {
 
 test('backups are missed only where they are set up', async () => {
   expect(await readStates()).toEqual(['ok', 'backups_none', 'ok', 'drill_none'])
-  supplyEnv({ BACKUP_FOLDER: '/mnt/backup' })
+  supplyEnv({ PGBACKREST_STANZA: 'troco' })
   expect(await readStates()).toEqual(['problem', 'backup_missing', 'warning', 'drill_missing'])
 })
 

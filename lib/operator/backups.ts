@@ -31,8 +31,8 @@ export async function examineBackups(): Promise<{ backups: Finding; drill: Findi
   const backup = runs.find(({ kind }) => kind === 'backup')
   const good = runs.find(({ kind, problem }) => kind === 'backup' && problem === null)
   const drill = runs.find(({ kind }) => kind === 'drill')
-  const { BACKUP_FOLDER, TROCO_ENV } = env()
-  const isSetUp = BACKUP_FOLDER !== undefined || backup !== undefined
+  const { PGBACKREST_STANZA, TROCO_ENV } = env()
+  const isSetUp = PGBACKREST_STANZA !== undefined || backup !== undefined
   const isNeeded = isSetUp || TROCO_ENV === 'production'
   const { failing_s } = await readArchiver()
   return {
@@ -51,7 +51,7 @@ function assessBackup(
   if (failing_s !== null)
     return { level: 'problem', state: 'archive_failing', figures: { failing_s } }
   if (!last) {
-    const isLate = databaseAgeS > OLD_AFTER_S || env().BACKUP_FOLDER !== undefined
+    const isLate = databaseAgeS > OLD_AFTER_S || env().PGBACKREST_STANZA !== undefined
     const level = isLate ? 'problem' : 'warning'
     return { level, state: 'backup_missing', figures: { age_s: databaseAgeS } }
   }
