@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { type CommandLine, lastLine, openCommandLine } from '#lib/testing/command-line.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -115,19 +115,23 @@ test.each(REFUSALS.slice(0, pickSize(3, REFUSALS.length)))(
   },
 )
 
-test('`troco differences list` prints what is open, oldest first', async () => {
+const IDS = [newId(), newId(), newId()]
+
+test('`troco differences list` prints what is open or acknowledged, oldest first', async () => {
   await commandLine.queryAsOwner(
-    `INSERT INTO differences (id, connection_id, kind, key, facts, created_at, resolved_at)
-       SELECT gen_random_uuid(), '${SIMULATOR_CONNECTION_ID}', 'payment_unmatched', key,
+    `INSERT INTO differences (id, connection_id, kind, key, facts, created_at, resolved_at,
+       resolution)
+       SELECT id::uuid, '${SIMULATOR_CONNECTION_ID}', 'payment_unmatched', key,
          json_build_object('amount', 700), '2026-11-21T00:00:00Z'::timestamptz - days * interval '1 day',
-         CASE WHEN key = 'E3' THEN now() END
-       FROM (VALUES ('E1', 0), ('E2', 1), ('E3', 2)) AS given (key, days)`,
+         CASE WHEN key <> 'E1' THEN now() END, CASE key WHEN 'E2' THEN 'acknowledge' WHEN 'E3' THEN 'keep' END
+       FROM (VALUES ('E1', 0, '${IDS[0]}'), ('E2', 1, '${IDS[1]}'), ('E3', 2, '${IDS[2]}')) AS given (key, days, id)`,
     [],
   )
   const { output, code } = await troco('differences', 'list')
-  const line = (day: number) =>
-    `2026-11-${day}T00:00:00.000000Z\tpayment_unmatched\tsimulator\t{"amount":700}\n`
-  expect([output, code]).toEqual([line(20) + line(21), 0])
+  const line = (day: number, state: string, id = '') =>
+    `2026-11-${day}T00:00:00.000000Z\tpayment_unmatched\tsimulator\t{"amount":700}\t${state}\t${id}\n`
+  const lines = line(20, 'acknowledged', IDS[1]) + line(21, 'open', IDS[0])
+  expect([output, code]).toEqual([lines, 0])
 })
 
 test('`troco ledger verify` checks the operator by its id', async () => {

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'restore begin': async () => (await import('#bin/commands/restore.ts')).begin,
   'restore open': async () => (await import('#bin/commands/restore.ts')).open,
   'differences list': async () => (await import('#bin/commands/differences.ts')).printOpenItems,
+  'differences correct': async () => (await import('#bin/commands/differences.ts')).correct,
   reconcile: async () => (await import('#bin/commands/reconcile.ts')).reconcile,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
@@ -86,7 +87,11 @@ const HELP = `Usage: npm run -s troco -- <command>
   restore open <name|id> --reason <text>
                                        send payouts and refunds again although the bank cannot be read, if
                                        there is only one admin
-  differences list                     print what staff must decide: time, kind, connection and facts
+  differences list                     print what differs, open or acknowledged: time, kind, connection,
+                                       facts, state and id
+  differences correct <id> --from <bank|operator|account> --to <bank|operator|account> --amount <cents>
+      --reason <text> --attachment <file>
+                                       settle a difference with an entry, if there is only one admin
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
                                        hold days of banks against the books, and print what differs; exit
                                        1 while an item is open

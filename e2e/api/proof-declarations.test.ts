@@ -66,6 +66,8 @@ const REQUIRED = [
   ],
   'POST /admin/banks/[id]/trial',
   ...['GET /admin/differences/export', 'POST /admin/differences/[id]/resolve'],
+  'POST /admin/differences/[id]/corrections',
+  'POST /admin/differences/[id]/corrections/[correction_id]/approve',
   ...['POST /admin/invitations', 'DELETE /admin/invitations/[id]'],
   'POST /admin/jobs/requeue',
 ]

@@ -1,6 +1,7 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
@@ -38,16 +39,18 @@ export function writeOffClaim(
   })
 }
 
-/** Names the connection of the latest lost dispute, to which the operator pays. */
+/** Names the connection through which the account came to owe last: the operator pays there. */
 async function insertWriteOff(
   tx: Tx,
   terms: { accountId: string; id: string; mode: Mode; amount: number },
 ) {
   const { accountId, mode } = terms
-  const { connectionId } = await tx.dispute.findFirstOrThrow({
-    where: { accountId, mode, status: 'lost' },
-    orderBy: { closedAt: 'desc' },
+  const kind = { in: ['dispute_lost', 'payment_return_owed', 'correction_owed'] }
+  const { connectionId } = await tx.ledgerTransfer.findFirstOrThrow({
+    where: { accountId, mode, kind },
+    orderBy: { createdAt: 'desc' },
   })
+  if (connectionId === null) throw new Invariant(`a claim on ${accountId} names no connection`)
   return tx.writeOff.create({ data: { ...terms, connectionId } })
 }
 

@@ -30,6 +30,8 @@ export const ACTIONS = [
   'connection.trial_begun',
   'demo.made',
   'dispute.answered',
+  'difference.corrected',
+  'difference.correction_proposed',
   'difference.exported',
   'difference.return_ordered',
   'difference.return_rejected',

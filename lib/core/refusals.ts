@@ -350,6 +350,7 @@ const PAGE_REFUSALS = {
   },
   dispute_refused: { status: 409, message: callerMessage },
   end_refused: { status: 409, message: callerMessage },
+  correction_refused: { status: 409, message: callerMessage },
   opening_refused: { status: 409, message: callerMessage },
   approval_ended: { status: 409, message: callerMessage },
   tokens_undecided: {

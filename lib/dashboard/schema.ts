@@ -24,7 +24,7 @@ export interface StatementRow {
   kind:
     | ('charge_paid' | 'payout_returned' | `${'withdrawal' | 'refund'}_${'held' | 'returned'}`)
     | ('unmatched_credited' | 'dispute_held' | 'dispute_won' | 'owed_repaid')
-    | 'payment_returned'
+    | ('payment_returned' | 'corrected')
   subject_id: string
   /** In cents; negative for a debit. */
   amount: number

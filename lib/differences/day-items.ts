@@ -1,6 +1,7 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { asJson, homeZone, queryRows } from '#lib/db/sql.ts'
+import { isOrderCorrected } from '#lib/differences/corrections.ts'
 import { type DifferenceKind, MATCHED_LATER } from '#lib/differences/differences.ts'
 
 export interface DayItem {
@@ -11,8 +12,9 @@ export interface DayItem {
 }
 
 /**
- * Reports the differences of a day, each once, and resolves those that are found no more. One that people
- * have resolved stays so; one that had ended by itself is open again.
+ * Reports the differences of a day, each once, and resolves those that are found no more, or that are about an
+ * order whose money an entry has moved. One that people have resolved stays so; one that had ended by itself is
+ * open again.
  */
 export async function reportDay(
   tx: Tx,
@@ -31,10 +33,11 @@ export async function reportDay(
     WHERE differences.resolved_at IS NULL OR differences.resolution = ${MATCHED_LATER}`
   await tx.$executeRaw`
     UPDATE differences i SET resolved_at = now(), resolution = ${MATCHED_LATER}
-    WHERE i.connection_id = ${connectionId}::uuid AND i.day = ${day}::date AND i.resolved_at IS NULL
-      AND i.kind LIKE 'day%' AND NOT EXISTS (
-        SELECT FROM unnest(${kinds}::text[], ${keys}::text[]) AS s (kind, key)
-        WHERE s.kind = i.kind AND s.key = i.key)`
+    WHERE i.connection_id = ${connectionId}::uuid AND i.day = ${day}::date AND i.kind LIKE 'day%'
+      AND (i.resolved_at IS NULL OR i.resolution = 'acknowledge') AND (NOT EXISTS (
+          SELECT FROM unnest(${kinds}::text[], ${keys}::text[]) AS s (kind, key)
+          WHERE s.kind = i.kind AND s.key = i.key)
+        OR ${isOrderCorrected})`
 }
 
 export interface OpenDayItem {

@@ -74,17 +74,20 @@ export interface Difference {
   connection: string
   created_at: string
   facts: Record<string, unknown>
+  state: 'open' | 'acknowledged'
 }
 
 const ITEMS_MAX = 1_000
 
-/** Lists what nobody has resolved, oldest first. */
+/** Lists what nobody has resolved, and what people have acknowledged without an entry, oldest first. */
 export function listOpenItems(): Promise<Difference[]> {
-  const columns = Prisma.sql`i.id, i.kind, c.name AS connection, ${utc('i.created_at')}, i.facts`
+  const columns = Prisma.sql`i.id, i.kind, c.name AS connection, ${utc('i.created_at')}, i.facts,
+    CASE WHEN i.resolved_at IS NULL THEN 'open' ELSE 'acknowledged' END AS state`
   return queryRows(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json
     FROM differences i JOIN connections c ON c.id = i.connection_id
-    WHERE i.resolved_at IS NULL ORDER BY i.created_at, i.id LIMIT ${ITEMS_MAX}`)
+    WHERE i.resolved_at IS NULL OR i.resolution = 'acknowledge'
+    ORDER BY i.created_at, i.id LIMIT ${ITEMS_MAX}`)
 }
 
 /** An order as a bank lists it. */

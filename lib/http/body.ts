@@ -13,17 +13,21 @@ const DEPTH_MAX = 32
 export async function readObjectOf<Caller>(
   incoming: HttpRequest,
   check: RecentCheck<Caller>,
+  bytesMax = BYTES_MAX,
 ): Promise<Record<string, unknown>> {
   const isComplete = incoming.isBodyComplete()
-  const content = await readObject(incoming)
+  const content = await readObject(incoming, bytesMax)
   if (!isComplete) check.expire()
   return content
 }
 
 /** Reads the JSON object of a request. An empty body counts as an empty object. */
-async function readObject(incoming: HttpRequest): Promise<Record<string, unknown>> {
+async function readObject(
+  incoming: HttpRequest,
+  bytesMax: number,
+): Promise<Record<string, unknown>> {
   requireJsonType(incoming)
-  const text = await readText(incoming)
+  const text = await readText(incoming, bytesMax)
   if (text.trim() === '') return {}
   const value = parseJson(text)
   if (!isObject(value)) throw invalidBody('must be a JSON object')
@@ -78,10 +82,10 @@ function requireJsonType({ header }: HttpRequest): void {
   }
 }
 
-async function readText(incoming: HttpRequest): Promise<string> {
-  if (Number(incoming.header('content-length') ?? 0) > BYTES_MAX) throw tooLarge()
+async function readText(incoming: HttpRequest, bytesMax: number): Promise<string> {
+  if (Number(incoming.header('content-length') ?? 0) > bytesMax) throw tooLarge()
   // Reading fails if the caller disconnects: 400, because a 500 would count as a server fault.
-  const bytes = await incoming.readBody(BYTES_MAX).catch(() => {
+  const bytes = await incoming.readBody(bytesMax).catch(() => {
     throw malformed()
   })
   if (!bytes) throw tooLarge()

@@ -268,6 +268,8 @@ interface AccountlessDetails<Body, Query, User> {
   /** Every write needs one. */
   effect?: Effect
   body?: z.ZodType<Body>
+  /** Default: as for every operation. */
+  bodyBytesMax?: number
   query?: z.ZodType<Query>
   /** Schema of the 200 response; a stream has none. */
   response: z.ZodType
@@ -351,7 +353,7 @@ function createEndpoint<User extends SessionUser | null>(
     })
     const sender = await check.read()
     if (sender) await limitBytesOfUser(state, sender.id)
-    const content = declared.body ? await readObjectOf(incoming, check) : {}
+    const content = declared.body ? await readObjectOf(incoming, check, declared.bodyBytesMax) : {}
     const user = await check.read()
     const body = declared.body && parseFields(declared.body, content)
     const query = parseQuery(declared.query, incoming.url)

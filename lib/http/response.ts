@@ -47,6 +47,13 @@ export interface PageOfResult {
   headers?: Record<string, string>
 }
 
+/** A file that was uploaded: browsers save it, and never show it as a page of this site. */
+export interface AttachedFile {
+  attachment: Buffer<ArrayBuffer>
+  type: string
+  name: string
+}
+
 type Mask = (shown: unknown) => unknown
 const showAll: Mask = shown => shown
 
@@ -58,6 +65,7 @@ export function resultResponse(
   if (typeof result === 'object' && result !== null) {
     if (fileType && 'file' in result)
       return fileResponse(result.file as string | Buffer<ArrayBuffer>, fileType)
+    if ('attachment' in result) return attachmentResponse(result as AttachedFile)
     if ('chunks' in result) return stream(result as StreamedResult)
     if ('serializePage' in result) {
       const { serializePage, headers } = result as PageOfResult
@@ -72,6 +80,15 @@ function fileResponse(file: string | Buffer<ArrayBuffer>, type: string): HttpRes
   const headers = { 'content-type': type, 'cache-control': 'private, no-cache' }
   const content = typeof file === 'string' ? { text: file } : { text: '', bytes: file }
   return { status: 200, ...content, headers }
+}
+
+function attachmentResponse({ attachment, type, name }: AttachedFile): HttpResponse {
+  const headers = {
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'private, no-store',
+  }
+  return { status: 200, text: '', bytes: attachment, headers }
 }
 
 /** Whether a request prefers the whole resource to the default response: RFC 7240. */

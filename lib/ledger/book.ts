@@ -33,6 +33,8 @@ export const MERCHANT_MOVEMENTS = {
   dispute_lost: { debit: 'disputed', credit: 'external' },
   owed_repaid: { debit: 'available', credit: 'owed' },
   owed_written_off: { debit: 'external', credit: 'owed' },
+  /** What the account lacks for a correcting entry. */
+  correction_owed: { debit: 'owed', credit: 'external' },
 } as const satisfies Sides<'available' | 'outbound' | 'disputed' | 'owed' | 'external'>
 
 /**
@@ -53,8 +55,25 @@ export const OPERATOR_MOVEMENTS = {
   write_off_paid: { debit: 'own', credit: 'external' },
 } as const satisfies Sides<'own' | 'unmatched' | 'external'>
 
-/** The balances of an account always sum to zero. */
-export const MOVEMENTS = { ...MERCHANT_MOVEMENTS, ...OPERATOR_MOVEMENTS }
+/** Sides of `corrected`, a correcting entry of two admins: from the bank or to it, of a merchant or the operator. */
+export const CORRECTION_SIDES = {
+  merchant: [
+    { debit: 'external', credit: 'available' },
+    { debit: 'available', credit: 'external' },
+  ],
+  operator: [
+    { debit: 'external', credit: 'own' },
+    { debit: 'own', credit: 'external' },
+  ],
+} as const
+export type CorrectionSides = (typeof CORRECTION_SIDES)['merchant' | 'operator'][number]
+
+/** The balances of an account always sum to zero. The sides of `corrected` come with each booking. */
+export const MOVEMENTS = {
+  ...MERCHANT_MOVEMENTS,
+  ...OPERATOR_MOVEMENTS,
+  corrected: CORRECTION_SIDES.operator[0],
+}
 export type Movement = keyof typeof MOVEMENTS
 
 /**
@@ -78,6 +97,8 @@ interface Booking<Booked extends Movement, Column extends string> {
   /** One row per charge, withdrawal or refund. Without rows nothing is booked. */
   source: Source<TransferColumn<Booked> | Column> & { columns: { booked_at?: Prisma.Sql } }
   movement: Booked
+  /** Direction of a correcting entry. Default: that of the movement. */
+  sides?: Booked extends 'corrected' ? CorrectionSides : never
   /** Audited action. Its `by` is null if an API token requested it. */
   audit?: MemberAction
 }
@@ -100,7 +121,7 @@ type BookingWithoutEvent<Booked extends Movement> = Booking<Booked, never> & {
 export function bookMovement<Booked extends Movement>(
   booking: BookingWithEvent<Booked> | BookingWithoutEvent<Booked>,
 ): Prisma.Sql {
-  const { idempotency, ctes, source, movement, event, audit, returning } = booking
+  const { idempotency, ctes, source, movement, sides, event, audit, returning } = booking
   const columns: Record<string, Prisma.Sql> = {
     booked_at: Prisma.sql`NULL::timestamptz`,
     ...source.columns,
@@ -111,7 +132,7 @@ export function bookMovement<Booked extends Movement>(
       ...ctes,
       source: selectSource({ ...source, columns }),
       audited: audit ? recordAction(audit, 'source') : null,
-      booked: bookSql(movement, event),
+      booked: bookSql(movement, event, sides),
     },
     source.from,
     returning,
@@ -147,9 +168,12 @@ function bookingStatement(
 }
 
 /** Calls prisma/functions/troco_book.sql with the rows of the CTE `source`. */
-export function bookSql(movement: Movement | null, event?: EventType): Prisma.Sql {
-  const sides: { debit?: string; credit?: string } = movement ? MOVEMENTS[movement] : {}
-  const names = [movement, sides.debit, sides.credit, event]
+export function bookSql(
+  movement: Movement | null,
+  event?: EventType,
+  { debit, credit }: { debit?: string; credit?: string } = movement ? MOVEMENTS[movement] : {},
+): Prisma.Sql {
+  const names = [movement, debit, credit, event]
   const literals = names.map(name => (name ? `'${name}'` : 'NULL')).join(', ')
   const fields = [transferFields(movement), eventFields(event)].join(', ')
   return Prisma.sql`

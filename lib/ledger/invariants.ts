@@ -16,6 +16,7 @@ export const ROW_KEYS = {
   unmatched_returns: { id: 'uuid' },
   bank_fees: { id: 'uuid' },
   write_offs: { id: 'uuid' },
+  corrections: { id: 'uuid' },
 } as const
 export type RowTable = keyof typeof ROW_KEYS
 
@@ -329,6 +330,7 @@ function partsOfOutgoing(family: 'withdrawal' | 'refund', sentStatus: string): I
 
 const FEE_KINDS = ['fee_paid', 'fee_returned']
 const WRITE_OFF_KINDS = ['owed_written_off', 'write_off_paid']
+const CORRECTION_KINDS = ['corrected', 'correction_owed']
 const SETTLEMENT_KINDS = ['unmatched_credited', 'unmatched_released', 'unmatched_kept']
 
 /** Invariants between the ledger and what the operator has paid. */
@@ -417,6 +419,29 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
             ON s.account_id = t.account_id AND s.payment_id = t.payment_id
           WHERE ${scope.condition} AND t.status = 'completed' AND s.entry IS DISTINCT FROM 'give_back'`,
       },
+    ],
+  },
+  {
+    invariant: 'every entry of two admins was booked once on both of its sides, and no other was',
+    parts: [
+      {
+        ...{ of: 'corrections', kinds: ['corrected'] },
+        sql: scope => Prisma.sql`
+          SELECT t.account_id, t.mode, 'correction ' || t.id AS place
+          FROM ${scope.from('corrections')}
+          CROSS JOIN LATERAL (VALUES (t.from_account_id, true), (t.to_account_id, false)) AS p (id, pays)
+          LEFT JOIN ledger_transfers x ON x.account_id = p.id AND x.subject_id = t.id
+            AND x.kind IN (${Prisma.join(CORRECTION_KINDS)}) AND (x.credit = 'external') = p.pays
+            AND x.mode = t.mode AND x.connection_id = t.connection_id
+          WHERE ${scope.condition} AND p.id IS NOT NULL
+          GROUP BY t.account_id, t.mode, t.id, t.amount, t.booked_at, p.id
+          HAVING COALESCE(sum(x.amount), 0) <> CASE WHEN t.booked_at IS NULL THEN 0 ELSE t.amount END`,
+      },
+      transfersOf(CORRECTION_KINDS, {
+        join: Prisma.sql`corrections k ON k.id = t.subject_id AND k.booked_at IS NOT NULL
+          AND t.account_id = CASE WHEN t.credit = 'external' THEN k.from_account_id ELSE k.to_account_id END`,
+        wrong: Prisma.sql`k.id IS NULL`,
+      }),
     ],
   },
 ]

@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { readBalances } from '#lib/ledger/accounts.ts'
-import { MERCHANT_MOVEMENTS, MOVEMENTS, OPERATOR_MOVEMENTS } from '#lib/ledger/book.ts'
+import {
+  CORRECTION_SIDES,
+  MERCHANT_MOVEMENTS,
+  MOVEMENTS,
+  OPERATOR_MOVEMENTS,
+} from '#lib/ledger/book.ts'
 import { openDisputeLedgers } from '#lib/ledger/owed.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
@@ -83,24 +88,32 @@ const TRANSFER = `INSERT INTO ledger_transfers
   (account_id, kind, subject_id, mode, debit, credit, amount) VALUES ($1, $2, $3, 'test', $4, $5, $6)`
 
 test.each([
-  ['a merchant', () => merchant.id, MERCHANT_MOVEMENTS],
-  ['the operator', () => OPERATOR_ACCOUNT_ID, OPERATOR_MOVEMENTS],
-])('the database allows %s exactly the defined movements', async (_, idOf, movements) => {
-  const sides = Object.values(MOVEMENTS).flatMap(({ debit, credit }) => [debit, credit])
-  const ledgers = [...new Set(sides)]
-  const kinds = [...Object.keys(MOVEMENTS), 'gift']
-  const { rows: rules } = await client.query(
-    `SELECT pg_get_expr(conbin, conrelid) AS rule FROM pg_constraint
+  ['a merchant', () => merchant.id, MERCHANT_MOVEMENTS, CORRECTION_SIDES.merchant],
+  ['the operator', () => OPERATOR_ACCOUNT_ID, OPERATOR_MOVEMENTS, CORRECTION_SIDES.operator],
+])(
+  'the database allows %s exactly the defined movements',
+  async (_, idOf, movements, corrections) => {
+    const sides = Object.values(MOVEMENTS).flatMap(({ debit, credit }) => [debit, credit])
+    const ledgers = [...new Set(sides)]
+    const kinds = [...Object.keys(MOVEMENTS), 'gift']
+    const { rows: rules } = await client.query(
+      `SELECT pg_get_expr(conbin, conrelid) AS rule FROM pg_constraint
      WHERE conname = 'ledger_transfers_kind_known'`,
-  )
-  const { rows } = await client.query<{ kind: string; debit: string; credit: string }>(
-    `SELECT kind, debit, credit FROM (SELECT $1::uuid AS account_id) account, unnest($2::text[]) AS kind,
+    )
+    const { rows } = await client.query<{ kind: string; debit: string; credit: string }>(
+      `SELECT kind, debit, credit FROM (SELECT $1::uuid AS account_id) account, unnest($2::text[]) AS kind,
        unnest($3::text[]) AS debit, unnest($3::text[]) AS credit WHERE ${rules[0].rule}`,
-    [idOf(), kinds, ledgers],
-  )
-  expect(Object.fromEntries(rows.map(({ kind, ...sides }) => [kind, sides]))).toEqual(movements)
-  expect(rows).toHaveLength(Object.keys(movements).length)
-})
+      [idOf(), kinds, ledgers],
+    )
+    const nameOf = ([kind, { debit, credit }]: [string, { debit: string; credit: string }]) =>
+      `${kind} ${debit} ${credit}`
+    const defined = [
+      ...Object.entries(movements).map(nameOf),
+      ...corrections.map(direction => nameOf(['corrected', direction])),
+    ]
+    expect(rows.map(({ kind, ...found }) => nameOf([kind, found])).sort()).toEqual(defined.sort())
+  },
+)
 
 test.each([
   ['another kind', ['gift', 'external', 'available']],

@@ -52,6 +52,7 @@ const INVARIANTS = {
   fees: 'exactly the fees of banks were paid by the operator or returned to it',
   writeOffs: 'what was written off of an account was paid by the operator, and nothing else',
   settlements: 'every resolved payment left `unmatched` once, for whom its resolution names',
+  corrections: 'every entry of two admins was booked once on both of its sides, and no other was',
 }
 type InvariantName = keyof typeof INVARIANTS
 
@@ -532,6 +533,26 @@ const CORRUPTIONS: Corruption[] = [
     { writeOffs: `write-off ${UNKNOWN_IDS[0]}` },
   ],
   [
+    'an entry of two admins was not booked',
+    `INSERT INTO differences (id, connection_id, kind, key, facts)
+       VALUES ('${UNKNOWN_IDS[1]}', '${SIMULATOR_CONNECTION_ID}', 'day_missing_here', '-', '{}');
+     INSERT INTO corrections (account_id, id, item_id, mode, connection_id, to_account_id, amount, reason,
+       attachment, attachment_type, booked_at)
+     VALUES ('${OPERATOR_ACCOUNT_ID}', '${UNKNOWN_IDS[0]}', '${UNKNOWN_IDS[1]}', 'test',
+       '${SIMULATOR_CONNECTION_ID}', '${ACCOUNT}', 100, '-', '-', 'application/pdf', now())`,
+    { corrections: `correction ${UNKNOWN_IDS[0]}` },
+  ],
+  [
+    'money moved as by an entry of two admins that nobody made',
+    `INSERT INTO ledger_transfers (account_id, kind, subject_id, mode, debit, credit, amount, connection_id)
+       VALUES ('${OPERATOR_ACCOUNT_ID}', 'corrected', '${UNKNOWN_IDS[0]}', 'test', 'external', 'own', 100,
+         '${SIMULATOR_CONNECTION_ID}')`,
+    {
+      transfer: `transfer corrected of ${UNKNOWN_IDS[0]}`,
+      corrections: `transfer corrected of ${UNKNOWN_IDS[0]}`,
+    },
+  ],
+  [
     'a write-off was booked to another account than its own',
     `INSERT INTO write_offs (account_id, id, mode, connection_id, amount)
        VALUES ('${UNKNOWN_IDS[1]}', '${UNKNOWN_IDS[0]}', 'test', '${SIMULATOR_CONNECTION_ID}', 100);
@@ -620,7 +641,7 @@ describe('each corruption of the ledger is found and its row is reported', () =>
   test.for(triedCorruptions)('%s', async ([title, sql, found]) => {
     const url = await copyHistory()
     await corrupt(url, sql)
-    const ofOperator = ['unmatched', 'settlements', 'fees']
+    const ofOperator = ['unmatched', 'settlements', 'fees', 'corrections']
     const account = ofOperator.some(name => name in found) ? OPERATOR_ACCOUNT_ID : ACCOUNT
     const expected = Object.entries(found).map(([name, place]) => [
       INVARIANTS[name as InvariantName],

@@ -105,6 +105,13 @@ export type Message =
       reason: string
       path: string
     }
+  | {
+      kind: 'correctionProposed' | 'correctionBooked'
+      account: string
+      amount: string
+      reason: string
+      path: string
+    }
   | { kind: 'connectionAdded'; connection: string; by: string; path: string }
   | { kind: 'certificateEnds'; connection: string; ends: Date; path: string }
   | { kind: 'accountActivated'; account: string }

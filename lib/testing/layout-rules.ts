@@ -107,6 +107,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   bank_fees: 'differences',
   connection_trials: 'trials',
   differences: 'differences',
+  corrections: 'differences',
   event_sequences: 'webhooks',
   events: 'webhooks',
   feed_epochs: 'webhooks',

@@ -164,6 +164,8 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'PUT /admin/accounts/[id]/connections': 'with proof',
   'POST /admin/accounts/[id]/approval': 'with proof',
   'POST /admin/accounts/[id]/write-offs': 'with proof',
+  'POST /admin/differences/[id]/corrections': 'with proof',
+  'POST /admin/differences/[id]/corrections/[correction_id]/approve': 'with proof',
   'POST /admin/accounts/[id]/tokens/revoke': 'with proof',
   'POST /admin/accounts/[id]/tokens/[token_id]/revoke': 'with proof',
   'POST /admin/accounts/[id]/charges/[charge_id]/document': 'with proof',

@@ -10,7 +10,8 @@ BEGIN
       'unmatched_received external unmatched', 'unmatched_released unmatched external',
       'unmatched_kept unmatched own', 'fee_paid own external', 'fee_returned external own',
       'write_off_paid own external', 'unmatched_payment_returned unmatched external',
-      'own_payment_returned own external']);
+      'own_payment_returned own external', 'corrected external own',
+      'corrected own external']);
   END IF;
   RETURN kind || ' ' || debit || ' ' || credit = ANY (ARRAY[
     'charge_paid external available', 'withdrawal_held available outbound',
@@ -21,5 +22,6 @@ BEGIN
     'dispute_owed owed disputed', 'dispute_won disputed available',
     'dispute_lost disputed external', 'owed_repaid available owed',
     'owed_written_off external owed', 'payment_returned available external',
-    'payment_return_owed owed external']);
+    'payment_return_owed owed external', 'correction_owed owed external',
+    'corrected external available', 'corrected available external']);
 END $$;

@@ -3,6 +3,7 @@ import {
   ArrowUpRight,
   CornerUpLeft,
   type LucideIcon,
+  Scale,
   ShieldAlert,
   Undo2,
 } from 'lucide-react'
@@ -156,6 +157,7 @@ const ICONS: Record<StatementRow['kind'], LucideIcon> = {
   dispute_held: ShieldAlert,
   dispute_won: Undo2,
   owed_repaid: ShieldAlert,
+  corrected: Scale,
   payment_returned: CornerUpLeft,
   refund_returned: Undo2,
 }

@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
+import { FileField } from '#app/admin/file-field.tsx'
 import type { Form } from '#components/form/form.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 
 const FORMS = ['p12', 'pem'] as const
@@ -103,68 +103,4 @@ export function readCredentials(data: FormData): Record<string, string | undefin
     ...Object.fromEntries(files.map(name => [name, String(data.get(name) ?? '')])),
     passphrase: String(data.get('passphrase') ?? '') || undefined,
   }
-}
-
-interface FileFieldProps {
-  label: string
-  name: string
-  accept: string
-  /** How the form sends the file. */
-  as: 'base64' | 'text'
-  hint?: string
-  note?: string
-  problem?: string | null
-}
-
-/** File field: the form sends the contents of the file; the page shows its name only. */
-export function FileField({ label, name, accept, as, hint, note, problem }: FileFieldProps) {
-  const t = useTranslations('bankForm')
-  const input = useRef<HTMLInputElement>(null)
-  const [file, setFile] = useState<{ name: string; contents: string } | null>(null)
-  const id = `${name}-file`
-  async function read(chosen: File | undefined) {
-    if (!chosen) return
-    const bytes = new Uint8Array(await chosen.arrayBuffer())
-    const text = Array.from(bytes, byte => String.fromCharCode(byte)).join('')
-    const contents = as === 'base64' ? btoa(text) : new TextDecoder().decode(bytes)
-    setFile({ name: chosen.name, contents })
-  }
-  return (
-    <div className="min-w-0">
-      <label htmlFor={id} className="mb-1.5 block font-semibold text-small">
-        {label}
-        {note ? <span className="ml-1.5 font-normal text-muted">{note}</span> : null}
-      </label>
-      <input
-        ref={input}
-        id={id}
-        type="file"
-        accept={accept}
-        className="sr-only"
-        tabIndex={-1}
-        aria-invalid={problem ? true : undefined}
-        aria-describedby={problem ? `${id}-problem` : undefined}
-        onChange={event => read(event.target.files?.[0])}
-      />
-      <input type="hidden" name={name} value={file?.contents ?? ''} />
-      <div className="flex min-h-11 min-w-0 items-center gap-3">
-        <Button
-          variant="quiet"
-          className="shrink-0"
-          aria-label={`${label}: ${t('choose')}`}
-          onClick={() => input.current?.click()}
-        >
-          {t('choose')}
-        </Button>
-        <span className="min-w-0 truncate text-muted text-small">{file?.name ?? t('noFile')}</span>
-      </div>
-      {problem ? (
-        <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
-          {problem}
-        </p>
-      ) : hint ? (
-        <p className="mt-1.5 text-muted text-small">{hint}</p>
-      ) : null}
-    </div>
-  )
 }

@@ -30,13 +30,16 @@ type State = Pick<DifferenceLine, 'is_giving_back' | 'resolved_at' | 'resolution
 export function ItemState({ item }: { item: State }) {
   const t = useTranslations('differences')
   const resolutionName = useResolutionName()
-  const state = item.resolved_at ? 'resolved' : item.is_giving_back ? 'giving_back' : 'open'
+  const ended = item.resolution === 'acknowledge' ? 'acknowledged' : 'resolved'
+  const state = item.resolved_at ? ended : item.is_giving_back ? 'giving_back' : 'open'
   const styles = {
     resolved: { tone: 'ok', icon: Check },
+    // Without an entry, the difference stays.
+    acknowledged: { tone: 'wait', icon: Check },
     giving_back: { tone: 'wait', icon: Undo2 },
     open: { tone: 'wait', icon: Clock },
   } as const
-  const isNamed = state === 'resolved' && item.resolution
+  const isNamed = item.resolved_at && item.resolution
   return (
     <span data-testid="item-state">
       <Chip {...styles[state]}>

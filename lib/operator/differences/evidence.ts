@@ -1,19 +1,28 @@
 import { readPeople } from '#lib/audit/people.ts'
+import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { isPastRefund } from '#lib/core/pix/refund-window.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
-import { Prisma } from '#lib/db/client.ts'
-import { asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { db, Prisma } from '#lib/db/client.ts'
+import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
+import {
+  CORRECTION_HOURS,
+  isCorrectionStanding,
+  partyOf,
+  readCorrectionTerms,
+} from '#lib/differences/corrections.ts'
 import { isDayKind } from '#lib/differences/differences.ts'
 import { allowedEntries, type Entry } from '#lib/differences/states.ts'
 import { type CandidateRow, listCandidates } from '#lib/operator/differences/candidates.ts'
 import { itemsSql, lineColumns } from '#lib/operator/differences/list.ts'
 import type {
+  Correction,
   DifferenceDetail,
   DifferenceEvidence,
   DifferenceLine,
 } from '#lib/operator/differences/schema.ts'
 import { suggestEntry } from '#lib/operator/differences/suggest.ts'
+import { isSecondAdmin } from '#lib/people/admins.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [
@@ -38,7 +47,10 @@ interface ItemRow extends DifferenceLine {
 }
 
 /** Returns an item with the evidence of the bank and of the books; null if there is none. */
-export async function readItem(id: string): Promise<DifferenceDetail | null> {
+export async function readItem(
+  id: string,
+  adminId: string | null = null,
+): Promise<DifferenceDetail | null> {
   if (!isUuid(id)) return null
   const columns = Prisma.sql`${lineColumns}, i.key, i.reason, i.resolved_by AS by, i.facts,
     ${utc('r.paid_at')}`
@@ -47,9 +59,11 @@ export async function readItem(id: string): Promise<DifferenceDetail | null> {
   if (!row) return null
   const { by, facts, paid_at: paidAt, ...line } = row
   const entries = listEntries(line.kind, paidAt)
-  const [findPerson, evidence] = await Promise.all([
+  const [findPerson, evidence, terms, corrections] = await Promise.all([
     readPeople([[null, by]]),
     readEvidence({ ...line, facts, paidAt }),
+    readCorrectionTerms(db(), id),
+    readCorrections(id, adminId),
   ])
   return {
     ...line,
@@ -58,6 +72,75 @@ export async function readItem(id: string): Promise<DifferenceDetail | null> {
     // Nothing can be done about a resolved item, nor while the bank gives the money back.
     entries: line.resolved_at || line.is_giving_back ? [] : entries,
     suggestion: suggestEntry(line.kind, entries, evidence),
+    correction_terms: terms,
+    corrections,
+  }
+}
+
+/** Like `readItem`; refuses an unknown item. */
+export async function requireItem(id: string, adminId: string): Promise<DifferenceDetail> {
+  const item = await readItem(id, adminId)
+  if (!item) throw refuse('item_not_found')
+  return item
+}
+
+interface CorrectionRow
+  extends Pick<Correction, 'id' | 'amount' | 'reason' | 'booked_at' | 'expires_at'> {
+  from_id: string | null
+  to_id: string | null
+  from_name: string | null
+  to_name: string | null
+  proposed_by: string | null
+  approved_by: string | null
+}
+
+/** Reads the entry that waits for a second admin, and those that are booked, the latest first. */
+async function readCorrections(itemId: string, adminId: string | null): Promise<Correction[]> {
+  const nameOf = (party: 'from' | 'to') => Prisma.sql`
+    (SELECT a.name FROM accounts a WHERE a.id = ${Prisma.raw(`c.${party}_account_id`)})
+      AS ${Prisma.raw(`${party}_name`)}`
+  const columns = Prisma.sql`c.id, c.amount, c.reason, c.from_account_id AS from_id, c.to_account_id AS to_id,
+    ${nameOf('from')}, ${nameOf('to')}, c.proposed_by, c.approved_by, ${utc('c.booked_at')},
+    CASE WHEN c.booked_at IS NULL THEN
+      ${utcText(`(c.proposed_at + interval '${CORRECTION_HOURS} hours')`)} END AS expires_at`
+  const rows = await queryRows<CorrectionRow>(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json FROM corrections c
+    WHERE c.item_id = ${itemId}::uuid AND (c.booked_at IS NOT NULL OR ${isCorrectionStanding})
+    ORDER BY c.id DESC`)
+  const findPerson = await readPeople(
+    rows.flatMap(row => [row.proposed_by, row.approved_by]).map(person => [null, person]),
+  )
+  return Promise.all(
+    rows.map(async ({ from_id, to_id, from_name, to_name, proposed_by, approved_by, ...row }) => ({
+      ...row,
+      from: { id: partyOf(from_id), name: from_name },
+      to: { id: partyOf(to_id), name: to_name },
+      proposed_by: findPerson(null, proposed_by)?.name ?? null,
+      approved_by: findPerson(null, approved_by)?.name ?? null,
+      can_approve:
+        row.booked_at === null &&
+        adminId !== null &&
+        proposed_by !== null &&
+        (await isSecondAdmin(proposed_by, adminId)),
+    })),
+  )
+}
+
+/** Reads the file that was attached to an entry. */
+export async function readAttachment(
+  itemId: string,
+  correctionId: string,
+): Promise<{ attachment: Buffer; type: string; name: string }> {
+  const where = { itemId, id: correctionId }
+  const found = [itemId, correctionId].every(isUuid)
+    ? await db().correction.findFirst({ where, select: { attachment: true, attachmentType: true } })
+    : null
+  if (!found) throw refuse('item_not_found')
+  const { attachment, attachmentType: type } = found
+  return {
+    attachment: Buffer.from(attachment),
+    type,
+    name: `${correctionId}.${type.split('/')[1]}`,
   }
 }
 

@@ -49,7 +49,8 @@ export function listItems(
   filters: DifferenceFilters & { cursor?: string; limit: number },
 ): Promise<Page<DifferenceLine>> {
   const { state, kind, connection, age, cursor, limit } = filters
-  const stateSql = Prisma.sql`AND (i.resolved_at IS NULL) = ${state === 'open'}`
+  const stateSql = Prisma.sql`AND CASE WHEN i.resolved_at IS NULL THEN 'open'
+    WHEN i.resolution = 'acknowledge' THEN 'acknowledged' ELSE 'resolved' END = ${state}`
   return readPage<DifferenceLine>(
     Prisma.sql`
       SELECT ${asJson(lineColumns)}::text AS json FROM ${itemsSql}

@@ -2,10 +2,11 @@ import * as z from 'zod'
 import { CHARGE_STATUSES } from '#lib/charges/states.ts'
 import { fileLocale, instant, listQuery, must, pageOf } from '#lib/core/fields.ts'
 import { MODES } from '#lib/core/mode.ts'
-import { ENTRIES } from '#lib/differences/states.ts'
+import { ATTACHMENT_BYTES_MAX, BANK, ENTRIES, OPERATOR } from '#lib/differences/states.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 
-export const DIFFERENCE_STATES = ['open', 'resolved'] as const
+/** `acknowledged`: without an entry, so that the difference stays. */
+export const DIFFERENCE_STATES = ['open', 'acknowledged', 'resolved'] as const
 /** Ages in days by which a list is filtered. */
 export const DIFFERENCE_AGES = ['1', '7', '30'] as const
 
@@ -13,7 +14,7 @@ const KIND_MAX = 60
 const { cursor, limit } = listQuery([]).shape
 
 export const differenceFilters = z.object({
-  state: z.enum(DIFFERENCE_STATES, must('be open or resolved')).optional(),
+  state: z.enum(DIFFERENCE_STATES, must(`be one of ${DIFFERENCE_STATES.join(', ')}`)).optional(),
   kind: z
     .string()
     .regex(/^[a-z_]+$/, must('be the kind of an item'))
@@ -43,6 +44,27 @@ export const resolveRequest = z
     path: ['transaction_id'],
     ...must('name the transaction that the payment pays'),
   })
+
+/** Who pays and who gets the money: `bank`, `operator` or the id of an account. */
+const partyField = z.union(
+  [z.literal(BANK), z.literal(OPERATOR), z.uuid()],
+  must('be bank, operator or the id of an account'),
+)
+/** In base64, four characters per three bytes; the rest of the request is small. */
+export const CORRECTION_BODY_BYTES_MAX = Math.ceil(ATTACHMENT_BYTES_MAX / 3) * 4 + 4_096
+export const correctionRequest = z.strictObject({
+  ...reasonRequest.shape,
+  from: partyField,
+  to: partyField,
+  amount: z.int(must('be a whole number of cents')).min(1, must('be at least 1')),
+  attachment: z
+    .base64(must('be a file in base64'))
+    .min(1, must('be a file in base64'))
+    .max(
+      Math.ceil(ATTACHMENT_BYTES_MAX / 3) * 4,
+      must(`have at most ${ATTACHMENT_BYTES_MAX / 1024 / 1024} MB`),
+    ),
+})
 
 const cents = z.int()
 const party = z.object({ id: z.uuid(), name: z.string() })
@@ -154,6 +176,25 @@ export const DifferenceEvidence = z.object({
 })
 export type DifferenceEvidence = z.infer<typeof DifferenceEvidence>
 
+const CorrectionParty = z.object({ id: z.string(), name: z.string().nullable() })
+export type CorrectionParty = z.infer<typeof CorrectionParty>
+
+export const Correction = z.object({
+  id: z.uuid(),
+  from: CorrectionParty,
+  to: CorrectionParty,
+  amount: cents,
+  reason: z.string(),
+  /** Null people are the command line. */
+  proposed_by: z.string().nullable(),
+  approved_by: z.string().nullable(),
+  booked_at: instant.nullable(),
+  /** Null: it is booked. */
+  expires_at: instant.nullable(),
+  can_approve: z.boolean(),
+})
+export type Correction = z.infer<typeof Correction>
+
 export const DifferenceDetail = DifferenceLine.extend({
   key: z.string(),
   reason: z.string().nullable(),
@@ -162,6 +203,16 @@ export const DifferenceDetail = DifferenceLine.extend({
   evidence: DifferenceEvidence,
   entries: z.array(z.enum(ENTRIES)),
   suggestion: Suggestion,
+  /** What an entry must be that settles the item; null: none can. */
+  correction_terms: z
+    .object({
+      from: z.string().nullable(),
+      to: z.string().nullable(),
+      amount: cents.nullable(),
+      isWithBank: z.boolean(),
+    })
+    .nullable(),
+  corrections: z.array(Correction),
 })
 export type DifferenceDetail = z.infer<typeof DifferenceDetail>
 export const DifferenceDetailRead = z.object({ data: DifferenceDetail })

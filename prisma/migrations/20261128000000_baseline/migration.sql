@@ -1105,6 +1105,49 @@ CREATE UNIQUE INDEX differences_connection_id_kind_key_key ON differences (conne
 CREATE INDEX differences_day_idx ON differences (connection_id, day) WHERE day IS NOT NULL;
 CREATE INDEX differences_open_idx ON differences (created_at, id) WHERE resolved_at IS NULL;
 
+-- Entries of two admins that settle a difference. Growth: one per proposal, never deleted.
+CREATE TABLE corrections (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  item_id uuid NOT NULL,
+  mode text NOT NULL,
+  connection_id uuid NOT NULL,
+  -- Who pays and who gets it; null: the bank.
+  from_account_id uuid,
+  to_account_id uuid,
+  amount bigint NOT NULL,
+  reason text NOT NULL,
+  attachment bytea NOT NULL,
+  attachment_type text NOT NULL,
+  -- Null people are the command line.
+  proposed_by uuid,
+  proposed_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  replaced_at timestamptz(6),
+  approved_by uuid,
+  booked_at timestamptz(6),
+  CONSTRAINT corrections_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT corrections_item_id_fkey FOREIGN KEY (item_id) REFERENCES differences(id) ON DELETE RESTRICT,
+  CONSTRAINT corrections_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
+  CONSTRAINT corrections_amount_positive CHECK (amount > 0),
+  CONSTRAINT corrections_attachment_small CHECK (octet_length(attachment) BETWEEN 1 AND 5242880),
+  CONSTRAINT corrections_attachment_type_known CHECK (attachment_type IN ('application/pdf', 'image/png', 'image/jpeg')),
+  CONSTRAINT corrections_booked_by_two CHECK (booked_at IS NULL
+    OR (num_nulls(proposed_by, approved_by) = 2 OR COALESCE(proposed_by <> approved_by, false))),
+  CONSTRAINT corrections_mode_known CHECK (mode IN ('test', 'live')),
+  CONSTRAINT corrections_of_operator CHECK (account_id = '00000000-0000-7000-8000-000000000002'),
+  CONSTRAINT corrections_parties_differ CHECK (from_account_id IS DISTINCT FROM to_account_id)
+);
+CREATE INDEX corrections_item_id_id_idx ON corrections (item_id, id);
+CREATE UNIQUE INDEX corrections_open_item_id_key ON corrections (item_id)
+  WHERE booked_at IS NULL AND replaced_at IS NULL;
+CREATE TRIGGER corrections_booked_final
+  BEFORE UPDATE ON corrections FOR EACH ROW WHEN (old.booked_at IS NOT NULL)
+  EXECUTE FUNCTION troco_refuse_change();
+CREATE TRIGGER corrections_terms_fixed
+  BEFORE UPDATE OF account_id, id, item_id, mode, connection_id, from_account_id, to_account_id, amount, reason,
+    attachment, attachment_type, proposed_by, proposed_at ON corrections
+  FOR EACH ROW EXECUTE FUNCTION troco_refuse_change();
+
 -- Fees of the bank. Growth: one per fee, never deleted.
 CREATE TABLE bank_fees (
   account_id uuid NOT NULL,

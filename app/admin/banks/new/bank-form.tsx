@@ -3,11 +3,8 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import {
-  CredentialsFields,
-  FileField,
-  readCredentials,
-} from '#app/admin/banks/credentials-fields.tsx'
+import { CredentialsFields, readCredentials } from '#app/admin/banks/credentials-fields.tsx'
+import { FileField } from '#app/admin/file-field.tsx'
 import { useApi } from '#components/form/api.ts'
 import { type Form, useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'

@@ -5,6 +5,7 @@ import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import { Ending } from '#app/admin/ending.tsx'
+import { Corrections, ProposeCorrection } from '#app/admin/reconciliation/[id]/corrections.tsx'
 import { ResolveForm } from '#app/admin/reconciliation/[id]/resolve-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState, useConnectionName } from '#app/admin/reconciliation/names.tsx'
@@ -23,7 +24,9 @@ interface ItemPageProps {
 }
 
 /** Cached per request, because the metadata and the page both read the item. */
-const findItem = cache(async (id: string) => (await readItem(id)) ?? notFound())
+const findItem = cache(
+  async (id: string, adminId: string) => (await readItem(id, adminId)) ?? notFound(),
+)
 
 async function kindName(kind: string): Promise<string> {
   const t = await getTranslations('differences')
@@ -31,20 +34,22 @@ async function kindName(kind: string): Promise<string> {
 }
 
 export async function generateMetadata({ params }: ItemPageProps): Promise<Metadata> {
-  await requireAdmin()
-  return { title: await kindName((await findItem((await params).id)).kind) }
+  const { id: adminId } = await requireAdmin()
+  return { title: await kindName((await findItem((await params).id, adminId)).kind) }
 }
 
 export default async function ItemPage({ params }: ItemPageProps) {
   const { id: adminId } = await requireAdmin()
-  const item = await findItem((await params).id)
+  const item = await findItem((await params).id, adminId)
   const [t, title, ending] = await Promise.all([
     getTranslations('differences'),
     kindName(item.kind),
     readEnding(findOrderId(item), adminId),
   ])
   return (
-    <ClientMessages namespaces={['differences', 'ending', 'adminDeed', 'chargeStatus']}>
+    <ClientMessages
+      namespaces={['differences', 'ending', 'corrections', 'adminDeed', 'chargeStatus']}
+    >
       <PageHead
         title={title}
         parent={{ href: '/admin/reconciliation', label: t('title') }}
@@ -61,9 +66,30 @@ export default async function ItemPage({ params }: ItemPageProps) {
       </div>
       <div className="mt-6 grid gap-6">
         <Decision item={item} />
+        <Correcting item={item} />
         {ending ? <Ending ending={ending} /> : null}
       </div>
     </ClientMessages>
+  )
+}
+
+/** Entries of two admins, and the form for another one. */
+async function Correcting({ item }: { item: DifferenceDetail }) {
+  const t = await getTranslations('corrections')
+  const { id, corrections, correction_terms: terms } = item
+  return (
+    <>
+      {corrections.length > 0 ? (
+        <Section title={t(corrections[0]?.booked_at ? 'booked' : 'proposed')}>
+          <Corrections itemId={id} corrections={corrections} />
+        </Section>
+      ) : null}
+      {terms ? (
+        <Section title={t('title')}>
+          <ProposeCorrection item={item} />
+        </Section>
+      ) : null}
+    </>
   )
 }
 

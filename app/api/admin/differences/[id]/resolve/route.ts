@@ -1,8 +1,7 @@
 import { requireActor } from '#lib/audit/note.ts'
 import { payByUnmatched } from '#lib/charges/settle.ts'
-import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { readItem } from '#lib/operator/differences/evidence.ts'
+import { requireItem } from '#lib/operator/differences/evidence.ts'
 import { giveBack } from '#lib/operator/differences/give-back.ts'
 import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
 import { DifferenceDetailRead, resolveRequest } from '#lib/operator/differences/schema.ts'
@@ -26,8 +25,6 @@ export const POST = adminEndpoint({
     else if (entry === 'match') await payByUnmatched(decision, chargeId)
     else if (entry === 'keep') await keepUnmatched(decision)
     else await acknowledgeItem(decision)
-    const data = await readItem(id)
-    if (!data) throw refuse('item_not_found')
-    return { data }
+    return { data: await requireItem(id, user.id) }
   },
 })

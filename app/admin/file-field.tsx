@@ -1,0 +1,73 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useRef, useState } from 'react'
+import { setValue } from '#components/form/control.ts'
+import { Button } from '#components/ui/button.tsx'
+
+interface FileFieldProps {
+  label: string
+  name: string
+  accept: string
+  /** How the form sends the file. */
+  as: 'base64' | 'text'
+  hint?: string
+  note?: string
+  problem?: string | null
+}
+
+/** File field: the form sends the contents of the file; the page shows its name only. */
+export function FileField({ label, name, accept, as, hint, note, problem }: FileFieldProps) {
+  const t = useTranslations('ui')
+  const input = useRef<HTMLInputElement>(null)
+  const sent = useRef<HTMLInputElement>(null)
+  const [fileName, setFileName] = useState<string | null>(null)
+  const id = `${name}-file`
+  async function read(chosen: File | undefined) {
+    if (!chosen) return
+    const bytes = new Uint8Array(await chosen.arrayBuffer())
+    const text = Array.from(bytes, byte => String.fromCharCode(byte)).join('')
+    const contents = as === 'base64' ? btoa(text) : new TextDecoder().decode(bytes)
+    setFileName(chosen.name)
+    // The form sees the change, and takes back what it said about the field.
+    if (sent.current) setValue(sent.current, contents)
+  }
+  return (
+    <div className="min-w-0">
+      <label htmlFor={id} className="mb-1.5 block font-semibold text-small">
+        {label}
+        {note ? <span className="ml-1.5 font-normal text-muted">{note}</span> : null}
+      </label>
+      <input
+        ref={input}
+        id={id}
+        type="file"
+        accept={accept}
+        className="sr-only"
+        tabIndex={-1}
+        aria-invalid={problem ? true : undefined}
+        aria-describedby={problem ? `${id}-problem` : undefined}
+        onChange={event => read(event.target.files?.[0])}
+      />
+      <input ref={sent} type="hidden" name={name} defaultValue="" />
+      <div className="flex min-h-11 min-w-0 items-center gap-3">
+        <Button
+          variant="quiet"
+          className="shrink-0"
+          aria-label={`${label}: ${t('chooseFile')}`}
+          onClick={() => input.current?.click()}
+        >
+          {t('chooseFile')}
+        </Button>
+        <span className="min-w-0 truncate text-muted text-small">{fileName ?? t('noFile')}</span>
+      </div>
+      {problem ? (
+        <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
+          {problem}
+        </p>
+      ) : hint ? (
+        <p className="mt-1.5 text-muted text-small">{hint}</p>
+      ) : null}
+    </div>
+  )
+}
