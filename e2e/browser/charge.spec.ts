@@ -8,6 +8,8 @@ import { loseDispute, openDispute } from '#lib/charges/disputes/dispute.ts'
 import type { DisputeReport } from '#lib/charges/disputes/schema.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { creditAccount } from '#lib/operator/differences/resolve.ts'
+import { keepOfCharge } from '#lib/testing/differences.ts'
 
 const PAYER = {
   client_name: 'Ana Beatriz Rocha',
@@ -46,6 +48,25 @@ async function expectStatus(page: Page, label: string): Promise<void> {
 
 test.describe('on a desktop', () => {
   test.use({ viewport: DESKTOP, locale: 'pt-BR' })
+
+  test('a payment of another amount is a step of the charge, with what was decided about it', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const id = await createCharge(page, shop)
+    const { accountId } = await db().charge.findFirstOrThrow({ where: { id } })
+    const { itemId } = await keepOfCharge({ accountId, chargeId: id }, 1_400)
+    await page.goto(`/test/charges/${id}`)
+    await expectStatus(page, 'Pendente')
+    const step = page.getByRole('listitem').filter({ hasText: 'em vez de' })
+    await expect(step).toContainText('R$ 14,00 recebidos em vez de R$ 15,00')
+    await expect(step).toContainText('A cobrança continua sem pagamento.')
+    await creditAccount({ itemId, reason: 'Agreed', actor: { type: 'command_line' } }, accountId)
+    await page.reload()
+    await expect(step).toContainText('O administrador creditou este pagamento a você.')
+    await expectAccessible(page)
+  })
 
   test('a new charge shows all its data and turns to paid without a reload', async ({
     page,
