@@ -5,8 +5,7 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { createChargeReceiptUrl } from '#lib/charges/urls.ts'
 import { newId, newRoutableId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { parseReceipt } from '#lib/receipts/format.ts'
-import { createReceiptUrl, RECEIPT_PATH } from '#lib/receipts/sign.ts'
+import { createReceiptUrl, parseReceipt, RECEIPT_PATH } from '#lib/receipts/sign.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -1,8 +1,9 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { addRequested } from '#lib/banks/add-connection.ts'
-import { claimCertificateWarning, listEndingCertificates } from '#lib/banks/certificate-warnings.ts'
 import {
   CHECK_PASSED,
+  claimCertificateWarning,
+  listEndingCertificates,
   lockActiveConnection,
   markClosed,
   readConnectionNames,

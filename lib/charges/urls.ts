@@ -3,8 +3,7 @@ import type { ChargeRow } from '#lib/charges/schema.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { deriveKey } from '#lib/core/keys.ts'
 import { env } from '#lib/core/settings.ts'
-import { isEndToEndId } from '#lib/receipts/format.ts'
-import { createReceiptUrl } from '#lib/receipts/sign.ts'
+import { createReceiptUrl, isEndToEndId } from '#lib/receipts/sign.ts'
 
 const CIPHER = 'aes-256-ecb'
 /** One AES block in base64url: the last character carries only two bits. */

@@ -25,7 +25,7 @@ import { env } from '#lib/core/settings.ts'
 import { recordExport } from '#lib/dashboard/exports.ts'
 import type { ReceiptSheet } from '#lib/dashboard/schema.ts'
 import { readChargeTimeline, readWithdrawalTimeline } from '#lib/dashboard/timeline.ts'
-import type { ReceiptKind } from '#lib/receipts/format.ts'
+import type { ReceiptKind } from '#lib/receipts/sign.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 import { MESSAGES } from '#messages/words.ts'
 

@@ -145,7 +145,7 @@ const OF_ALL = 'reads all books, those of the operator included'
 const LEDGER_READERS: Record<string, string> = {
   'bin/restored.ts': 'names the last movement, whosever it is',
   'lib/db/roles.ts': 'names the tables only',
-  'lib/operator/reconciliation/books.ts': OF_CONNECTION,
+  'lib/operator/reconciliation/balance.ts': OF_CONNECTION,
   'lib/operator/reconciliation/rows.ts': OF_CONNECTION,
   'lib/ledger/accounts.ts': OF_ONE,
   'lib/ledger/check.ts': OF_ALL,

@@ -11,7 +11,7 @@ import {
   type PayerTexts,
   renderAmount,
 } from '#lib/payer/document.ts'
-import type { ReceiptFacts } from '#lib/receipts/format.ts'
+import type { ReceiptFacts } from '#lib/receipts/sign.ts'
 
 /** Result of comparing a receipt, whose signature is valid, with the record of the payment. */
 type Agreement = 'agrees' | 'partly' | 'returned' | 'contradicts' | 'gone'

@@ -1,7 +1,12 @@
 import { sign } from 'node:crypto'
-import { formatFacts, type ReceiptFacts, signedBytes } from '#lib/receipts/format.ts'
 import type { SigningKey } from '#lib/receipts/keys.ts'
-import { createReceiptUrl, RECEIPT_PATH } from '#lib/receipts/sign.ts'
+import {
+  createReceiptUrl,
+  formatFacts,
+  RECEIPT_PATH,
+  type ReceiptFacts,
+  signedBytes,
+} from '#lib/receipts/sign.ts'
 
 export const RECEIPT_FACTS: ReceiptFacts = {
   mode: 'live',

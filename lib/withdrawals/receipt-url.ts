@@ -1,6 +1,5 @@
 import { db } from '#lib/db/client.ts'
-import { isEndToEndId } from '#lib/receipts/format.ts'
-import { createReceiptUrl } from '#lib/receipts/sign.ts'
+import { createReceiptUrl, isEndToEndId } from '#lib/receipts/sign.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 type Payout = Pick<

@@ -1,6 +1,7 @@
 import { readPeople } from '#lib/audit/people.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { isUuid } from '#lib/core/ids.ts'
+import { idLowerBoundAt, idUpperBoundAt, isUuid } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { isPastRefund } from '#lib/core/pix/refund-window.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
@@ -13,15 +14,15 @@ import {
 } from '#lib/differences/corrections.ts'
 import { isDayKind } from '#lib/differences/differences.ts'
 import { allowedEntries, type Entry } from '#lib/differences/states.ts'
-import { type CandidateRow, listCandidates } from '#lib/operator/differences/candidates.ts'
 import { itemsSql, lineColumns } from '#lib/operator/differences/list.ts'
 import type {
+  Candidate,
   Correction,
   DifferenceDetail,
   DifferenceEvidence,
   DifferenceLine,
+  Suggestion,
 } from '#lib/operator/differences/schema.ts'
-import { suggestEntry } from '#lib/operator/differences/suggest.ts'
 import { isSecondAdmin } from '#lib/people/admins.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
@@ -270,4 +271,84 @@ function readReturns(itemId: string): Promise<DifferenceEvidence['returns']> {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+const DAY_MS = 86_400_000
+/** A code is paid within days of its creation; the bank's clock may be behind. */
+const BEFORE_MS = 7 * DAY_MS
+const AFTER_MS = DAY_MS
+const CANDIDATES_MAX = 10
+
+type CandidateRow = Omit<Candidate, 'payer'> & { doc: string }
+
+interface Payment {
+  mode: Mode
+  amount: number
+  paidAt: string
+  connectionId: string
+  /** Document of the payer of the charge that the payment named. */
+  doc: string | undefined
+}
+
+/**
+ * Lists unpaid charges that the payment may have been meant for: of its connection and amount, created in
+ * the week before it. Those of the same payer first, then the nearest in time. Reads an index of each
+ * account in the range of ids of these days, not the table.
+ */
+function listCandidates(payment: Payment): Promise<CandidateRow[]> {
+  const { mode, amount, paidAt, connectionId, doc = null } = payment
+  const at = Date.parse(paidAt)
+  const columns = Prisma.sql`c.id, json_build_object('id', a.id, 'name', a.name) AS account, c.status,
+    c.amount, ${utc('c.created_at')}, c.client_doc AS doc, c.client_doc IS NOT DISTINCT FROM ${doc}
+      AS is_same_payer`
+  return queryRows(Prisma.sql`
+    SELECT ${asJson(columns)}::text AS json
+    FROM accounts a CROSS JOIN LATERAL (
+      SELECT c.* FROM charges c
+      WHERE c.account_id = a.id AND c.mode = ${mode} AND c.amount = ${amount}::bigint
+        AND c.id >= ${idLowerBoundAt(at - BEFORE_MS)}::uuid
+        AND c.id < ${idUpperBoundAt(at + AFTER_MS)}::uuid
+        AND c.status IN ('pending', 'expired', 'failed')
+        AND c.connection_id = ${connectionId}::uuid
+      ORDER BY c.id DESC LIMIT ${CANDIDATES_MAX}) c
+    ORDER BY c.client_doc IS NOT DISTINCT FROM ${doc} DESC,
+      abs(extract(epoch FROM c.created_at - ${paidAt}::timestamptz)), c.id
+    LIMIT ${CANDIDATES_MAX}`)
+}
+
+type Known = Pick<DifferenceEvidence, 'account' | 'charge' | 'candidates' | 'returns'>
+
+/**
+ * Suggests how to settle an item: the only charge that fits the payment, else giving it back. What came
+ * back of a payout has no payer: it is the operator's. A person decides.
+ */
+export function suggestEntry(
+  kind: DifferenceDetail['kind'],
+  entries: readonly Entry[],
+  { account, charge, candidates, returns }: Known,
+): Suggestion {
+  const suggest = (
+    entry: Entry,
+    why: Suggestion['why'],
+    target: Partial<Suggestion> = {},
+  ): Suggestion => ({ entry, why, account_id: null, transaction_id: null, ...target })
+  if (!entries.includes('keep')) return suggest('acknowledge', 'nothing_held')
+  if (kind === 'return_unmatched') return suggest('keep', 'own_payout')
+  if (kind === 'return_above_payout') return suggest('keep', 'above_payout')
+  // Without a charge that names the payer, amount and time are all that is known.
+  const [fitting, ...others] = charge
+    ? candidates.filter(candidate => candidate.is_same_payer)
+    : candidates
+  if (fitting && others.length === 0)
+    return suggest('match', 'one_candidate', {
+      account_id: account?.id ?? null,
+      transaction_id: fitting.id,
+    })
+  const target = { account_id: account?.id ?? null }
+  if (returns.some(({ status }) => status === 'rejected'))
+    return suggest(account ? 'credit' : 'keep', 'bank_refused', target)
+  if (!entries.includes('give_back'))
+    return suggest(account ? 'credit' : 'keep', 'too_late', target)
+  if (!charge) return suggest('give_back', 'nobody')
+  return suggest('give_back', kind === 'payment_amount' ? 'other_amount' : 'paid_twice', target)
 }

@@ -1,7 +1,11 @@
+import { csvTimeFormatter } from '#lib/core/csv.ts'
+import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
+import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
+import { dayOf } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
+import { type Page, readPage, sqlIfDefined, walkPages } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import {
   type DifferenceFilters,
@@ -9,6 +13,7 @@ import {
   type DifferenceSummary,
   differenceQuery,
 } from '#lib/operator/differences/schema.ts'
+import { MESSAGES } from '#messages/words.ts'
 
 /**
  * An item `i` with its connection `n` and its money `r`, of which the bank may have given a part back; what was settled
@@ -89,4 +94,38 @@ export function readDifferenceFilters(params: SearchParams) {
   const known = readUrlFilters(params, FILTERS, differenceQuery.shape)
   const filters = differenceQuery.omit({ limit: true }).parse(known)
   return params.state === ANY_STATE ? filters : { ...filters, state: filters.state ?? 'open' }
+}
+
+const BATCH_MAX = 500
+
+export async function exportDifferences(
+  userId: string,
+  { locale, ...filters }: DifferenceFilters & { locale: Locale },
+) {
+  await recordExport('difference.exported', userId, undefined, {
+    ...filters,
+    status: filters.state,
+  })
+  const { differences: t } = MESSAGES[locale]
+  const time = csvTimeFormatter(locale, HOME_TIME_ZONE)
+  const nameOf = (names: Record<string, string>, key: string) => names[key] ?? key
+  const about = [t.column.what, t.column.connection, t.column.mode, t.column.amount]
+  const ended = [t.column.resolved, t.column.resolution]
+  return csvFile<DifferenceLine>(`${t.file}-${dayOf(new Date(), HOME_TIME_ZONE)}`, {
+    locale,
+    head: [t.column.created, ...about, ...ended, t.column.code, 'ID'],
+    pages: walkPages(cursor => listItems({ ...filters, cursor, limit: BATCH_MAX })),
+    cellsOf: row => [
+      ...[
+        time(row.created_at),
+        nameOf(t.kind, row.kind),
+        nameOf({ simulator: t.simulator }, row.connection.name),
+        t.mode[row.mode],
+      ],
+      row.amount === null ? null : { amount: row.amount },
+      row.resolved_at && time(row.resolved_at),
+      row.resolution && nameOf(t.resolution, row.resolution),
+      ...[row.kind, row.id],
+    ],
+  })
 }

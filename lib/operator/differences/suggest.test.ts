@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { DIFFERENCE_KINDS } from '#lib/differences/differences.ts'
 import { allowedEntries } from '#lib/differences/states.ts'
+import { suggestEntry } from '#lib/operator/differences/evidence.ts'
 import type { Candidate, DifferenceEvidence } from '#lib/operator/differences/schema.ts'
-import { suggestEntry } from '#lib/operator/differences/suggest.ts'
 
 const account = { id: newId(), name: 'Padaria' }
 const at = '2026-11-21T12:00:00.000000Z'

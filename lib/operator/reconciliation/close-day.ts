@@ -1,7 +1,7 @@
 import { transaction } from '#lib/db/client.ts'
 import { listOpenOfDay, reportDay } from '#lib/differences/day-items.ts'
+import { readBooks } from '#lib/operator/reconciliation/balance.ts'
 import { type Booking, bookFees, bookMissing } from '#lib/operator/reconciliation/book-missing.ts'
-import { readBooks } from '#lib/operator/reconciliation/books.ts'
 import type { DayReading } from '#lib/operator/reconciliation/claim-day.ts'
 import {
   endDay,

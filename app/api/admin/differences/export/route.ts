@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { exportDifferences } from '#lib/operator/differences/export.ts'
+import { exportDifferences } from '#lib/operator/differences/list.ts'
 import { differenceExportQuery } from '#lib/operator/differences/schema.ts'
 
 export const GET = adminEndpoint({

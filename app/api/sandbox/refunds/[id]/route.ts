@@ -1,5 +1,5 @@
+import { simulateRefund } from '#lib/charges/refunds/order.ts'
 import { refundDecision } from '#lib/charges/refunds/schema.ts'
-import { simulateRefund } from '#lib/charges/refunds/simulate.ts'
 import { RefundRead } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
