@@ -41,16 +41,36 @@ export interface Options {
 }
 
 const FULL = {
-  ...{ rampMs: 250, measureMs: 1_500, warmUpMs: 2_000, smallList: 100_000, largeList: 1_000_000 },
-  ...{ paymentsMs: 10_000, deliveries: 5_000, dueCharges: 100_000, sliceMs: 1_000 },
-  ...{ hotCharges: 6_000, pgbenchSeconds: 2 },
-  ...{ neighboursMs: 30_000, dueReceivers: 100_000, pendingDeliveries: 1_000_000 },
+  rampMs: 250,
+  measureMs: 1_500,
+  warmUpMs: 2_000,
+  smallList: 100_000,
+  largeList: 1_000_000,
+  paymentsMs: 10_000,
+  deliveries: 5_000,
+  dueCharges: 100_000,
+  sliceMs: 1_000,
+  hotCharges: 6_000,
+  pgbenchSeconds: 2,
+  neighboursMs: 30_000,
+  dueReceivers: 100_000,
+  pendingDeliveries: 1_000_000,
 }
 const QUICK: typeof FULL = {
-  ...{ rampMs: 200, measureMs: 600, warmUpMs: 700, smallList: 10_000, largeList: 100_000 },
-  ...{ paymentsMs: 3_000, deliveries: 1_000, dueCharges: 20_000, sliceMs: 500 },
-  ...{ hotCharges: 2_000, pgbenchSeconds: 1 },
-  ...{ neighboursMs: 10_000, dueReceivers: 10_000, pendingDeliveries: 100_000 },
+  rampMs: 200,
+  measureMs: 600,
+  warmUpMs: 700,
+  smallList: 10_000,
+  largeList: 100_000,
+  paymentsMs: 3_000,
+  deliveries: 1_000,
+  dueCharges: 20_000,
+  sliceMs: 500,
+  hotCharges: 2_000,
+  pgbenchSeconds: 1,
+  neighboursMs: 10_000,
+  dueReceivers: 10_000,
+  pendingDeliveries: 100_000,
 }
 
 /** Minimum number of rounds for a median. */

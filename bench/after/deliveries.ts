@@ -82,7 +82,9 @@ async function payCharges(charges: WrittenCharge[]): Promise<void> {
   for (let from = 0; from < charges.length; from += SETTLE_BATCH_SIZE) {
     const batch = charges.slice(from, from + SETTLE_BATCH_SIZE)
     const makePayment = () => ({
-      ...{ endToEndId: newEndToEndId(), amount: CHARGE.amount, paidAt: new Date() },
+      endToEndId: newEndToEndId(),
+      amount: CHARGE.amount,
+      paidAt: new Date(),
     })
     await settleCharges(
       batch.map(({ accountId, id }) => ({ accountId, chargeId: id, ...makePayment() })),

@@ -60,8 +60,11 @@ async function runPgbench(program: string, url: string, seconds: number): Promis
   const child = spawn(program, flags, {
     env: {
       ...inheritedEnv(),
-      ...{ PGHOST: hostname, PGPORT: port, PGDATABASE: pathname.slice(1) },
-      ...{ PGUSER: decodeURIComponent(username), PGPASSWORD: decodeURIComponent(password) },
+      PGHOST: hostname,
+      PGPORT: port,
+      PGDATABASE: pathname.slice(1),
+      PGUSER: decodeURIComponent(username),
+      PGPASSWORD: decodeURIComponent(password),
     },
     stdio: 'pipe',
   })

@@ -50,7 +50,9 @@ function formatStep(step: TraceStep, begin: number): string[] {
   const offset = `+${((Date.parse(at) - begin) / 1_000).toFixed(3)} s`
   const isRow = what === 'charge' || what === 'withdrawal' || what === 'refund'
   return [
-    ...[new Date(at).toISOString(), offset.padStart(12), what.replace('_', ' ')],
+    new Date(at).toISOString(),
+    offset.padStart(12),
+    what.replace('_', ' '),
     [name, isRow || what === 'event' ? id : '', outcome].filter(Boolean).join(' '),
     duration_ms === null ? '' : `${duration_ms} ms`,
     request_id === null ? '' : `request ${request_id}`,

@@ -136,9 +136,16 @@ function targetPathOf(line: AuditLine, currentMode: Mode, isStaff: boolean): str
 
 /** Names of the audited values that hold cents. */
 const MONEY_FIELDS = [
-  ...['amount', 'charge_max', 'withdrawal_max', 'night_max', 'day_max', 'approval_above'],
-  ...['charge_review_above', 'approval_day_above'],
-  ...['payout_max', 'payout_day_max'],
+  'amount',
+  'charge_max',
+  'withdrawal_max',
+  'night_max',
+  'day_max',
+  'approval_above',
+  'charge_review_above',
+  'approval_day_above',
+  'payout_max',
+  'payout_day_max',
 ]
 
 function Changes({ before, after }: Pick<AuditLine, 'before' | 'after'>) {

@@ -147,7 +147,10 @@ function validate<Wire>(schema: ZodType<Wire>, input: unknown): Validation<Wire>
 
 /** Codes whose response names the invalid fields. The form shows its own message at each of them. */
 export const FIELD_CODES = [
-  ...['invalid_input', 'refund_exceeds_remainder', 'refused_by_bank', 'placeholder_document'],
+  'invalid_input',
+  'refund_exceeds_remainder',
+  'refused_by_bank',
+  'placeholder_document',
 ]
 
 /** Returns the fields that the response reports as invalid and that this form contains. */

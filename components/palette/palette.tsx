@@ -257,8 +257,14 @@ async function readAccountHits(api: Api, query: string, signal: AbortSignal): Pr
   const path = `/admin/accounts?q=${encodeURIComponent(query.slice(0, ACCOUNT_QUERY_MAX))}`
   const { data } = await api.get<{ data: FoundAccount[] }>(path, signal)
   return data.map(({ id, name, status, owner_email: detail }) => ({
-    ...{ kind: 'account', id, label: name, detail, status: `account_${status}`, amount: null },
-    ...{ href: `/admin/accounts/${id}`, isExact: false },
+    kind: 'account',
+    id,
+    label: name,
+    detail,
+    status: `account_${status}`,
+    amount: null,
+    href: `/admin/accounts/${id}`,
+    isExact: false,
   }))
 }
 

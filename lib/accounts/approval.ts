@@ -65,7 +65,10 @@ async function addChange(
   const { name } = await tx.user.findUniqueOrThrow({ where: { id: actor.id } })
   const path = '/live/settings'
   await queueMailToOwners(tx, accountId, account => ({
-    ...{ kind: 'approvalChange', account, requester: name, path },
+    kind: 'approvalChange',
+    account,
+    requester: name,
+    path,
   }))
 }
 

@@ -103,7 +103,9 @@ async function mailNewApprover(
   if (!APPROVER_ROLES.some(name => name === role)) return
   const { email: member } = await tx.user.findUniqueOrThrow({ where: { id: userId } })
   await queueMailToRoles(tx, accountId, APPROVER_ROLES, account => ({
-    ...{ kind: 'approverAdded', account, member },
+    kind: 'approverAdded',
+    account,
+    member,
   }))
 }
 

@@ -66,7 +66,9 @@ async function nameActors(reader: AuditReader, lines: StoredLine[]): Promise<Aud
       actor: isHidden
         ? { kind, id: null, name: null, email: null }
         : {
-            ...{ kind, id: actor_id, email: person?.email ?? null },
+            kind,
+            id: actor_id,
+            email: person?.email ?? null,
             name: person?.name ?? tokenNames.get(actor_id ?? '') ?? null,
           },
       account: account_id !== null && name !== undefined ? { id: account_id, name } : null,

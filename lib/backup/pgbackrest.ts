@@ -157,8 +157,12 @@ export function findProgramUser(): PostgresUser | null {
 function readFromPgBackRest(stanza: string, args: string[]): string {
   try {
     return execFileSync('pgbackrest', [...optionsFor(stanza), ...args], {
-      ...{ cwd: '/', encoding: 'utf8', env: inheritedEnv(), maxBuffer: OUTPUT_BYTES_MAX },
-      ...{ stdio: ['ignore', 'pipe', 'pipe'], ...findProgramUser() },
+      cwd: '/',
+      encoding: 'utf8',
+      env: inheritedEnv(),
+      maxBuffer: OUTPUT_BYTES_MAX,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...findProgramUser(),
     })
   } catch (error) {
     const { stdout = '', stderr = '', message } = error as Error & Record<string, string>
@@ -174,7 +178,9 @@ async function runPgBackRest(
   signal?: AbortSignal,
 ): Promise<void> {
   const child = spawn('pgbackrest', [...optionsFor(stanza), ...args], {
-    ...{ cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] as const, env: inheritedEnv() },
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'] as const,
+    env: inheritedEnv(),
     ...user,
   })
   signal?.addEventListener('abort', () => child.kill())

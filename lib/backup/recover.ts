@@ -107,7 +107,9 @@ async function startRecovery(options: RecoverOptions, socket: string): Promise<R
     startLog,
     {
       ...recoverySettings(options),
-      ...{ listen_addresses: '', unix_socket_directories: socket, hba_file: hba },
+      listen_addresses: '',
+      unix_socket_directories: socket,
+      hba_file: hba,
       ...(await replaceConfiguration(location, socket)),
     },
   ).catch(error => explainFailure(error, options))

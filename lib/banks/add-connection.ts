@@ -44,18 +44,24 @@ export async function addConnection(
   const sealedCredentials = credentials ? seal(credentials, id, 'bank-credentials') : null
   await transaction(async tx => {
     const row = {
-      ...{ id, name, kind, environment, profile, sealedCredentials },
-      ...{
-        settings: settings as Prisma.InputJsonObject,
-        isAssignable: environment === 'production',
-      },
+      id,
+      name,
+      kind,
+      environment,
+      profile,
+      sealedCredentials,
+      settings: settings as Prisma.InputJsonObject,
+      isAssignable: environment === 'production',
       ...keys,
     }
     const { count } = await tx.connection.createMany({ data: row, skipDuplicates: true })
     if (count === 0) throw invalidInput('name', 'already belongs to another connection')
     await requireFreeKeys(tx, id)
     const after = {
-      ...{ name, kind, environment, profile },
+      name,
+      kind,
+      environment,
+      profile,
       receiving_keys: receiving.map(({ masked }) => masked),
       paying_key: paying ? paying.masked : null,
     }
@@ -116,7 +122,12 @@ export async function addRequested(
   const { api_url, token_url, trusted_certificates, payouts_in_flight } = request
   const settings = { api_url, token_url, trusted_certificates, payouts_in_flight }
   const connection = {
-    ...{ name, kind, environment, profile, receiving_keys, paying_key },
+    name,
+    kind,
+    environment,
+    profile,
+    receiving_keys,
+    paying_key,
     settings: JSON.parse(JSON.stringify(settings)),
     credentials: credentialsOf(request),
   }

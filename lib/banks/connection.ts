@@ -33,8 +33,13 @@ export function connectionName(id: string): string {
 
 /** Columns of a Connection, except for its id and credentials. */
 export const CONNECTION_COLUMNS = {
-  ...{ name: true, kind: true, environment: true, profile: true },
-  ...{ settings: true, receivingKeys: true, payingKey: true },
+  name: true,
+  kind: true,
+  environment: true,
+  profile: true,
+  settings: true,
+  receivingKeys: true,
+  payingKey: true,
 } as const
 
 /** The operator's number, else that of the bank's profile, else the most cautious one. */

@@ -30,7 +30,9 @@ const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 /** Times after an end that the bank has not confirmed at which it is asked about it. */
 const AGES_MS = [
-  ...[MINUTE_MS, 10 * MINUTE_MS, HOUR_MS],
+  MINUTE_MS,
+  10 * MINUTE_MS,
+  HOUR_MS,
   ...Array.from({ length: 7 }, (_, day) => (day + 1) * DAY_MS),
 ]
 

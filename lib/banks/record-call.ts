@@ -58,11 +58,31 @@ const RESTS_REASON = 'the connection rests after failed calls'
 
 /** Journaled fields. None has payer data; the PIX key is masked before. */
 const JOURNALED_FIELDS = [
-  ...['id', 'txid', 'amount', 'dictKey', 'endToEndId', 'expiresInSeconds'],
-  ...['state', 'payments', 'paidAt', 'brCode', 'newsInMs', 'payableForMs'],
-  ...['reason', 'code', 'bankText'],
-  ...['returns', 'returnedAt', 'available', 'host', 'since', 'count', 'isLastPage'],
-  ...['day', 'unreadCount', 'flaw'],
+  'id',
+  'txid',
+  'amount',
+  'dictKey',
+  'endToEndId',
+  'expiresInSeconds',
+  'state',
+  'payments',
+  'paidAt',
+  'brCode',
+  'newsInMs',
+  'payableForMs',
+  'reason',
+  'code',
+  'bankText',
+  'returns',
+  'returnedAt',
+  'available',
+  'host',
+  'since',
+  'count',
+  'isLastPage',
+  'day',
+  'unreadCount',
+  'flaw',
 ]
 
 export interface CallOptions {
@@ -254,8 +274,12 @@ export async function callMeasured<Value>(
     'troco.outcome': outcome,
   }
   recordSpan(() => ({
-    ...{ trace: childSpan(causeOf(subjects)), name: `bank ${operation}`, kind: 'client' },
-    ...{ endMs: Date.now(), tookMs, attributes },
+    trace: childSpan(causeOf(subjects)),
+    name: `bank ${operation}`,
+    kind: 'client',
+    endMs: Date.now(),
+    tookMs,
+    attributes,
     // A refusal is the bank's decision about an order, not a failed call.
     isFailed: outcome !== 'ok' && outcome !== 'rejected',
   }))
@@ -319,7 +343,9 @@ export function withConnectionJournal(connection: Connected, options: CallOption
     list &&
     ((since: Date, cursor: string | null) =>
       call(operation, signal => list.call(gateway, since, cursor, signal), {
-        ...{ request: { since }, part: summarizePage, isList: true },
+        request: { since },
+        part: summarizePage,
+        isList: true,
       }))
   const { registerWebhook, listWebhooks, checkSettings, readStatement } = gateway
   const { getBalance, getPayment } = gateway
@@ -335,7 +361,8 @@ export function withConnectionJournal(connection: Connected, options: CallOption
       registerWebhook &&
       ((address: string, registration?: Registration) =>
         call('registerWebhook', s => registerWebhook.call(gateway, address, s, registration), {
-          ...{ request: { host: new URL(address).host }, hidden: hideAddress(address) },
+          request: { host: new URL(address).host },
+          hidden: hideAddress(address),
         })),
     checkSettings:
       checkSettings &&
@@ -351,13 +378,16 @@ export function withConnectionJournal(connection: Connected, options: CallOption
       readStatement &&
       ((day: string, cursor: string | null) =>
         call('readStatement', signal => readStatement.call(gateway, day, cursor, signal), {
-          ...{ request: { day }, part: summarizeStatement },
+          request: { day },
+          part: summarizeStatement,
         })),
     getPayment:
       getPayment &&
       ((endToEndId: string) =>
         call('getPayment', signal => getPayment.call(gateway, endToEndId, signal), {
-          ...{ request: { endToEndId }, part: countPayment, isList: true },
+          request: { endToEndId },
+          part: countPayment,
+          isList: true,
         })),
     listPayments: listCall('listPayments', gateway.listPayments),
     listReturnedPayments: listCall('listReturnedPayments', gateway.listReturnedPayments),

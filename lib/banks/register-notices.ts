@@ -62,14 +62,18 @@ export async function registerNoticeAddress(
     if (registered.outcome !== 'ok') return redact(registered, address)
     const replaced = keys.flatMap(({ host, isOurs }) => (host === null || isOurs ? [] : [host]))
     await recordAudit(db(), {
-      ...{ actor, action: 'connection.notices_registered', target: connectionId },
+      actor,
+      action: 'connection.notices_registered',
+      target: connectionId,
       after: { keys: ours.length, ...(replaced.length > 0 && { replaced }) },
     })
   }
   return {
     outcome: 'ok',
     value: keys.map(({ key, host, isForeign }) => ({
-      ...{ key, host, state: isForeign ? 'foreign' : 'registered' },
+      key,
+      host,
+      state: isForeign ? 'foreign' : 'registered',
     })),
   }
 }

@@ -36,9 +36,15 @@ const NO_ADAPTER = 'this version has no adapter for it'
 const INCOMPLETE = 'its keys or credentials are not those that its adapter needs'
 
 const SIMULATOR: Connection = {
-  ...{ id: SIMULATOR_CONNECTION_ID, name: 'simulator', kind: 'simulator' as const },
-  ...{ environment: null, profile: null, settings: {}, credentials: null },
-  ...{ receivingKeys: [], payingKey: null },
+  id: SIMULATOR_CONNECTION_ID,
+  name: 'simulator',
+  kind: 'simulator' as const,
+  environment: null,
+  profile: null,
+  settings: {},
+  credentials: null,
+  receivingKeys: [],
+  payingKey: null,
 }
 
 interface Bank {
@@ -167,7 +173,9 @@ async function readAgain(): Promise<void> {
   const banks = rows.map(({ sealedCredentials: sealed, isAssignable, disabledAt, ...columns }) => {
     const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns
     const notices = {
-      ...{ secretNumber: noticeSecretNumber, rotatedAt: noticeRotatedAt, cidrs: noticeCidrs },
+      secretNumber: noticeSecretNumber,
+      rotatedAt: noticeRotatedAt,
+      cidrs: noticeCidrs,
       isCertificateRequired: noticeCertificate,
     }
     const connection = rememberName(row as Bank['connection'])

@@ -202,14 +202,19 @@ async function insertReturn(
   const isOfUnmatched = found.accountId === OPERATOR_ACCOUNT_ID
   await tx.paymentReturn.create({
     data: {
-      ...{ accountId, id, mode, connectionId, endToEndId, returnId, orderId, chargeId },
-      ...{
-        paymentId: isOfUnmatched ? subjectId : null,
-        amount,
-        disputedAmount,
-        nature,
-        returnedAt,
-      },
+      accountId,
+      id,
+      mode,
+      connectionId,
+      endToEndId,
+      returnId,
+      orderId,
+      chargeId,
+      paymentId: isOfUnmatched ? subjectId : null,
+      amount,
+      disputedAmount,
+      nature,
+      returnedAt,
     },
   })
   if (of === 'charge')
@@ -290,8 +295,14 @@ const returnAsJson = asJson(
 function noteExcess(tx: Tx, found: FoundReturn, { accountId, chargeId, mode, left }: Owner) {
   const { connectionId, id: key, endToEndId, amount, nature } = found
   const facts = {
-    ...{ account_id: accountId, transaction_id: chargeId, mode, end_to_end_id: endToEndId },
-    ...{ return_id: key, amount, left_amount: left, nature },
+    account_id: accountId,
+    transaction_id: chargeId,
+    mode,
+    end_to_end_id: endToEndId,
+    return_id: key,
+    amount,
+    left_amount: left,
+    nature,
   }
   return noteItem(tx, { connectionId, kind: 'return_above_payment', key, facts })
 }

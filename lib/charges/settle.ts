@@ -107,7 +107,9 @@ export async function payByUnmatched(decision: Decision, chargeId: string): Prom
     const { id, mode, amount } = payment
     await lockBooks(tx, accountId, mode)
     const [paid] = await settleByUnmatched(tx, {
-      ...{ ...payment, accountId, chargeId },
+      ...payment,
+      accountId,
+      chargeId,
       trace: currentCause(),
     })
     if (!paid) throw new Invariant(`charge ${chargeId} was locked but could not be paid`)

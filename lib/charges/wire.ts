@@ -131,7 +131,10 @@ export const ChargeDetail = z
 export type ChargeDetail = z.infer<typeof ChargeDetail>
 
 const CREATED_EXAMPLE = {
-  ...{ transaction_id: ID, br_code: BR_CODE, amount: 1500, status: 'pending' },
+  transaction_id: ID,
+  br_code: BR_CODE,
+  amount: 1500,
+  status: 'pending',
   metadata: { order: 1048 },
 }
 

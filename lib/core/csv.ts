@@ -34,8 +34,12 @@ export function csvLine(cells: CsvCell[], locale: string): string {
 /** Formats times that spreadsheets parse: 21/11/2026 09:05:03, in English 2026-11-21 09:05:03. */
 export function csvTimeFormatter(locale: string, timeZone: string): (at: string) => string {
   const format = new Intl.DateTimeFormat(locale === 'en' ? 'sv-SE' : locale, {
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
     timeZone,
   })
   return at => format.format(new Date(at)).replace(', ', ' ')

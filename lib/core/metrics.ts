@@ -10,7 +10,9 @@ interface Metric {
 const counter = (help: string, ...labels: string[]) => ({ kind: 'counter' as const, help, labels })
 const gauge = (help: string, ...labels: string[]) => ({ kind: 'gauge' as const, help, labels })
 const histogram = (help: string, ...labels: string[]) => ({
-  ...{ kind: 'histogram' as const, help, labels },
+  kind: 'histogram' as const,
+  help,
+  labels,
 })
 
 /**
@@ -21,11 +23,15 @@ export const METRICS = {
   troco_build_info: gauge('Version of Troco and of Node, always 1.', 'version', 'node'),
   troco_http_requests_total: counter(
     'Responses by path template, method, status (499: the client disconnected before) and mode, if any.',
-    ...['route', 'method', 'code', 'mode'],
+    'route',
+    'method',
+    'code',
+    'mode',
   ),
   troco_http_request_seconds: histogram(
     'Time from the request to the end of its response; of a stream, to its beginning.',
-    ...['route', 'method'],
+    'route',
+    'method',
   ),
   troco_delivery_attempts_total: counter(
     'Attempts to deliver a webhook that were stored: delivered, retried, exhausted or stopped.',
@@ -34,7 +40,9 @@ export const METRICS = {
   troco_delivery_attempt_seconds: histogram('Duration of attempts to deliver a webhook.'),
   troco_bank_calls_total: counter(
     'Calls of banks by the outcome that was stored.',
-    ...['connection', 'operation', 'outcome'],
+    'connection',
+    'operation',
+    'outcome',
   ),
   troco_bank_call_seconds: histogram('Duration of calls of banks.', 'connection', 'operation'),
   troco_spans_total: counter(

@@ -73,9 +73,12 @@ function findCollector(role: string): Collector | null {
   const url = new URL(OTEL_EXPORTER_OTLP_ENDPOINT)
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '')}/v1/traces`
   const attributes = encodeAttributes({
-    ...{ 'service.name': OTEL_SERVICE_NAME, 'service.version': version },
-    ...{ 'service.instance.id': randomUUID(), 'host.name': hostname() },
-    ...{ 'process.pid': process.pid, 'troco.role': role },
+    'service.name': OTEL_SERVICE_NAME,
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+    'troco.role': role,
   })
   const headers = { ...OTEL_EXPORTER_OTLP_HEADERS, 'content-type': 'application/json' }
   return { url, headers, resource: { attributes } }
@@ -170,8 +173,11 @@ function encodeSpans(resource: Collector['resource'], spans: Span[]): string {
 
 function encodeSpan({ trace, name, kind, endMs, tookMs, attributes, isFailed }: Span): object {
   return {
-    ...{ traceId: trace.traceId, spanId: trace.spanId, parentSpanId: trace.parentId },
-    ...{ name, kind: KINDS[kind] },
+    traceId: trace.traceId,
+    spanId: trace.spanId,
+    parentSpanId: trace.parentId,
+    name,
+    kind: KINDS[kind],
     startTimeUnixNano: toNanoseconds(endMs - tookMs),
     endTimeUnixNano: toNanoseconds(endMs),
     attributes: encodeAttributes(attributes),

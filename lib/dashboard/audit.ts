@@ -73,10 +73,19 @@ export async function exportAudit(
       const messageKey = actionMessageKey(row.action)
       const { kind, name, email } = row.actor
       return [
-        ...[time(row.created_at), messageKey ? auditAction[messageKey] : row.action],
-        ...[name ?? auditActor[kind], email, row.account?.name ?? null],
-        ...[row.target, row.reason, valuesText(row.before), valuesText(row.after)],
-        ...[row.ip, row.request_id, row.action, row.id],
+        time(row.created_at),
+        messageKey ? auditAction[messageKey] : row.action,
+        name ?? auditActor[kind],
+        email,
+        row.account?.name ?? null,
+        row.target,
+        row.reason,
+        valuesText(row.before),
+        valuesText(row.after),
+        row.ip,
+        row.request_id,
+        row.action,
+        row.id,
       ]
     },
   })

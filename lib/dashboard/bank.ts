@@ -18,8 +18,20 @@ export const bankQuery = z.object({
 })
 
 const PROBLEMS = [
-  ...['characters', 'checksum', 'structure', 'missing', 'currency', 'country', 'arrangement'],
-  ...['target', 'unsupported', 'location', 'amount', 'no_code', 'real', 'foreign'],
+  'characters',
+  'checksum',
+  'structure',
+  'missing',
+  'currency',
+  'country',
+  'arrangement',
+  'target',
+  'unsupported',
+  'location',
+  'amount',
+  'no_code',
+  'real',
+  'foreign',
 ] as BankProblem[]
 
 const charge = ChargeDetail.pick({

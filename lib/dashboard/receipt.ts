@@ -56,7 +56,11 @@ export async function readReceipt(request: ReceiptRequest): Promise<ReceiptSheet
   const { receipt: t } = MESSAGES[locale]
   const allRows: Row[] = [...rows, ['issuedAt', formats.time(new Date().toISOString())]]
   return {
-    ...{ mode, id, url, address: env().PUBLIC_URL, merchant: account.name },
+    mode,
+    id,
+    url,
+    address: env().PUBLIC_URL,
+    merchant: account.name,
     title: t.one.replace('{amount}', formats.money(amount)),
     operation: t[kind],
     amount: formats.money(amount),
@@ -121,8 +125,14 @@ async function readWithdrawalRows(
 
 function createFormats(locale: Locale, timeZone: string): Formats {
   const times = dateFormat(locale, {
-    ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-    ...{ second: '2-digit', timeZoneName: 'shortOffset', timeZone },
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'shortOffset',
+    timeZone,
   })
   return {
     money: cents => `R$ ${formatReais(cents, locale)}`,
@@ -191,7 +201,9 @@ function renderReceiptPdf(sheet: ReceiptSheet, locale: Locale): string {
     pdfText(MARGIN, PDF_PAGE.height - 48, t.notFiscal, { size: 10, color: INK, font: 'bold' }),
   ]
   return buildPdf({
-    ...{ title: sheet.title, language: locale, drawings },
+    title: sheet.title,
+    language: locale,
+    drawings,
     link: { area: qrArea, url: sheet.url },
   })
 }

@@ -215,9 +215,15 @@ export function ofxText(text: string): string {
 /** Formats the merchant's local time with its UTC offset: 20261121103000[-3:BRT]. */
 export function ofxTime(moment: Date, timeZone: string): string {
   const parts = dateFormat('en-US', {
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-    ...{ hourCycle: 'h23', timeZoneName: 'longOffset', timeZone },
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'longOffset',
+    timeZone,
   }).formatToParts(moment)
   const part = (type: string) => parts.find(item => item.type === type)?.value ?? ''
   const digits = ['year', 'month', 'day', 'hour', 'minute', 'second'].map(part).join('')

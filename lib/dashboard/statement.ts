@@ -150,9 +150,17 @@ export function entryToWire(row: StatementRow): z.infer<typeof StatementEntry> {
   const { kind, charge_id, withdrawal_id, external_id, client_name, pix_key_type, dict_key } = row
   const { version, amount, balance_after, created_at, subject_id } = row
   return {
-    ...{ version, kind: wireKindOf[kind] },
-    ...{ amount, balance_after, created_at, subject_id, transaction_id: charge_id, withdrawal_id },
-    ...{ external_id, client_name, pix_key_type },
+    version,
+    kind: wireKindOf[kind],
+    amount,
+    balance_after,
+    created_at,
+    subject_id,
+    transaction_id: charge_id,
+    withdrawal_id,
+    external_id,
+    client_name,
+    pix_key_type,
     pix_key: pix_key_type && dict_key ? maskPixKey(pix_key_type, dict_key) : null,
   }
 }

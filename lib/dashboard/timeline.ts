@@ -39,7 +39,10 @@ const attemptStep = z.object({
   at: instant,
   host: z.string(),
   number: z.int(),
-  ...{ response_status, problem, problem_code, problem_params },
+  response_status,
+  problem,
+  problem_code,
+  problem_params,
 })
 type AttemptStep = z.infer<typeof attemptStep>
 
@@ -59,7 +62,11 @@ const chargeStep = z.union([
     what: z.literal('entry'),
     at: instant,
     kind: z.enum([
-      ...['charge_paid', 'refund_held', 'refund_returned', 'dispute_held', 'dispute_won'],
+      'charge_paid',
+      'refund_held',
+      'refund_returned',
+      'dispute_held',
+      'dispute_won',
       'payment_returned',
     ] as const),
     amount: z.int(),
@@ -76,7 +83,9 @@ const chargeStep = z.union([
   /** The bank gave money back by itself; `nature` is its reason. */
   z.object({
     what: z.literal('returned'),
-    ...{ at: instant, amount: z.int(), nature: z.string().nullable() },
+    at: instant,
+    amount: z.int(),
+    nature: z.string().nullable(),
   }),
   /** A payment of another amount than the charge's, which did not pay it, and what was decided about it. */
   z.object({
@@ -156,12 +165,16 @@ const withdrawalStep = z.union([
   /** The receiver's bank has sent the money back, or a part of it. */
   z.object({
     what: z.literal('sent_back'),
-    ...{ at: instant, amount: z.int(), balance_after: z.int() },
+    at: instant,
+    amount: z.int(),
+    balance_after: z.int(),
   }),
   z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
   z.object({
     what: z.literal('rejected'),
-    ...{ at: instant, reason: z.string(), ...RejectionFields.shape },
+    at: instant,
+    reason: z.string(),
+    ...RejectionFields.shape,
   }),
   z.object({
     what: z.literal('call'),
@@ -535,7 +548,9 @@ function withdrawalSteps(row: WithdrawalRow, history: WithdrawalHistory): Withdr
       .filter(({ kind }) => kind === 'payout_returned')
       .map(({ at, amount, balance_after }) => ({
         what: 'sent_back' as const,
-        ...{ at, amount, balance_after },
+        at,
+        amount,
+        balance_after,
       })),
     ...history.told.map(one => ({ what: 'told' as const, ...one })),
   ]

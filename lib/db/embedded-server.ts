@@ -409,7 +409,10 @@ export async function startPostmaster(
     join(bin, 'postgres'),
     ['-D', location, ...values.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     {
-      ...{ cwd: '/', detached: true, stdio: ['ignore', output, output], ...user },
+      cwd: '/',
+      detached: true,
+      stdio: ['ignore', output, output],
+      ...user,
       env: plainEnv(variables),
     },
   )

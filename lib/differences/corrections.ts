@@ -95,7 +95,10 @@ function termsOf(item: CorrectedItem): CorrectionTerms | null {
   const { kind, resolution, isResolved, isGivingBack, paymentId } = item
   if ((isResolved && resolution !== 'acknowledge') || isGivingBack) return null
   const fixed = (isFromBank: boolean, amount: number): CorrectionTerms => ({
-    ...{ from: isFromBank ? BANK : null, to: isFromBank ? null : BANK, amount, isWithBank: true },
+    from: isFromBank ? BANK : null,
+    to: isFromBank ? null : BANK,
+    amount,
+    isWithBank: true,
   })
   if (paymentId !== null)
     return { from: OPERATOR, to: BANK, amount: cents(item.amount ?? 0n), isWithBank: true }
@@ -232,9 +235,16 @@ async function insertCorrection(
   })
   await tx.correction.create({
     data: {
-      ...{ accountId: OPERATOR_ACCOUNT_ID, id, itemId, mode: item.mode },
-      ...{ connectionId: item.connectionId, amount, reason, proposedBy: personOf(actor) },
-      ...{ fromAccountId: accountOf(from), toAccountId: accountOf(to) },
+      accountId: OPERATOR_ACCOUNT_ID,
+      id,
+      itemId,
+      mode: item.mode,
+      connectionId: item.connectionId,
+      amount,
+      reason,
+      proposedBy: personOf(actor),
+      fromAccountId: accountOf(from),
+      toAccountId: accountOf(to),
       attachment: new Uint8Array(attachment),
       attachmentType: type satisfies AttachmentType,
     },
@@ -382,7 +392,11 @@ async function recordCorrection(
   const merchants = [from, to].filter(party => ![BANK, OPERATOR].includes(party))
   for (const accountId of merchants.length > 0 ? merchants : [undefined])
     await recordAudit(tx, {
-      ...{ actor, action, target: itemId, reason, after },
+      actor,
+      action,
+      target: itemId,
+      reason,
+      after,
       ...(accountId && { accountId }),
     })
 }
@@ -400,7 +414,10 @@ async function mailCorrection(
   })
   const account = accounts.map(({ name }) => name).join(', ')
   const messageTo = (path: string, locale: string | null) => ({
-    ...{ kind, account, reason, path },
+    kind,
+    account,
+    reason,
+    path,
     amount: `R$ ${formatReais(amount, locale ?? 'pt-BR')}`,
   })
   for (const admin of await listAdmins(tx))

@@ -112,8 +112,13 @@ export async function holdOrder(
   accountId: string | null = null,
 ): Promise<true> {
   const facts = {
-    ...{ cause, account_id: accountId, order_id: key, end_to_end_id: endToEndId, amount },
-    ...{ mode: 'live', ordered_at: orderedAt.toISOString() },
+    cause,
+    account_id: accountId,
+    order_id: key,
+    end_to_end_id: endToEndId,
+    amount,
+    mode: 'live',
+    ordered_at: orderedAt.toISOString(),
   }
   await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
   return true

@@ -35,8 +35,13 @@ export interface DocsSite {
 /** Guides in the order in which a reader needs them; `index` is the first page. */
 const GUIDES = [
   'index',
-  ...['first-charge', 'webhooks', 'testing', 'errors-and-retries'],
-  ...['command-line', 'reconciling', 'going-live'],
+  'first-charge',
+  'webhooks',
+  'testing',
+  'errors-and-retries',
+  'command-line',
+  'reconciling',
+  'going-live',
 ]
 /** Origin in the guides' texts, which the server's own one replaces. */
 const ORIGIN_IN_GUIDES = 'http://localhost:3000'

@@ -115,7 +115,14 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const lockMember = memberLock({ accountId, userId: user.id }, role)
   const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
   const account = {
-    ...{ id: accountId, ref, name, city, expiresIn, chargeReviewAbove, isActive, role },
+    id: accountId,
+    ref,
+    name,
+    city,
+    expiresIn,
+    chargeReviewAbove,
+    isActive,
+    role,
     receivingConnectionId: connectionIn(mode, sessionAccount.receivingConnectionId),
     payingConnectionId: connectionIn(mode, sessionAccount.payingConnectionId),
   }

@@ -45,7 +45,8 @@ export const SESSION_CODES = [
 
 /** All codes that API clients get, for programs and generated clients: what each means and what to do. */
 export const ERROR_CODES = API_ERRORS.map(({ code, status }) => ({
-  ...{ code, status },
+  code,
+  status,
   ...ERROR_WORDS[code],
 }))
 

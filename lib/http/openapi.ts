@@ -6,8 +6,11 @@ import { type Json, SCHEMAS_PATH, Shapes } from '#lib/http/openapi-schemas.ts'
 import { isForPagesOnly } from '#lib/people/roles.ts'
 
 const WEBHOOK_HEADERS = [
-  ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
-  ...['traceparent', 'troco-request-id'],
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'traceparent',
+  'troco-request-id',
 ]
 
 type Declared = Endpoint['declared']

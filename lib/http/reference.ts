@@ -41,8 +41,14 @@ const CACHE_MINUTE = 'public, max-age=60'
 const JSON_TYPE = 'application/json; charset=utf-8'
 const PAGE_POLICY = [
   "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "font-src 'self'", "img-src 'self' blob:"],
-  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 const ASSET_FOLDER = new URL('../docs/assets/', import.meta.url)

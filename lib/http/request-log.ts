@@ -181,17 +181,19 @@ function toEntry(exchange: Exchange, caller: Caller): Entry {
   const responseBytes = Buffer.byteLength(text)
   return {
     row: {
-      ...{
-        account_id: caller.account.id,
-        id: newId(),
-        mode: caller.mode,
-        token_id: caller.tokenId,
-      },
-      ...{ method: incoming.method, path: incoming.route },
+      account_id: caller.account.id,
+      id: newId(),
+      mode: caller.mode,
+      token_id: caller.tokenId,
+      method: incoming.method,
+      path: incoming.route,
       resource_id: Object.values(incoming.params).findLast(isUuid) ?? null,
-      ...{ status, code: headers['x-error-code'] ?? null, duration_us: Math.round(tookMs * 1000) },
+      status,
+      code: headers['x-error-code'] ?? null,
+      duration_us: Math.round(tookMs * 1000),
       request_id: incoming.requestId ?? '',
-      ...{ request_bytes: body?.bytes ?? null, response_bytes: responseBytes },
+      request_bytes: body?.bytes ?? null,
+      response_bytes: responseBytes,
       created_at: new Date(),
     },
     content: (isStored && body?.content) || null,

@@ -108,8 +108,12 @@ function traceRequest(
   // Without a template: the notices of banks, whose path contains a secret.
   const name = route || 'bank notices'
   recordSpan(() => ({
-    ...{ trace, name: `${method} ${name}`, kind: 'server' },
-    ...{ endMs: Date.now(), tookMs, isFailed: status >= SERVER_ERROR },
+    trace,
+    name: `${method} ${name}`,
+    kind: 'server',
+    endMs: Date.now(),
+    tookMs,
+    isFailed: status >= SERVER_ERROR,
     attributes: {
       'http.request.method': method,
       'http.route': name,

@@ -31,7 +31,10 @@ export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Ca
     return { readsPayers }
   }
   return {
-    ...{ accountId: account.id, mode, readsPayers, isToken: tokenId !== null },
+    accountId: account.id,
+    mode,
+    readsPayers,
+    isToken: tokenId !== null,
     lockAuthority,
     async note(tx, ...entry) {
       await lockAuthority(tx)

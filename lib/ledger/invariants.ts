@@ -61,7 +61,8 @@ function transfersOf(
   { join, wrong }: { join: Prisma.Sql; wrong: Prisma.Sql },
 ): InvariantPart {
   return {
-    ...{ of: 'ledger_transfers', kinds },
+    of: 'ledger_transfers',
+    kinds,
     sql: scope => Prisma.sql`
       SELECT t.account_id, t.mode, 'transfer ' || t.kind || ' of ' || t.subject_id AS place
       FROM ${scope.from('ledger_transfers')} LEFT JOIN ${join}
@@ -89,8 +90,10 @@ function isPaidBy(paymentId: string): Prisma.Sql {
 const DISPUTE_KINDS = ['dispute_held', 'dispute_owed', 'dispute_won', 'dispute_lost']
 
 const RETURN_KINDS = [
-  ...['payment_returned', 'payment_return_owed'],
-  ...['unmatched_payment_returned', 'own_payment_returned'],
+  'payment_returned',
+  'payment_return_owed',
+  'unmatched_payment_returned',
+  'own_payment_returned',
 ]
 
 /** Invariants between the ledger and the rows of what was booked. */
@@ -114,7 +117,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     invariant: 'exactly the paid charges were credited, each with its amount',
     parts: [
       {
-        ...{ of: 'charges', kinds: ['charge_paid'] },
+        of: 'charges',
+        kinds: ['charge_paid'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'charge ' || t.id AS place FROM ${scope.from('charges')}
           LEFT JOIN ledger_transfers x
@@ -162,7 +166,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     invariant: 'every withdrawal stores what came back of it, and each return was credited once',
     parts: [
       {
-        ...{ of: 'withdrawals', kinds: ['payout_returned'] },
+        of: 'withdrawals',
+        kinds: ['payout_returned'],
         toldBy: accountId => Prisma.sql`SELECT b.withdrawal_id FROM payout_returns b
           WHERE b.account_id = ${accountId} AND b.id = u.id`,
         sql: scope => Prisma.sql`
@@ -185,7 +190,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       'exactly the unmatched payments were moved to `unmatched`, each with its amount, and only matched ones pay charges',
     parts: [
       {
-        ...{ of: 'unmatched_payments', kinds: ['unmatched_received'] },
+        of: 'unmatched_payments',
+        kinds: ['unmatched_received'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'payment ' || t.id AS place FROM ${scope.from('unmatched_payments')}
           LEFT JOIN ledger_transfers x
@@ -226,7 +232,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     invariant: 'every charge stores its refunded amount and the amount held for refunds',
     parts: [
       {
-        ...{ of: 'charges', kinds: ['refund_held', 'refund_sent', 'refund_returned'] },
+        of: 'charges',
+        kinds: ['refund_held', 'refund_sent', 'refund_returned'],
         toldBy: accountId => Prisma.sql`SELECT r.charge_id FROM refunds r
           WHERE r.account_id = ${accountId} AND r.id = u.id`,
         sql: scope => Prisma.sql`
@@ -245,7 +252,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
       'every return of a payment by the bank moved its amount, but for what a lost dispute took',
     parts: [
       {
-        ...{ of: 'payment_returns', kinds: RETURN_KINDS },
+        of: 'payment_returns',
+        kinds: RETURN_KINDS,
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'payment return ' || t.id AS place FROM ${scope.from('payment_returns')}
           LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
@@ -260,7 +268,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
         wrong: Prisma.sql`b.id IS NULL`,
       }),
       {
-        ...{ of: 'charges', kinds: RETURN_KINDS },
+        of: 'charges',
+        kinds: RETURN_KINDS,
         toldBy: accountId => Prisma.sql`SELECT b.charge_id FROM payment_returns b
           WHERE b.account_id = ${accountId} AND b.id = u.id AND b.charge_id IS NOT NULL`,
         sql: scope => Prisma.sql`
@@ -275,7 +284,8 @@ export const ROW_INVARIANTS: InvariantCheck[] = [
     invariant: 'every dispute was held once, then released or lost according to its status',
     parts: [
       {
-        ...{ of: 'disputes', kinds: DISPUTE_KINDS },
+        of: 'disputes',
+        kinds: DISPUTE_KINDS,
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'dispute ' || t.id AS place FROM ${scope.from('disputes')}
           LEFT JOIN ledger_transfers x ON x.account_id = t.account_id AND x.subject_id = t.id
@@ -309,7 +319,8 @@ function partsOfOutgoing(family: 'withdrawal' | 'refund', sentStatus: string): I
   const kinds = [held, sent, returned] as string[]
   return [
     {
-      ...{ of: `${family}s`, kinds },
+      of: `${family}s`,
+      kinds,
       sql: scope => Prisma.sql`
         SELECT t.account_id, t.mode, ${family} || ' ' || t.id AS place
         FROM ${scope.from(`${family}s`)}
@@ -339,7 +350,8 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
     invariant: 'exactly the fees of banks were paid by the operator or returned to it',
     parts: [
       {
-        ...{ of: 'bank_fees', kinds: FEE_KINDS },
+        of: 'bank_fees',
+        kinds: FEE_KINDS,
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'fee ' || t.id AS place FROM ${scope.from('bank_fees')}
           LEFT JOIN ledger_transfers x ON x.account_id = t.account_id
@@ -357,7 +369,8 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
     invariant: 'what was written off of an account was paid by the operator, and nothing else',
     parts: [
       {
-        ...{ of: 'write_offs', kinds: ['owed_written_off'] },
+        of: 'write_offs',
+        kinds: ['owed_written_off'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'write-off ' || t.id AS place FROM ${scope.from('write_offs')}
           LEFT JOIN ledger_transfers x
@@ -380,7 +393,8 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
     invariant: 'every resolved payment left `unmatched` once, for whom its resolution names',
     parts: [
       {
-        ...{ of: 'unmatched_resolutions', kinds: ['unmatched_released', 'unmatched_kept'] },
+        of: 'unmatched_resolutions',
+        kinds: ['unmatched_released', 'unmatched_kept'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, r.mode, 'settlement of ' || t.payment_id AS place
           FROM ${scope.from('unmatched_resolutions')}
@@ -410,7 +424,8 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
         wrong: Prisma.sql`s.payment_id IS NULL`,
       }),
       {
-        ...{ of: 'unmatched_returns', kinds: ['unmatched_released'] },
+        of: 'unmatched_returns',
+        kinds: ['unmatched_released'],
         toldBy: accountId => Prisma.sql`SELECT b.id FROM unmatched_returns b
           WHERE b.account_id = ${accountId} AND b.payment_id = u.id`,
         sql: scope => Prisma.sql`
@@ -425,7 +440,8 @@ const OPERATOR_INVARIANTS: InvariantCheck[] = [
     invariant: 'every entry of two admins was booked once on both of its sides, and no other was',
     parts: [
       {
-        ...{ of: 'corrections', kinds: ['corrected'] },
+        of: 'corrections',
+        kinds: ['corrected'],
         sql: scope => Prisma.sql`
           SELECT t.account_id, t.mode, 'correction ' || t.id AS place
           FROM ${scope.from('corrections')}

@@ -156,7 +156,10 @@ export async function totalBetween(
 ): Promise<DailyTotals[]> {
   const bounds = await findBounds(accountId, mode, moments)
   const totals = bounds.slice(1).map(({ balance }, nth) => ({
-    ...{ in: 0, out: 0, opening: cents(bounds[nth]?.balance ?? 0), closing: cents(balance) },
+    in: 0,
+    out: 0,
+    opening: cents(bounds[nth]?.balance ?? 0),
+    closing: cents(balance),
   }))
   const versions = bounds.map(({ version }) => version)
   const [first = 0, end = 0] = [versions[0], versions.at(-1)]

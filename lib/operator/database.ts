@@ -66,14 +66,16 @@ export async function examineSessions(): Promise<{ connections: Finding; transac
         ? { level: 'ok', state: 'connections_left', figures: { used, most } }
         : {
             level: share < CONNECTIONS_PROBLEM_SHARE ? 'warning' : 'problem',
-            ...{ state: 'connections_scarce', figures: { used, most } },
+            state: 'connections_scarce',
+            figures: { used, most },
           },
     transactions:
       longest < TRANSACTION_WARNING_S
         ? { level: 'ok', state: 'transactions_short', figures: { longest_s: longest } }
         : {
             level: longest < TRANSACTION_PROBLEM_S ? 'warning' : 'problem',
-            ...{ state: 'transaction_long', figures: { longest_s: longest } },
+            state: 'transaction_long',
+            figures: { longest_s: longest },
           },
   }
 }

@@ -46,7 +46,12 @@ export async function readEnding(id: string, adminId: string): Promise<OrderEndi
   const { kind, can_propose, bank_text, outcome, reason, ended_at, contradiction } = ending
   const canConfirm = first !== null && (await isSecondAdmin(first, adminId))
   return {
-    ...{ id, kind, can_propose, bank_text, ended_at, contradiction },
+    id,
+    kind,
+    can_propose,
+    bank_text,
+    ended_at,
+    contradiction,
     ...(ended_at !== null || ending.is_standing
       ? { outcome, reason, proposed_by: nameOf(first), confirmed_by: nameOf(second) }
       : { outcome: null, reason: null, proposed_by: null, confirmed_by: null }),

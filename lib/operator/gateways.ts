@@ -40,8 +40,12 @@ async function examineClosures(): Promise<Finding[]> {
   return [...(await readClosures())].map(([id, closure]): Finding => {
     const { restoredTo, paymentsUntil, refundsUntil, payoutsUntil, unsettled, held } = closure
     const figures = {
-      ...{ name: connectionName(id), restored_to: minuteText(restoredTo), unsettled, held },
-      ...{ payments: minuteText(paymentsUntil), refunds: minuteText(refundsUntil) },
+      name: connectionName(id),
+      restored_to: minuteText(restoredTo),
+      unsettled,
+      held,
+      payments: minuteText(paymentsUntil),
+      refunds: minuteText(refundsUntil),
       payouts: minuteText(payoutsUntil),
     }
     const state = closure.isUnlisted ? 'money_out_unlisted' : 'money_out_closed'

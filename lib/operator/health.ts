@@ -176,8 +176,11 @@ export async function examineLedgers(): Promise<Finding[]> {
 
 function assessLedgers({ accounts, wrong, found, latest_s, waits_s }: LedgerFigures): Finding {
   const figures = {
-    ...{ accounts, wrong, names: found.map(({ id, name }) => `${name} (${id})`).join(', ') },
-    ...{ latest_s: latest_s ?? waits_s ?? 0, waits_s: waits_s ?? 0 },
+    accounts,
+    wrong,
+    names: found.map(({ id, name }) => `${name} (${id})`).join(', '),
+    latest_s: latest_s ?? waits_s ?? 0,
+    waits_s: waits_s ?? 0,
   }
   const subjects = accountSubjects(found)
   if (wrong > 0) return { level: 'problem', state: 'books_wrong', figures, subjects }

@@ -217,8 +217,12 @@ async function mailEnd(
         AS "itemId"`
   const { account = null, chargeId, itemId } = places ?? {}
   const messageTo = (path: string, locale: string | null) => ({
-    ...{ kind: mail, ordered: kind, account: account ?? '' },
-    ...{ reason, path, decided: outcome },
+    kind: mail,
+    ordered: kind,
+    account: account ?? '',
+    reason,
+    path,
+    decided: outcome,
     amount: `R$ ${formatReais(cents(amount), locale ?? 'pt-BR')}`,
   })
   const isOfOperator = kind === 'return'

@@ -173,7 +173,8 @@ async function claimInTurn(
   const claimed = await claimPicked<Omit<ClaimedOrder, 'isFresh'>>('bank_orders', picked, {
     set: isFresh ? Prisma.sql`${attempt}, state = 'placed', slot_until = ${slotEnd}` : attempt,
     returning: claimedColumns,
-    ...{ lease, tx },
+    lease,
+    tx,
   })
   return claimed.map(order => ({ ...order, isFresh }))
 }

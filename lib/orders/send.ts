@@ -194,10 +194,14 @@ async function sendOrder(
 }
 
 const payoutOf = ({ id, amount, target }: Order) => ({
-  ...{ id: removeHyphens(id), amount: cents(amount), dictKey: target },
+  id: removeHyphens(id),
+  amount: cents(amount),
+  dictKey: target,
 })
 const refundOf = ({ id, amount, target }: Order) => ({
-  ...{ id: removeHyphens(id), amount: cents(amount), endToEndId: target },
+  id: removeHyphens(id),
+  amount: cents(amount),
+  endToEndId: target,
 })
 
 /** Names the order by its kind, as in `withdrawalId`. */

@@ -156,7 +156,8 @@ export async function confirmReset(
     await proveFromOutside(tx, user.id, by, admitPending)
     const isByOperator = value === OPERATOR_LINK
     const data = {
-      ...{ passwordHash, passwordChangedAt: new Date() },
+      passwordHash,
+      passwordChangedAt: new Date(),
       ...(isByOperator && { resetAt: new Date() }),
     }
     await tx.user.update({ where: { id: user.id }, data })

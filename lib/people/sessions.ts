@@ -213,7 +213,10 @@ export function beginViewing(viewer: Viewer, accountId: string, reason: string):
     await recordAudit(tx, { actor: actorOf(viewer), action, accountId, reason, after })
     await queueMailToOwners(tx, accountId, name => ({
       kind: 'accountViewed',
-      ...{ account: name, reason, until, path: '/test/settings/audit' },
+      account: name,
+      reason,
+      until,
+      path: '/test/settings/audit',
     }))
     return until
   })

@@ -33,7 +33,11 @@ export async function addUser(tx: Tx, newUser: NewUser, actor: Actor): Promise<U
   const { id = newId(), name = '', verifiedBy, ...columns } = newUser
   const proof = verifiedBy && verifiedColumns(verifiedBy)
   const data = {
-    ...{ ...columns, ...proof, id, email, name: name.trim() || email },
+    ...columns,
+    ...proof,
+    id,
+    email,
+    name: name.trim() || email,
     ...(newUser.isAdmin && { adminSince: new Date(), adminBy: personOf(actor) }),
   }
   const { count } = await tx.user.createMany({ data, skipDuplicates: true })

@@ -69,7 +69,10 @@ export function parseReceipt(text: string): ParsedReceipt | null {
   // The last character carries only two bits; the other four must not give a second text.
   if (!match || signature.toString('base64url') !== encoded) return null
   const facts = {
-    ...{ mode: mode as Mode, kind: kind as ReceiptKind, amount: Number(amount), endToEndId },
+    mode: mode as Mode,
+    kind: kind as ReceiptKind,
+    amount: Number(amount),
+    endToEndId,
     id: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
     at: at.replace(/^(....)(..)(..)T(..)(..)(..)(.{6})Z$/, '$1-$2-$3T$4:$5:$6.$7Z'),
   }

@@ -14,7 +14,10 @@ export async function openCommandLine() {
   const ownerUrl = ownerUrlOf(url)
   Object.assign(settings, { DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl, TROCO_ENV: 'local' })
   return {
-    ...{ folder, settings, ownerUrl, close: remove },
+    folder,
+    settings,
+    ownerUrl,
+    close: remove,
     troco: (...args: string[]) => runTroco(args, settings),
     async queryAsOwner(text: string, values: unknown[]): Promise<QueryResult> {
       const client = new Client({ connectionString: ownerUrl })

@@ -19,9 +19,17 @@ export async function addConnection(bank: Gateway, changes: object = {}): Promis
   const id = newId()
   await db().connection.create({
     data: {
-      ...{ id, name: id, kind: 'efi', environment: 'production', isAssignable: true },
-      ...{ settings: {}, receivingKeys: ['pix@example.com'], payingKey: 'pix@example.com' },
-      ...{ checkedAt: new Date(), checkCode: 'ok', ...changes },
+      id,
+      name: id,
+      kind: 'efi',
+      environment: 'production',
+      isAssignable: true,
+      settings: {},
+      receivingKeys: ['pix@example.com'],
+      payingKey: 'pix@example.com',
+      checkedAt: new Date(),
+      checkCode: 'ok',
+      ...changes,
     },
   })
   replaceBank(id, bank)

@@ -58,8 +58,12 @@ export async function addEndpoint(
   const owner = { accountId: merchant.id, mode: 'test' }
   await db().webhookEndpoint.create({
     data: {
-      ...{ ...owner, id, url, host: hostOf(url) },
-      ...{ eventTypes: [...EVENT_TYPES], fullDocuments: true },
+      ...owner,
+      id,
+      url,
+      host: hostOf(url),
+      eventTypes: [...EVENT_TYPES],
+      fullDocuments: true,
     },
   })
   const secret = `whsec_${randomBytes(32).toString('base64')}`

@@ -255,7 +255,8 @@ function listStarts(permissions: readonly Permission[]): State[] {
   const receivers = oneOf(tokens, [null, 'full receiver', 'masked receiver'])
   return [
     ...oneOf(receivers, [null, ...ROLES.map(role => `link ${role}` as const)]),
-    ...[stateOf('admin'), stateOf('admin', 'second admin')],
+    stateOf('admin'),
+    stateOf('admin', 'second admin'),
   ]
 }
 

@@ -33,7 +33,10 @@ export async function readOperations(): Promise<Operation[]> {
         const { response, effect } = accountless ?? declared
         const json = JSON.stringify(z.toJSONSchema(response, { unrepresentable: 'any' }))
         return {
-          ...{ name: `${method} ${path}`, method, path, effect },
+          name: `${method} ${path}`,
+          method,
+          path,
+          effect,
           audience: accountless?.audience ?? 'account',
           allow: declared ? [declared.allow].flat() : [],
           returnsDocuments: /"(client|owner)_doc"/.test(json),

@@ -45,9 +45,14 @@ function expectOk<Value>(result: GatewayResult<Value>): Value {
 
 function newCharge(amount = 1_500): ChargeOrder {
   return {
-    ...{ txid: removeHyphens(newId()), amount, expiresInSeconds: 3_600 },
-    ...{ merchantName: 'Padaria', merchantCity: 'Recife' },
-    ...{ payerName: 'Ana', payerEmail: 'ana@example.com', payerDoc: '52998224725' },
+    txid: removeHyphens(newId()),
+    amount,
+    expiresInSeconds: 3_600,
+    merchantName: 'Padaria',
+    merchantCity: 'Recife',
+    payerName: 'Ana',
+    payerEmail: 'ana@example.com',
+    payerDoc: '52998224725',
   }
 }
 

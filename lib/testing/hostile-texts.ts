@@ -4,8 +4,24 @@ const TOKEN =
 const UNBOUNDED = /^([*+]|\{\d+,\})$/
 /** A character that the escape matches; none for a position. */
 const ESCAPED: Record<string, string> = {
-  ...{ d: '1', D: 'a', w: 'a', W: '-', s: ' ', S: 'a', b: '', B: '', p: 'a', P: '-', u: 'a' },
-  ...{ n: '\n', r: '\r', t: '\t', v: '\v', f: '\f', 0: '\0', k: '' },
+  d: '1',
+  D: 'a',
+  w: 'a',
+  W: '-',
+  s: ' ',
+  S: 'a',
+  b: '',
+  B: '',
+  p: 'a',
+  P: '-',
+  u: 'a',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  f: '\f',
+  0: '\0',
+  k: '',
 }
 const SYNTAX = /^([()|^$*+?\]]|\[\^?|\(\?.+|\{\d.*\})$/s
 

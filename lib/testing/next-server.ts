@@ -11,7 +11,9 @@ export default async function startNextServer(): Promise<() => Promise<void>> {
   await prepare({ pages: true, apiServer: 'next' })
   const port = await findFreePort()
   const settings = {
-    ...{ PORT: String(port), API_SERVER: 'next', WORKER: 'false' },
+    PORT: String(port),
+    API_SERVER: 'next',
+    WORKER: 'false',
     // Receivers of the tests listen on this machine, which production refuses.
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   }

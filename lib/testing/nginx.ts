@@ -80,7 +80,8 @@ function configure(folder: string, { port, trocoPort, server, authorities }: Set
     `pid ${join(folder, 'nginx.pid')}; error_log ${join(folder, 'error.log')};`,
     'events { worker_connections 1024; }',
     `http { ${temporary.join(' ')}`,
-    ...[shipped, '}'],
+    shipped,
+    '}',
   ].join('\n')
 }
 

@@ -42,8 +42,11 @@ export async function withServer<T>(
     {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
-        ...{ ...inheritedEnv(), ...settings },
-        ...{ DATABASE_URL: '', DATABASE_OWNER_URL: '', NODE_ENV: 'production' },
+        ...inheritedEnv(),
+        ...settings,
+        DATABASE_URL: '',
+        DATABASE_OWNER_URL: '',
+        NODE_ENV: 'production',
       },
     },
   )

@@ -41,16 +41,17 @@ export async function letBeSilent(id: string, reason = 'no response'): Promise<D
   const { accountId, connectionId, operation } = await orderOf(id)
   await db().gatewayCall.create({
     data: {
-      ...{
-        accountId,
-        id: newId(),
-        mode: 'live',
-        gateway: 'stub bank',
-        subjectId: id,
-        connectionId,
-      },
+      accountId,
+      id: newId(),
+      mode: 'live',
+      gateway: 'stub bank',
+      subjectId: id,
+      connectionId,
       operation: operation === 'payout' ? 'sendPayout' : 'refundCharge',
-      ...{ request: {}, outcome: 'unknown', response: { outcome: 'unknown', reason }, createdAt },
+      request: {},
+      outcome: 'unknown',
+      response: { outcome: 'unknown', reason },
+      createdAt,
     },
   })
   return createdAt

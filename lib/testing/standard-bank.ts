@@ -90,14 +90,20 @@ export class StandardBank {
   connection(changes: Json = {}) {
     const { cert: certificate, key: private_key } = certificates().client
     const settings = {
-      ...{ api_url: `${this.url}/v2`, token_url: `${this.url}/oauth/token` },
+      api_url: `${this.url}/v2`,
+      token_url: `${this.url}/oauth/token`,
       trusted_certificates: certificates().authority,
     }
     return {
-      ...{ id: newId(), name: 'Banco Azul', kind: 'api_pix' as const },
-      ...{ environment: 'production' as const, profile: 'standard', settings },
+      id: newId(),
+      name: 'Banco Azul',
+      kind: 'api_pix' as const,
+      environment: 'production' as const,
+      profile: 'standard',
+      settings,
       credentials: JSON.stringify({ ...CLIENT, certificate, private_key }),
-      ...{ receivingKeys: [RECEIVING_KEY], payingKey: null },
+      receivingKeys: [RECEIVING_KEY],
+      payingKey: null,
       ...changes,
     }
   }
@@ -111,7 +117,8 @@ export class StandardBank {
     const standard = PROFILES.standard as BankProfile
     return {
       profile: { ...standard, requestsPerSecond: 1_000, ...profile },
-      ...{ apiUrl: `${this.url}/v2/`, tokenUrl: `${this.url}/oauth/token` },
+      apiUrl: `${this.url}/v2/`,
+      tokenUrl: `${this.url}/oauth/token`,
       credentials: { clientId, clientSecret, identity: certificates().client, ...credentials },
       trusted: certificates().authority,
     }
@@ -131,8 +138,12 @@ export class StandardBank {
 
   receive(amount: string, paidAt: Date, txid?: string): Payment {
     const payment = {
-      ...{ endToEndId: newEndToEndId(paidAt), valor: amount, horario: paidAt.toISOString() },
-      ...{ chave: RECEIVING_KEY, ...(txid && { txid }), devolucoes: [] },
+      endToEndId: newEndToEndId(paidAt),
+      valor: amount,
+      horario: paidAt.toISOString(),
+      chave: RECEIVING_KEY,
+      ...(txid && { txid }),
+      devolucoes: [],
     }
     this.payments.push(payment)
     return payment
@@ -214,7 +225,9 @@ export class StandardBank {
     const size = Math.min(this.pageMax, number('itensPorPagina'))
     const page = number('paginaAtual')
     const paginacao = {
-      ...{ paginaAtual: page, itensPorPagina: size, quantidadeTotalDeItens: found.length },
+      paginaAtual: page,
+      itensPorPagina: size,
+      quantidadeTotalDeItens: found.length,
       quantidadeDePaginas: Math.ceil(found.length / size),
     }
     const parametros = { inicio: query.get('inicio'), fim: query.get('fim'), paginacao }

@@ -11,7 +11,9 @@ export const LEASE_SECONDS = 2
 
 /** Arguments of Node for a command of `troco` that a test may kill. */
 export const TROCO = [
-  ...['--disable-warning=ExperimentalWarning', '--import', './lib/testing/keep-compiled.ts'],
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  './lib/testing/keep-compiled.ts',
   'bin/troco.ts',
 ]
 

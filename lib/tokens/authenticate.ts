@@ -142,10 +142,15 @@ function toCaller(caller: CallerRow): TokenCaller {
   const { allowedAddresses, parentId: _, parentAddresses, ...row } = rest
   const checks = [allowedAddresses, parentAddresses ?? []].map(createAddressCheck)
   return {
-    ...{ mode, permissions, issuedBy, formerIssuers },
+    mode,
+    permissions,
+    issuedBy,
+    formerIssuers,
     isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
     account: {
-      ...{ ...row, id: accountId, isActive: isActiveAccount(status) },
+      ...row,
+      id: accountId,
+      isActive: isActiveAccount(status),
       receivingConnectionId: connectionIn(mode, row.receivingConnectionId),
       payingConnectionId: connectionIn(mode, row.payingConnectionId),
     },

@@ -105,7 +105,9 @@ export async function insertToken(
     },
   })
   const after = {
-    ...{ name, mode, permissions },
+    name,
+    mode,
+    permissions,
     ...(origin.parentId && { parent_id: origin.parentId }),
     ...(allowedAddresses.length > 0 && { allowed_addresses: allowedAddresses }),
     ...(expiresAt && { expires_at: expiresAt.toISOString() }),

@@ -66,7 +66,11 @@ async function openCharge(
   { slot: { name, mode }, chargeId, amount }: Begun,
 ): Promise<void> {
   const merchant = {
-    ...{ id: TRIAL_ACCOUNT_ID, chargeId, name, city: '', expiresIn: PAYABLE_S },
+    id: TRIAL_ACCOUNT_ID,
+    chargeId,
+    name,
+    city: '',
+    expiresIn: PAYABLE_S,
     receivingConnectionId: connectionId,
   }
   const request = { amount, client_name: '', client_email: '', client_doc: '' }

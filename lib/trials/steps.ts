@@ -92,12 +92,15 @@ function toTrial(row: Row): Trial {
   const key = pixKey === null ? null : readPixKey(mode, { pix_key: pixKey })
   const withdrawal_amount = pixKey === null ? 0 : WITHDRAWAL_AMOUNT
   return {
-    ...{ id, mode, status: statusOf(steps), created_at, expires_at, steps },
-    ...{
-      amount: REFUND_AMOUNT + withdrawal_amount,
-      refund_amount: REFUND_AMOUNT,
-      withdrawal_amount,
-    },
+    id,
+    mode,
+    status: statusOf(steps),
+    created_at,
+    expires_at,
+    steps,
+    amount: REFUND_AMOUNT + withdrawal_amount,
+    refund_amount: REFUND_AMOUNT,
+    withdrawal_amount,
     br_code: charge?.status === 'pending' ? code : null,
     key: key?.ok ? maskPixKey(key.type, key.dictKey) : null,
   }

@@ -207,8 +207,12 @@ function decideStatus({ due, outcome }: FinishedAttempt): {
 /** Recorded with the first attempt of each delivery: an event that nobody receives has no span. */
 function traceEvent(due: DueDelivery, trace: Trace): void {
   recordSpan(() => ({
-    ...{ trace, name: `event ${due.event.type}`, kind: 'producer' },
-    ...{ endMs: Date.parse(due.event.created_at), tookMs: 0, isFailed: false },
+    trace,
+    name: `event ${due.event.type}`,
+    kind: 'producer',
+    endMs: Date.parse(due.event.created_at),
+    tookMs: 0,
+    isFailed: false,
     attributes: { ...describeEvent(due), 'troco.event_sequence': Number(due.event.sequence) },
   }))
 }
@@ -216,8 +220,12 @@ function traceEvent(due: DueDelivery, trace: Trace): void {
 function traceAttempt(due: DueDelivery, trace: Trace, outcome: Outcome): void {
   const { problem, status, durationMs } = outcome
   recordSpan(() => ({
-    ...{ trace, name: `deliver ${due.event.type}`, kind: 'client' },
-    ...{ endMs: Date.now(), tookMs: durationMs, isFailed: problem !== null },
+    trace,
+    name: `deliver ${due.event.type}`,
+    kind: 'client',
+    endMs: Date.now(),
+    tookMs: durationMs,
+    isFailed: problem !== null,
     attributes: {
       ...describeEvent(due),
       'troco.delivery_id': due.id,

@@ -73,8 +73,12 @@ export async function postWebhook(
 
 type AttemptResult = Omit<Outcome, 'durationMs'>
 const NO_RESPONSE: AttemptResult = {
-  ...{ status: null, headers: null, body: null },
-  ...{ problem: null, address: null, retryAfterMs: null },
+  status: null,
+  headers: null,
+  body: null,
+  problem: null,
+  address: null,
+  retryAfterMs: null,
 }
 
 async function attemptPost(
@@ -147,7 +151,11 @@ interface Exchange {
 }
 
 const INITIAL: Exchange = {
-  ...{ response: null, error: null, address: null, isConnected: false, isStale: false },
+  response: null,
+  error: null,
+  address: null,
+  isConnected: false,
+  isStale: false,
 }
 /** Maximum bytes before the final header: room for a few 1xx responses. */
 const BEFORE_HEAD_BYTES_MAX = 128 * 1024

@@ -154,7 +154,12 @@ const reference = external_id.meta(
 const CURSOR_PATTERN = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export const deliveriesQuery = z.object({
-  ...{ limit, status, created_from, created_to, endpoint_id, reference },
+  limit,
+  status,
+  created_from,
+  created_to,
+  endpoint_id,
+  reference,
   type: typeFilter,
   cursor: z
     .string()
@@ -186,7 +191,8 @@ export const failedQuery = z
       openApiMeta(`Begin, at most ${RESEND_DAYS_MAX} days before the end.`, PERIOD.from),
     ),
     to: timeFilter.optional().meta(openApiMeta('End of the period. Default: now.', PERIOD.to)),
-    ...{ endpoint_id, reference },
+    endpoint_id,
+    reference,
     type: typeFilter,
     status: z
       .enum(['exhausted', 'stopped'], must('be exhausted or stopped'))

@@ -210,7 +210,9 @@ export async function expireWaitingWithdrawals(): Promise<number> {
 
 function expireOne(accountId: string, withdrawalId: string) {
   return rejectWithdrawal({
-    ...{ accountId, withdrawalId, reason: { code: 'approval_expired', params: {} } },
+    accountId,
+    withdrawalId,
+    reason: { code: 'approval_expired', params: {} },
     decision: {
       condition: isWaitingSql(Prisma.sql`w.approval_due_at <= now()`),
       ofWithdrawal: Prisma.sql`approval_due_at = NULL, approval_at = now(),`,

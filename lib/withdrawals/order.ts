@@ -73,6 +73,7 @@ async function findHidden({
   const row = await db().withdrawal.findUnique({ where, select: { payeeName: true } })
   return {
     ...(ownerDoc && { [normalizeTaxId(ownerDoc)]: maskTaxId(ownerDoc) }),
-    ...{ [target]: maskDictKey(target), ...(row?.payeeName && { [row.payeeName]: '***' }) },
+    [target]: maskDictKey(target),
+    ...(row?.payeeName && { [row.payeeName]: '***' }),
   }
 }

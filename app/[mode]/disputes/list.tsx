@@ -20,7 +20,9 @@ export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
   const t = useTranslations('disputes')
   const { get, set, isPending } = useFilters()
   const rows = disputes.map(dispute => ({
-    ...{ ...dispute, subject: dispute.client_name, detail: dispute.external_id },
+    ...dispute,
+    subject: dispute.client_name,
+    detail: dispute.external_id,
     href: `/${dispute.mode}/charges/${dispute.charge_id}`,
   }))
   return (

@@ -129,7 +129,11 @@ function readTrimmedFields(data: FormData, locale: string): AccountChange {
   const charge_review_above =
     threshold === '' ? null : (parseReais(threshold, locale) ?? Number.NaN)
   return {
-    ...{ name, city, expires_in: Number(data.get('expires_in')), time_zone, charge_review_above },
+    name,
+    city,
+    expires_in: Number(data.get('expires_in')),
+    time_zone,
+    charge_review_above,
     repeats_external_ids: data.has('repeats_external_ids'),
   }
 }

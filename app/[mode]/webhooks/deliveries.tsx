@@ -43,7 +43,14 @@ interface DeliveriesProps {
 }
 
 const FILTER_NAMES = [
-  ...['status', 'type', 'endpoint_id', 'reference', 'period', 'from', 'to', 'cursor'],
+  'status',
+  'type',
+  'endpoint_id',
+  'reference',
+  'period',
+  'from',
+  'to',
+  'cursor',
 ]
 
 export function Deliveries({

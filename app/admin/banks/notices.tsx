@@ -51,7 +51,8 @@ export function ShortNotices({ banks, money }: ShortNoticesProps) {
     if (!read || read.bank === null || cover === null || cover >= 100) return null
     const { bank, owned } = read
     const amounts = {
-      ...{ bank: moneyText(bank, locale), owned: moneyText(owned, locale) },
+      bank: moneyText(bank, locale),
+      owned: moneyText(owned, locale),
       missing: moneyText(owned - bank, locale),
     }
     return (

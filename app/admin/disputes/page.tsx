@@ -27,7 +27,9 @@ export default async function DisputesPage({ searchParams }: DisputesPageProps) 
   ])
   const statuses = DISPUTE_FILTERS.map(value => ({ value, label: t(`filter.${value}`) }))
   const disputes = rows.map(({ account, ...dispute }) => ({
-    ...{ ...dispute, subject: account.name, href: `/admin/disputes/${account.id}/${dispute.id}` },
+    ...dispute,
+    subject: account.name,
+    href: `/admin/disputes/${account.id}/${dispute.id}`,
   }))
   return (
     <>

@@ -107,7 +107,9 @@ function useFigures() {
   const { inWords } = useDurations()
   const formatUnit = (value: number, name: string) =>
     numberFormat(locale, {
-      ...{ style: 'unit', unit: name, unitDisplay: 'short' },
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
       maximumFractionDigits: 1,
     }).format(value)
   const formatSize = (bytes: number) => {

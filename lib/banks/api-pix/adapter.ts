@@ -53,7 +53,10 @@ export function openClient(connection: Connection, lookup: LookupFunction) {
   if (credentials === null) throw invalidInput('credentials', MISSING)
   const { profile, ...addresses } = readProfile(connection, environment)
   const client = new BankClient({
-    ...{ profile, lookup, ...addresses, credentials: parseCredentials(credentials) },
+    profile,
+    lookup,
+    ...addresses,
+    credentials: parseCredentials(credentials),
   })
   return { client, profile, apiUrl: addresses.apiUrl }
 }

@@ -55,7 +55,10 @@ export function examineServer(
   const host = hostnameOf(url)
   return new Promise(resolve => {
     const socket = connect({
-      ...{ host, port: Number(url.port) || HTTPS_PORT, lookup, minVersion: 'TLSv1.2' },
+      host,
+      port: Number(url.port) || HTTPS_PORT,
+      lookup,
+      minVersion: 'TLSv1.2',
       ...identity,
       ...(isIP(host) === 0 && { servername: host }),
       ...(trusted !== undefined && { ca: trusted }),

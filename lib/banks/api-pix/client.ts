@@ -81,7 +81,10 @@ export class BankClient {
     this.options = options
     this.pace = new Pace(profile.requestsPerSecond)
     this.agent = new Agent({
-      ...{ keepAlive: true, timeout: IDLE_MS, lookup, minVersion: 'TLSv1.2' },
+      keepAlive: true,
+      timeout: IDLE_MS,
+      lookup,
+      minVersion: 'TLSv1.2',
       ...credentials.identity,
       ...trust,
     })
@@ -120,9 +123,11 @@ export class BankClient {
     const parameters = { ...this.fill(profile.query), ...query }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     const headers = {
-      ...{ accept: 'application/json', authorization: `Bearer ${token}` },
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
       ...(body && { 'content-type': 'application/json' }),
-      ...{ ...this.fill(profile.headers), ...call.headers },
+      ...this.fill(profile.headers),
+      ...call.headers,
     }
     return { method, url, headers, ...(body && { body: JSON.stringify(body) }) }
   }
@@ -149,9 +154,11 @@ export class BankClient {
     const isJson = profile.tokenBody === 'json'
     const type = isJson ? 'application/json' : 'application/x-www-form-urlencoded'
     const request: HttpsRequest = {
-      ...{ method: 'POST', url: new URL(tokenUrl) },
+      method: 'POST',
+      url: new URL(tokenUrl),
       headers: {
-        ...{ accept: 'application/json', 'content-type': type },
+        accept: 'application/json',
+        'content-type': type,
         ...(isBasic && { authorization: `Basic ${basic}` }),
       },
       body: isJson ? JSON.stringify(fields) : String(new URLSearchParams(fields)),

@@ -106,7 +106,8 @@ async function examineToken(client: BankClient, signal: AbortSignal): Promise<Gr
   const granted = new BankClient({ ...client.options, profile: { ...profile, scopes } })
   const reason = reasonOf(reply)
   return {
-    ...{ client: granted, missing },
+    client: granted,
+    missing,
     findings: missing.map(scope => find('scope_missing', { scope, reason })),
   }
 }
@@ -193,14 +194,16 @@ const PAYMENT_SCOPES: readonly ScopeUse[] = [
   {
     scope: 'cob.write',
     call: () => ({
-      ...{ method: 'PATCH', path: pathOfNoCharge() },
+      method: 'PATCH',
+      path: pathOfNoCharge(),
       body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
     }),
   },
   {
     scope: 'pix.write',
     call: () => ({
-      ...{ method: 'PUT', path: `/pix/${newEndToEndId()}/devolucao/${removeHyphens(newId())}` },
+      method: 'PUT',
+      path: `/pix/${newEndToEndId()}/devolucao/${removeHyphens(newId())}`,
       body: { valor: '0.01' },
     }),
   },

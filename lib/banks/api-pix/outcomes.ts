@@ -54,33 +54,39 @@ export const ROWS = {
   },
   'certificate refused': {
     matches: reply => isFailure(reply, ALERT),
-    ...{ ends: always('blocked'), block: 'certificate' },
+    ends: always('blocked'),
+    block: 'certificate',
     explanation: 'the bank refuses the client certificate',
   },
   'bank not trusted': {
     matches: reply => reply.kind === 'failure' && !reply.isSent && UNTRUSTED.test(reply.code),
-    ...{ ends: always('blocked'), block: 'certificate' },
+    ends: always('blocked'),
+    block: 'certificate',
     explanation: 'the certificate of the bank is not trusted',
   },
   'private address': {
     matches: reply => isFailure(reply, /^PRIVATE_ADDRESS$/),
-    ...{ ends: always('blocked'), block: 'other' },
+    ends: always('blocked'),
+    block: 'other',
   },
   'access denied': {
     matches: (reply, { name }) =>
       ['insufficient_scope', 'invalid_scope'].includes(name) ||
       (statusOf(reply) === 403 && !reply.isAboutToken),
-    ...{ ends: always('blocked'), block: 'scope' },
+    ends: always('blocked'),
+    block: 'scope',
   },
   'credentials refused': {
     matches: reply =>
       statusOf(reply) === 401 ||
       (reply.isAboutToken === true && [400, 403].includes(statusOf(reply))),
-    ...{ ends: always('blocked'), block: 'credentials' },
+    ends: always('blocked'),
+    block: 'credentials',
   },
   'no token, reset': {
     matches: reply => reply.isAboutToken === true && isFailure(reply, /^(ECONNRESET|EPIPE)$/),
-    ...{ ends: always('retryable'), explanation: 'the bank may refuse the client certificate' },
+    ends: always('retryable'),
+    explanation: 'the bank may refuse the client certificate',
   },
   'no token': { matches: reply => reply.isAboutToken === true, ends: always('retryable') },
   'no connection': {
@@ -97,7 +103,8 @@ export const ROWS = {
   },
   'document blocked': {
     matches: named('documento_bloqueado'),
-    ...{ ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']), block: 'document' },
+    ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']),
+    block: 'document',
   },
   'duplicate id': {
     matches: (reply, fault, { id }) =>
@@ -108,23 +115,28 @@ export const ROWS = {
     matches: (_, fault, { ownKey }) =>
       (fault.name === 'chave_invalida' && (ownKey === undefined || namesKey(fault, ownKey))) ||
       fault.places.some(place => /(^|\.)chave$/.test(place) && !place.includes('favorecido')),
-    ...{ ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']), block: 'key' },
+    ends: of(['blocked', 'unknown', 'blocked', 'rejected', 'rejected']),
+    block: 'key',
   },
   'payee refused': {
     matches: named('chave_invalida'),
-    ...{ ends: PAYEE_ENDS, refusal: 'key_refused' },
+    ends: PAYEE_ENDS,
+    refusal: 'key_refused',
   },
   'owner differs': {
     matches: named('chave_nao_pertence_ao_documento'),
-    ...{ ends: PAYEE_ENDS, refusal: 'owner_differs' },
+    ends: PAYEE_ENDS,
+    refusal: 'owner_differs',
   },
   'payment denied': {
     matches: named('pagamento_negado'),
-    ...{ ends: PAYEE_ENDS, refusal: 'denied' },
+    ends: PAYEE_ENDS,
+    refusal: 'denied',
   },
   'wrong value': {
     matches: named('valor_invalido'),
-    ...{ ends: always('rejected'), refusal: 'amount_refused' },
+    ends: always('rejected'),
+    refusal: 'amount_refused',
   },
   'wrong operation': {
     matches: named('CobOperacaoInvalida', 'status_cobranca_invalido', 'PixDevolucaoInvalida'),
@@ -168,7 +180,10 @@ function resultOf(row: Row, end: End, reply: Reply, fault: Fault): Verdict {
   const isRateLimit = ROWS['rate limited'].matches(reply, fault)
   const field = findChargeField(fault)
   const rejected: GatewayResult<never> = {
-    ...{ outcome: 'rejected', code: refusal ?? 'unspecified', params: {}, bankText: reason },
+    outcome: 'rejected',
+    code: refusal ?? 'unspecified',
+    params: {},
+    bankText: reason,
     ...(field && { field }),
   }
   if (end === 'none') return { outcome: 'none' }
@@ -219,7 +234,9 @@ function readFault(body: unknown): Fault {
     name: textOf(fields.nome) ?? type ?? textOf(fields.error) ?? '',
     places: present(details.flatMap(({ propriedade, caminho }) => [propriedade, caminho])),
     texts: present([
-      ...[fields.detail ?? fields.title, fields.mensagem, fields.error_description],
+      fields.detail ?? fields.title,
+      fields.mensagem,
+      fields.error_description,
       ...details.flatMap(({ razao, mensagem }) => [razao, mensagem]),
     ]),
     correlationId: textOf(fields.correlationId),

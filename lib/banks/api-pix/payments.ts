@@ -183,7 +183,9 @@ async function readPage<Item>(
 ): Promise<GatewayResult<Page & Entries<Item>>> {
   const time = (at: number) => formatTime(new Date(at), profile.hasMilliseconds)
   const query = {
-    ...{ inicio: time(from), fim: time(to), ...filter },
+    inicio: time(from),
+    fim: time(to),
+    ...filter,
     'paginacao.paginaAtual': String(page),
     'paginacao.itensPorPagina': String(profile.pageSize),
   }

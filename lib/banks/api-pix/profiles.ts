@@ -25,15 +25,21 @@ export interface BankProfile {
   payoutsInFlight: number
 }
 
-const SCOPES = [
-  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
-]
+const SCOPES = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']
 
 /** Banco Central's document where it decides, else the most cautious choice. */
 const STANDARD: BankProfile = {
-  ...{ apiUrl: {}, tokenUrl: {}, tokenAuth: 'basic', tokenBody: 'form', scopes: SCOPES },
-  ...{ headers: {}, query: {}, hasMilliseconds: false, pageSize: 100 },
-  ...{ requestsPerSecond: 10, payoutsInFlight: 1 },
+  apiUrl: {},
+  tokenUrl: {},
+  tokenAuth: 'basic',
+  tokenBody: 'form',
+  scopes: SCOPES,
+  headers: {},
+  query: {},
+  hasMilliseconds: false,
+  pageSize: 100,
+  requestsPerSecond: 10,
+  payoutsInFlight: 1,
 }
 
 /** Profiles by the name that `bank add --profile` takes. */
@@ -46,7 +52,10 @@ export const PROFILES: Readonly<Record<string, BankProfile>> = {
       'https://pix.api.efipay.com.br/oauth/token',
       'https://pix-h.api.efipay.com.br/oauth/token',
     ),
-    ...{ tokenBody: 'json', scopes: [], hasMilliseconds: true, pageSize: 1_000 },
+    tokenBody: 'json',
+    scopes: [],
+    hasMilliseconds: true,
+    pageSize: 1_000,
     requestsPerSecond: 100,
   },
   'banco-do-brasil': {
@@ -59,7 +68,9 @@ export const PROFILES: Readonly<Record<string, BankProfile>> = {
     ...STANDARD,
     apiUrl: { production: 'https://secure.api.itau/pix_recebimentos/v2' },
     tokenUrl: { production: 'https://sts.itau.com.br/as/token.oauth2' },
-    ...{ tokenAuth: 'form', scopes: [], headers: { 'x-correlationID': 'random_uuid' } },
+    tokenAuth: 'form',
+    scopes: [],
+    headers: { 'x-correlationID': 'random_uuid' },
   },
   inter: {
     ...STANDARD,
@@ -79,7 +90,8 @@ export const PROFILES: Readonly<Record<string, BankProfile>> = {
     tokenUrl: {
       production: 'https://auth.sicoob.com.br/auth/realms/cooperado/protocol/openid-connect/token',
     },
-    ...{ tokenAuth: 'form', headers: { client_id: 'client_id' } },
+    tokenAuth: 'form',
+    headers: { client_id: 'client_id' },
   },
   santander: {
     ...STANDARD,
@@ -91,7 +103,8 @@ export const PROFILES: Readonly<Record<string, BankProfile>> = {
       'https://trust-pix.santander.com.br/oauth/token?grant_type=client_credentials',
       'https://trust-pix-h.santander.com.br/oauth/token?grant_type=client_credentials',
     ),
-    ...{ tokenAuth: 'form', scopes: [] },
+    tokenAuth: 'form',
+    scopes: [],
   },
   sicredi: {
     ...STANDARD,

@@ -141,7 +141,10 @@ function readPayment(fields: Fields): ReceivedPayment | null {
     each => readReturn(fieldsOf(each), paidAt) ?? [],
   )
   return {
-    ...{ endToEndId, amount, paidAt, txid: textOf(fields.txid) },
+    endToEndId,
+    amount,
+    paidAt,
+    txid: textOf(fields.txid),
     ...(payer && { payer }),
     ...(returns.length > 0 && { returns }),
   }

@@ -190,15 +190,18 @@ const PAYOUT_SCOPES: readonly ScopeUse[] = [
 /** Calls without effect: a list of the last minute, an order without a day, and an unknown report. */
 const LISTED_SCOPES: readonly (ScopeUse & { lack: FindingCode })[] = [
   {
-    ...{ scope: 'gn.infractions.read', lack: 'scope_missing_for_disputes' },
+    scope: 'gn.infractions.read',
+    lack: 'scope_missing_for_disputes',
     call: () => ({ method: 'GET', path: DISPUTES.path, query: lastMinute() }),
   },
   {
-    ...{ scope: 'gn.reports.write', lack: 'scope_missing_for_statements' },
+    scope: 'gn.reports.write',
+    lack: 'scope_missing_for_statements',
     call: () => ({ method: 'POST', path: `${REPORTS_PATH}/extrato-conciliacao`, body: {} }),
   },
   {
-    ...{ scope: 'gn.reports.read', lack: 'scope_missing_for_statements' },
+    scope: 'gn.reports.read',
+    lack: 'scope_missing_for_statements',
     call: () => ({ method: 'GET', path: `${REPORTS_PATH}/${newId()}` }),
   },
 ]

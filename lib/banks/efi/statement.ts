@@ -48,14 +48,16 @@ const RECORDS: Record<string, RecordType> = {
   PDE: { kind: 'refund', sign: -1, forms: [form('- endToEndId txid orderId returnId amount at')] },
   PEC: { kind: 'payout', sign: -1, forms: [form('- endToEndId orderId amount - - - at')] },
   PEB: {
-    ...{ kind: 'payout', sign: -1 },
+    kind: 'payout',
+    sign: -1,
     forms: [form('- endToEndId orderId amount - - - - - - - - at')],
   },
   EPE: { kind: 'payout_reversal', sign: 1, forms: [FEE_OF_PIX] },
   PDR: { kind: 'payout_return', sign: 1, forms: [form('- endToEndId returnId amount at')] },
   // Efí's table and its samples disagree about the columns.
   TPE: {
-    ...{ kind: 'payout_fee', sign: -1 },
+    kind: 'payout_fee',
+    sign: -1,
     forms: [FEE_OF_PIX, form('- endToEndId txid orderId returnId amount at')],
   },
   ETPE: { kind: 'payout_fee_reversal', sign: 1, forms: [FEE_OF_PIX] },
@@ -105,7 +107,11 @@ function readRecords(day: string, records: string[], count: number): Statement {
   const [opening = null, closing = null] = [balances.get('SD0'), balances.get('SD1')]
   const moved = entries.reduce((sum, { amount }) => sum + amount, 0)
   return {
-    ...{ day, opening, closing, entries, unread },
+    day,
+    opening,
+    closing,
+    entries,
+    unread,
     difference: opening === null || closing === null ? null : closing - opening - moved,
     missing: count - entries.length - unread.filter(record => !BALANCE.test(record)).length,
   }
@@ -119,9 +125,13 @@ function readEntry([type = '', ...values]: string[]): StatementEntry | null {
   const [amount, at] = [readCents(find('amount')), timeOf(find('at'))]
   if (amount === null || amount < 0 || at === null) return null
   return {
-    ...{ kind: record.kind, amount: record.sign < 0 ? 0 - amount : amount, at },
-    ...{ endToEndId: find('endToEndId'), returnId: find('returnId') },
-    ...{ txid: find('txid'), orderId: find('orderId') },
+    kind: record.kind,
+    amount: record.sign < 0 ? 0 - amount : amount,
+    at,
+    endToEndId: find('endToEndId'),
+    returnId: find('returnId'),
+    txid: find('txid'),
+    orderId: find('orderId'),
   }
 }
 
@@ -143,11 +153,22 @@ const MAKING_PAUSE_MS = 5_000
 
 /** All that Efí can report. Names and documents of payees are not ordered. */
 const RECORD_FILES = [
-  ...['pixRecebido', 'pixEnviadoChave', 'pixEnviadoDadosBancarios', 'estornoPixEnviado'],
-  ...['pixDevolucaoEnviada', 'pixDevolucaoRecebida', 'saldoDiaAnterior', 'saldoDia'],
-  ...['tarifaPixRecebido', 'tarifaPixEnviado', 'estornoTarifaPixRecebido'],
-  ...['estornoTarifaPixEnviado', 'transferenciaEnviada', 'transferenciaRecebida'],
-  ...['estornoTransferenciaEnviada', 'tarifaTransferenciaEnviada'],
+  'pixRecebido',
+  'pixEnviadoChave',
+  'pixEnviadoDadosBancarios',
+  'estornoPixEnviado',
+  'pixDevolucaoEnviada',
+  'pixDevolucaoRecebida',
+  'saldoDiaAnterior',
+  'saldoDia',
+  'tarifaPixRecebido',
+  'tarifaPixEnviado',
+  'estornoTarifaPixRecebido',
+  'estornoTarifaPixEnviado',
+  'transferenciaEnviada',
+  'transferenciaRecebida',
+  'estornoTransferenciaEnviada',
+  'tarifaTransferenciaEnviada',
   'estornoTarifaTransferenciaEnviada',
 ]
 

@@ -124,7 +124,10 @@ function noteDispute(
   stored?: DisputeRow,
 ): Promise<void> {
   const facts = {
-    ...{ dispute_id: bankId, end_to_end_id: endToEndId, status, amount },
+    dispute_id: bankId,
+    end_to_end_id: endToEndId,
+    status,
+    amount,
     ...(stored && {
       stored_status: stored.status,
       stored_amount: Number(stored.lostAmount ?? stored.amount),
@@ -289,7 +292,9 @@ export async function endDispute(
   const closed = await tx.dispute.update({
     where: { accountId_id: { accountId, id }, status: 'open' },
     data: {
-      ...{ status: outcome, closedAt: new Date(), lostAmount: lost || null },
+      status: outcome,
+      closedAt: new Date(),
+      lostAmount: lost || null,
       ...(lost > 0 && { returnedAmount: lost - leaving }),
     },
   })

@@ -24,7 +24,8 @@ const EVERY_MS = 5 * 60_000
  */
 export function createDisputeReader(now = () => new Date()): ListReader {
   return createListReader({
-    ...{ name: 'disputes', everyMs: EVERY_MS },
+    name: 'disputes',
+    everyMs: EVERY_MS,
     findSince: connectionId => findBeginning(connectionId, now()),
     open: connection => withConnectionJournal(connection).listDisputes,
     book: bookDispute,

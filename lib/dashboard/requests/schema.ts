@@ -10,7 +10,10 @@ const { limit, cursor, created_from, created_to } = listQuery([]).shape
 
 /** Filters of the log of requests. */
 export const requestsQuery = z.object({
-  ...{ limit, cursor, created_from, created_to },
+  limit,
+  cursor,
+  created_from,
+  created_to,
   status: z
     .string()
     .regex(/^([1-5]\d\d|[1-5]xx|failed)$/, must(STATUS_RULE))

@@ -54,7 +54,8 @@ function buildTrace({ accountId, mode }: Scope, subject: Subject | null, steps: 
     request_id: step.request_id ?? creator(step) ?? findCaller(step, requests),
   }))
   return {
-    ...{ account_id: accountId, mode },
+    account_id: accountId,
+    mode,
     subject: subject && { kind: subject.kind, id: subject.id },
     steps: caused.map(omitMakes).toSorted(byTime),
   }

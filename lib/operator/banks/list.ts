@@ -138,10 +138,14 @@ async function readClosure(id: string): Promise<BankDetail['closure']> {
   const { isUnlisted, proposal } = closure
   const findPerson = await readPeople(proposal ? [[null, proposal.by]] : [])
   return {
-    ...{ restored_to: restoredTo, unsettled, held, is_unlisted: isUnlisted },
+    restored_to: restoredTo,
+    unsettled,
+    held,
+    is_unlisted: isUnlisted,
     until: { payments: paymentsUntil, refunds: refundsUntil, payouts: payoutsUntil },
     proposal: proposal && {
-      ...{ id: proposal.id, reason: proposal.reason },
+      id: proposal.id,
+      reason: proposal.reason,
       by: findPerson(null, proposal.by)?.name ?? null,
     },
   }
@@ -157,7 +161,8 @@ async function listAssigned(id: string): Promise<BankDetail['assigned']> {
     orderBy: [{ name: 'asc' }, { id: 'asc' }],
   })
   return accounts.map(({ id: accountId, name, receivingConnectionId, payingConnectionId }) => ({
-    ...{ id: accountId, name },
+    id: accountId,
+    name,
     receives: receivingConnectionId === id,
     pays: payingConnectionId === id,
   }))

@@ -72,17 +72,23 @@ export const BankDetail = BankLine.extend({
       restored_to: z.string(),
       /** How far each list was read; null: not yet. */
       until: z.object({
-        ...{ payments: z.string().nullable(), refunds: z.string().nullable() },
+        payments: z.string().nullable(),
+        refunds: z.string().nullable(),
         payouts: z.string().nullable(),
       }),
-      ...{ unsettled: count, held: count, is_unlisted: z.boolean() },
+      unsettled: count,
+      held: count,
+      is_unlisted: z.boolean(),
       proposal: z
         .object({ id: z.uuid(), by: z.string().nullable(), reason: z.string() })
         .nullable(),
     })
     .nullable(),
   open_work: z.object({
-    ...{ charges: count, withdrawals: count, unapproved: count, refunds: count },
+    charges: count,
+    withdrawals: count,
+    unapproved: count,
+    refunds: count,
   }),
 })
 export type BankDetail = z.infer<typeof BankDetail>

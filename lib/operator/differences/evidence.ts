@@ -27,16 +27,19 @@ import { isSecondAdmin } from '#lib/people/admins.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [
-  ...['account_id', 'transaction_id', 'withdrawal_id', 'payment_id', 'mode', 'expected_amount'],
-  ...[
-    'stored_status',
-    'stored_amount',
-    'sent_amount',
-    'returned_amount',
-    'left_amount',
-    'ended_as',
-    'ours',
-  ],
+  'account_id',
+  'transaction_id',
+  'withdrawal_id',
+  'payment_id',
+  'mode',
+  'expected_amount',
+  'stored_status',
+  'stored_amount',
+  'sent_amount',
+  'returned_amount',
+  'left_amount',
+  'ended_as',
+  'ours',
 ]
 
 interface ItemRow extends DifferenceLine {
@@ -169,7 +172,8 @@ async function readEvidence(
       : [],
   ])
   return {
-    ...{ bank, noted },
+    bank,
+    noted,
     account: named?.account ?? accounts[0] ?? null,
     charge: named && maskPayer(named),
     withdrawal: withdrawals[0] ?? null,

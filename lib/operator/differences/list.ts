@@ -116,16 +116,15 @@ export async function exportDifferences(
     head: [t.column.created, ...about, ...ended, t.column.code, 'ID'],
     pages: walkPages(cursor => listItems({ ...filters, cursor, limit: BATCH_MAX })),
     cellsOf: row => [
-      ...[
-        time(row.created_at),
-        nameOf(t.kind, row.kind),
-        nameOf({ simulator: t.simulator }, row.connection.name),
-        t.mode[row.mode],
-      ],
+      time(row.created_at),
+      nameOf(t.kind, row.kind),
+      nameOf({ simulator: t.simulator }, row.connection.name),
+      t.mode[row.mode],
       row.amount === null ? null : { amount: row.amount },
       row.resolved_at && time(row.resolved_at),
       row.resolution && nameOf(t.resolution, row.resolution),
-      ...[row.kind, row.id],
+      row.kind,
+      row.id,
     ],
   })
 }

@@ -3,8 +3,8 @@
  * ones. Stored rows have one number per class, so bounds may only be added at the end.
  */
 export const LATENCY_BOUNDS_MS: readonly number[] = [
-  ...[1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700],
-  ...[1_000, 1_500, 2_000, 3_000, 5_000, 10_000],
+  1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1_000, 1_500,
+  2_000, 3_000, 5_000, 10_000,
 ]
 
 export function latencyClassOf(tookMs: number): number {

@@ -63,8 +63,12 @@ export async function sumUp(name: SpanName, mode: Mode, now = Date.now()): Promi
     addUp(requests.filter(({ at_ms }) => at_ms >= start && at_ms < start + widthMs))
   const intervals = starts.map(start => ({
     at: new Date(start).toISOString(),
-    ...{ paid_amount: 0, paid_count: 0, ...payments.get(start) },
-    ...{ created: 0, converted: 0, ...created.get(start) },
+    paid_amount: 0,
+    paid_count: 0,
+    ...payments.get(start),
+    created: 0,
+    converted: 0,
+    ...created.get(start),
     ...serializeRequests(requestsOf(start)),
   }))
   return { intervals, total: totalOf(intervals, addUp(requests)) }
@@ -131,8 +135,10 @@ function totalOf(intervals: OverviewInterval[], requests: Requests): Overview['t
   const sum = (key: 'paid_amount' | 'paid_count' | 'created' | 'converted') =>
     intervals.reduce((total, interval) => total + interval[key], 0)
   return {
-    ...{ paid_amount: sum('paid_amount'), paid_count: sum('paid_count') },
-    ...{ created: sum('created'), converted: sum('converted') },
+    paid_amount: sum('paid_amount'),
+    paid_count: sum('paid_count'),
+    created: sum('created'),
+    converted: sum('converted'),
     ...serializeRequests(requests),
   }
 }

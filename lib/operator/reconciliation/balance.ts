@@ -77,8 +77,10 @@ export async function readConnectionBalance(
   )
   const [items] = await queryRows<Record<ItemTerm, number>>(itemsSql(connectionId))
   const terms = {
-    ...{ opening: Number(opening ?? 0n), books: Number(books) },
-    ...{ payouts: onTheWay?.payouts ?? 0, refunds: onTheWay?.refunds ?? 0 },
+    opening: Number(opening ?? 0n),
+    books: Number(books),
+    payouts: onTheWay?.payouts ?? 0,
+    refunds: onTheWay?.refunds ?? 0,
     ...(items ?? { payments: 0, fees: 0, others: 0, acknowledged: 0 }),
   }
   const expected = Object.values(terms).reduce((sum, amount) => sum + amount, 0)

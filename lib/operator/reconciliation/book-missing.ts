@@ -20,7 +20,11 @@ export function bookFees(connectionId: string, rows: BankRow[]): Promise<number>
   const fees = rows.filter(({ what, amount }) => what.startsWith('fee') && amount !== 0)
   return payFees(
     fees.map(({ what, keys: [bankId = ''], amount, at }) => ({
-      ...{ connectionId, mode: 'live' as const, bankId, amount: Math.abs(amount), at },
+      connectionId,
+      mode: 'live' as const,
+      bankId,
+      amount: Math.abs(amount),
+      at,
       isReturn: what === 'fee_return',
     })),
   )

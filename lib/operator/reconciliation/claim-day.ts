@@ -168,7 +168,8 @@ async function updateDay(
 export async function findStrays(connectionId: string, day: string): Promise<Set<string>> {
   const rows = await db().reconciledDay.findMany({
     where: {
-      ...{ connectionId, strays: { isEmpty: false } },
+      connectionId,
+      strays: { isEmpty: false },
       AND: [
         { day: { gte: new Date(addDays(day, -STRAY_DAYS)), not: new Date(day) } },
         { day: { lte: new Date(addDays(day, STRAY_DAYS)) } },

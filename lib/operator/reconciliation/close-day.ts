@@ -58,8 +58,14 @@ export async function closeDay(
     await reportDay(tx, reading, items)
     const open = await listOpenOfDay(reading, tx)
     return endDay(tx, reading, {
-      ...{ source, opening, closing: statement?.closing ?? null, books, flaw: null, readAt: now },
-      ...{ counts: countOf(comparison, booked), strays: comparison.strays },
+      source,
+      opening,
+      closing: statement?.closing ?? null,
+      books,
+      flaw: null,
+      readAt: now,
+      counts: countOf(comparison, booked),
+      strays: comparison.strays,
       dueAt: nextReadingAt(day, now, open.length > 0),
     })
   })

@@ -141,7 +141,9 @@ export function describeDifference(
 ): DayItem {
   const there = bank && { amount: bank.amount, at: bank.at.toISOString(), ...bank.facts }
   const here = ours && {
-    ...{ amount: ours.amount, at: ours.at?.toISOString() ?? null, state: ours.state },
+    amount: ours.amount,
+    at: ours.at?.toISOString() ?? null,
+    state: ours.state,
     ...ours.facts,
   }
   return { kind, key, facts: { what, day, bank: there, ours: here } }

@@ -41,10 +41,17 @@ function rowsOfStatement(day: string, entries: StatementEntry[]): BankRow[] {
     const what = WHATS[kind]
     const keys = keysOf(what, entry)
     return {
-      ...{ what, amount, at, payment: endToEndId },
+      what,
+      amount,
+      at,
+      payment: endToEndId,
       keys: what.startsWith('fee') ? [feeKey(day, kind, keys[0] ?? '', feeCounts)] : keys,
       facts: withoutNulls({
-        ...{ kind, end_to_end_id: endToEndId, return_id: returnId, order_id: orderId, txid },
+        kind,
+        end_to_end_id: endToEndId,
+        return_id: returnId,
+        order_id: orderId,
+        txid,
       }),
     }
   })
@@ -53,11 +60,15 @@ function rowsOfStatement(day: string, entries: StatementEntry[]): BankRow[] {
 function keysOf(what: What, entry: StatementEntry): string[] {
   const { amount, at, endToEndId, returnId, orderId } = entry
   const ids = {
-    ...{ payment: [endToEndId], payout_return: [returnId], reversal: [endToEndId] },
+    payment: [endToEndId],
+    payout_return: [returnId],
+    reversal: [endToEndId],
     // A payment may have many refunds, and is not their name.
     refund: [orderId, returnId, endToEndId && `dispute ${endToEndId}`],
-    ...{ payout: [orderId, endToEndId], transfer: [orderId, endToEndId] },
-    ...{ fee: [endToEndId, orderId], fee_return: [endToEndId, orderId] },
+    payout: [orderId, endToEndId],
+    transfer: [orderId, endToEndId],
+    fee: [endToEndId, orderId],
+    fee_return: [endToEndId, orderId],
   }[what]
   const known = ids.flatMap(id => id || [])
   return known.length > 0 ? known : [`${at.toISOString()} ${amount}`]
@@ -80,21 +91,29 @@ function withoutNulls(facts: Record<string, string | null>): Record<string, stri
 function rowsOfLists(day: string, payments: ReceivedPayment[], payouts: SentPayout[]): BankRow[] {
   const rows = [
     ...payments.map(({ endToEndId, amount, paidAt: at, txid }) => ({
-      ...{ what: isReturn(endToEndId) ? ('payout_return' as const) : ('payment' as const) },
-      ...{ keys: [endToEndId], amount, at, payment: isReturn(endToEndId) ? null : endToEndId },
+      what: isReturn(endToEndId) ? ('payout_return' as const) : ('payment' as const),
+      keys: [endToEndId],
+      amount,
+      at,
+      payment: isReturn(endToEndId) ? null : endToEndId,
       facts: withoutNulls({ end_to_end_id: endToEndId, txid }),
     })),
     ...payouts
       .filter(({ isFailed }) => !isFailed)
       .flatMap(({ id, endToEndId, amount, sentAt, returns }) => [
         {
-          ...{ what: 'payout' as const, amount: 0 - amount, at: sentAt },
+          what: 'payout' as const,
+          amount: 0 - amount,
+          at: sentAt,
           keys: id === null ? [endToEndId] : [id.replaceAll('-', ''), endToEndId],
           payment: endToEndId,
           facts: withoutNulls({ end_to_end_id: endToEndId, order_id: id }),
         },
         ...returns.map(({ id: returnId, amount: part, returnedAt }) => ({
-          ...{ what: 'payout_return' as const, keys: [returnId], amount: part, at: returnedAt },
+          what: 'payout_return' as const,
+          keys: [returnId],
+          amount: part,
+          at: returnedAt,
           facts: { end_to_end_id: endToEndId, return_id: returnId },
         })),
       ]),
@@ -115,7 +134,9 @@ const byPayment = (keys: string[], connectionId: string) => Prisma.sql`
   b.end_to_end_id = ANY (${[...keys, ...keys.map(key => `${connectionId} ${key}`)]}::text[])`
 
 const PAYOUTS: OwnSource = {
-  ...{ what: 'payout', movement: 'withdrawal_sent', sign: -1 },
+  what: 'payout',
+  movement: 'withdrawal_sent',
+  sign: -1,
   from: Prisma.sql`withdrawals s`,
   byKeys: keys => Prisma.sql`s.end_to_end_id = ANY (${keys}::text[])`,
   keys: Prisma.sql`ARRAY[${bare('s.id')}, s.end_to_end_id, s.other_end_to_end_id]`,
@@ -126,7 +147,9 @@ const PAYOUTS: OwnSource = {
 
 const OWN_SOURCES: OwnSource[] = [
   {
-    ...{ what: 'payment', movement: 'charge_paid', sign: 1 },
+    what: 'payment',
+    movement: 'charge_paid',
+    sign: 1,
     // Without charges that were paid from `unmatched`: that payment is counted as a payment.
     from: Prisma.sql`(SELECT * FROM charges p WHERE NOT EXISTS (SELECT FROM unmatched_resolutions x
       WHERE x.to_account_id = p.account_id AND x.charge_id = p.id)) s`,
@@ -136,7 +159,9 @@ const OWN_SOURCES: OwnSource[] = [
       'end_to_end_id', s.end_to_end_id`,
   },
   {
-    ...{ what: 'payment', movement: 'unmatched_received', sign: 1 },
+    what: 'payment',
+    movement: 'unmatched_received',
+    sign: 1,
     from: Prisma.sql`booked_payments b
       JOIN unmatched_payments s ON s.account_id = b.account_id AND s.id = b.subject_id`,
     byKeys: byPayment,
@@ -144,7 +169,9 @@ const OWN_SOURCES: OwnSource[] = [
     facts: Prisma.sql`'payment_id', s.id, 'reason', s.reason, 'end_to_end_id', s.end_to_end_id`,
   },
   {
-    ...{ what: 'payout_return', movement: 'payout_returned', sign: 1 },
+    what: 'payout_return',
+    movement: 'payout_returned',
+    sign: 1,
     from: Prisma.sql`booked_payments b
       JOIN payout_returns s ON s.account_id = b.account_id AND s.id = b.subject_id`,
     byKeys: byPayment,
@@ -154,7 +181,9 @@ const OWN_SOURCES: OwnSource[] = [
   },
   PAYOUTS,
   {
-    ...{ what: 'refund', movement: 'refund_sent', sign: -1 },
+    what: 'refund',
+    movement: 'refund_sent',
+    sign: -1,
     from: Prisma.sql`refunds s
       JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id`,
     byKeys: keys => Prisma.sql`c.end_to_end_id = ANY (${keys}::text[])`,
@@ -164,7 +193,9 @@ const OWN_SOURCES: OwnSource[] = [
       'status', s.status, 'end_to_end_id', c.end_to_end_id`,
   },
   {
-    ...{ what: 'refund', movement: 'unmatched_released', sign: -1 },
+    what: 'refund',
+    movement: 'unmatched_released',
+    sign: -1,
     // One movement per payment, of the order that the bank did not refuse.
     from: Prisma.sql`(SELECT r.account_id, r.payment_id AS id, r.id AS order_id, r.return_id, r.amount,
         p.end_to_end_id
@@ -175,7 +206,9 @@ const OWN_SOURCES: OwnSource[] = [
     facts: Prisma.sql`'payment_id', s.id, 'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
   },
   {
-    ...{ what: 'refund', movement: 'payment_returned', sign: -1 },
+    what: 'refund',
+    movement: 'payment_returned',
+    sign: -1,
     // Each as one movement, also if a part was owed or taken by a lost dispute.
     from: Prisma.sql`payment_returns s`,
     booked: Prisma.sql`JOIN payment_returns t ON t.account_id = s.account_id AND t.id = s.id`,
@@ -185,7 +218,9 @@ const OWN_SOURCES: OwnSource[] = [
       'return_id', s.return_id, 'end_to_end_id', s.end_to_end_id`,
   },
   {
-    ...{ what: 'refund', movement: 'dispute_lost', sign: -1 },
+    what: 'refund',
+    movement: 'dispute_lost',
+    sign: -1,
     // Without what the bank has listed as returns.
     from: Prisma.sql`disputes s
       JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id
@@ -269,8 +304,11 @@ async function listFees(connectionId: string, day: string): Promise<OwnRow[]> {
   const charged = { gte: startOf(day), lt: endOf(day) }
   const fees = await db().bankFee.findMany({ where: { connectionId, chargedAt: charged } })
   return fees.map(({ id, bankId, isReturn, amount, chargedAt: at }) => ({
-    ...{ what: isReturn ? ('fee_return' as const) : ('fee' as const), keys: [bankId], at },
-    ...{ amount: isReturn ? Number(amount) : 0 - Number(amount), state: 'booked' as const },
+    what: isReturn ? ('fee_return' as const) : ('fee' as const),
+    keys: [bankId],
+    at,
+    amount: isReturn ? Number(amount) : 0 - Number(amount),
+    state: 'booked' as const,
     facts: { fee_id: id },
   }))
 }

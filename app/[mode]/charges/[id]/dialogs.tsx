@@ -209,8 +209,14 @@ export function ShareDialog({ merchant, onClose }: ShareDialogProps) {
   const [edited, setEdited] = useState<string | null>(null)
   const { subject, text: written } = writeShareMessage(
     {
-      ...{ mode: charge.mode, merchant, amount: charge.amount, description: charge.description },
-      ...{ expiresAt: charge.expires_at, timeZone, paymentUrl: charge.payment_url, receiptUrl },
+      mode: charge.mode,
+      merchant,
+      amount: charge.amount,
+      description: charge.description,
+      expiresAt: charge.expires_at,
+      timeZone,
+      paymentUrl: charge.payment_url,
+      receiptUrl,
     },
     language,
   )

@@ -33,7 +33,8 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
     read: readBank,
     send: async (body, idempotencyKey) => {
       const { data } = await api.send<{ data: { id: string } }>('POST', '/admin/banks', {
-        ...{ body, idempotencyKey },
+        body,
+        idempotencyKey,
       })
       router.push(`/admin/banks/${data.id}`)
     },
@@ -132,9 +133,14 @@ function readBank(data: FormData) {
   const keys = (read('receiving_keys') ?? '').split(/[\s,;]+/).filter(Boolean)
   const inFlight = read('payouts_in_flight')
   return {
-    ...{ name: read('name'), kind: read('kind'), environment: read('environment') },
-    ...{ profile: read('profile'), receiving_keys: keys, paying_key: read('paying_key') },
-    ...{ api_url: read('api_url'), token_url: read('token_url') },
+    name: read('name'),
+    kind: read('kind'),
+    environment: read('environment'),
+    profile: read('profile'),
+    receiving_keys: keys,
+    paying_key: read('paying_key'),
+    api_url: read('api_url'),
+    token_url: read('token_url'),
     trusted_certificates: read('trusted_certificates'),
     payouts_in_flight: inFlight === undefined ? undefined : Number(inFlight),
     ...readCredentials(data),
