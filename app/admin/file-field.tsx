@@ -1,8 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useRef, useState } from 'react'
-import { setValue } from '#components/form/control.ts'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 
 interface FileFieldProps {
@@ -21,16 +20,18 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
   const t = useTranslations('ui')
   const input = useRef<HTMLInputElement>(null)
   const sent = useRef<HTMLInputElement>(null)
-  const [fileName, setFileName] = useState<string | null>(null)
+  const [file, setFile] = useState<{ name: string; contents: string } | null>(null)
+  // The form sees the new value, and takes back what it said about the field.
+  useEffect(() => {
+    if (file) sent.current?.dispatchEvent(new Event('input', { bubbles: true }))
+  }, [file])
   const id = `${name}-file`
   async function read(chosen: File | undefined) {
     if (!chosen) return
     const bytes = new Uint8Array(await chosen.arrayBuffer())
     const text = Array.from(bytes, byte => String.fromCharCode(byte)).join('')
     const contents = as === 'base64' ? btoa(text) : new TextDecoder().decode(bytes)
-    setFileName(chosen.name)
-    // The form sees the change, and takes back what it said about the field.
-    if (sent.current) setValue(sent.current, contents)
+    setFile({ name: chosen.name, contents })
   }
   return (
     <div className="min-w-0">
@@ -49,7 +50,7 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
         aria-describedby={problem ? `${id}-problem` : undefined}
         onChange={event => read(event.target.files?.[0])}
       />
-      <input ref={sent} type="hidden" name={name} defaultValue="" />
+      <input ref={sent} type="hidden" name={name} value={file?.contents ?? ''} />
       <div className="flex min-h-11 min-w-0 items-center gap-3">
         <Button
           variant="quiet"
@@ -59,7 +60,7 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
         >
           {t('chooseFile')}
         </Button>
-        <span className="min-w-0 truncate text-muted text-small">{fileName ?? t('noFile')}</span>
+        <span className="min-w-0 truncate text-muted text-small">{file?.name ?? t('noFile')}</span>
       </div>
       {problem ? (
         <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
