@@ -87,7 +87,10 @@ function withdraw(
   { id }: Account,
   amount: number,
   at?: string,
-  { mode = 'live', through = connectionId }: { mode?: Mode; through?: string } = {},
+  {
+    mode = 'live',
+    through = mode === 'live' ? connectionId : undefined,
+  }: { mode?: Mode; through?: string } = {},
 ) {
   const bookedAt = at ? new Date(at) : undefined
   return insertWithdrawal(id, mode, { amount, ...KEY, bookedAt, connectionId: through })
