@@ -226,7 +226,11 @@ describe('at a bank', () => {
     bank.charges.set(txid, paidState(AMOUNT))
     await expireDueCharges()
     expect((await readBalances(merchant.id, 'live')).available).toBe(AMOUNT)
-    expect(await eventTypesOf(id)).toEqual(['transaction.expired', 'transaction.paid'])
+    expect(await eventTypesOf(id)).toEqual([
+      'transaction.amount_mismatch',
+      'transaction.expired',
+      'transaction.paid',
+    ])
     await expectBalancedLedger(merchant.id)
   })
 

@@ -168,6 +168,7 @@ const RESPONSES = [
   [refuse('endpoint_disabled', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('under_way', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('dispute_refused', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
+  [refuse('correction_refused', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [refuse('limit_reached', CUSTOM_MESSAGE), 409, CUSTOM_MESSAGE],
   [
     refuse('permission_not_held', { permission: 'refunds:write', advice: 'ask an owner' }),

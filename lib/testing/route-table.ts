@@ -209,6 +209,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'GET /admin/differences': 'without',
   'GET /admin/differences/export': 'with proof',
   'GET /admin/differences/[id]': 'without',
+  'GET /admin/differences/[id]/corrections/[correction_id]/attachment': 'without',
   'POST /admin/differences/[id]/resolve': 'with proof',
   'GET /admin/audit': 'without',
   'GET /admin/audit/export': 'with proof',
