@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
+import type { ReceivedPayment } from '#lib/banks/gateway.ts'
+import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { bookReturns } from '#lib/charges/returned.ts'
 import { bucketOf, newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+
 import { db } from '#lib/db/client.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -68,7 +73,20 @@ async function driveEveryVerb(makeKey: () => string | undefined): Promise<void> 
     const payoutReturn = { id: newId(), amount: 100, returnedAt: new Date() }
     await returnPayout({ accountId: merchant.id, withdrawalId: id }, payoutReturn)
   }
+  await receivePaymentsOfCharge(await openCharge(), makePayment(1))
+  const { endToEndId } = await db().charge.findFirstOrThrow({ where: { id: paid } })
+  const given = {
+    id: newEndToEndId().replace('E', 'D'),
+    orderId: null,
+    amount: 100,
+    nature: 'ORIGINAL',
+    returnedAt: new Date(),
+  }
+  await bookReturns(SIMULATOR_CONNECTION_ID, [{ endToEndId: endToEndId ?? '', returns: [given] }])
 }
+
+const receivePaymentsOfCharge = (chargeId: string, payment: ReceivedPayment) =>
+  receivePayments([{ accountId: merchant.id, chargeId, payments: [payment] }])
 
 test.each([
   ['without', () => undefined],

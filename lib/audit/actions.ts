@@ -91,7 +91,6 @@ export const ACTIONS = [
   'withdrawal.approved',
   'withdrawal.declined',
   'withdrawal.requested',
-  'withdrawal.restored',
   'withdrawals.exported',
 ] as const
 export type Action = (typeof ACTIONS)[number]

@@ -143,7 +143,8 @@ const OF_CONNECTION = 'reads what moved through a bank, of the operator and of m
 const OF_ALL = 'reads all books, those of the operator included'
 /** Product code that names a ledger table, and why it shows no money of the operator as a merchant's. */
 const LEDGER_READERS: Record<string, string> = {
-  'bin/restored.ts': 'names the last movement, whosever it is',
+  'bin/commands/restore.ts': 'names the last movement, whosever it is',
+  'lib/accounts/write-off.ts': OF_ONE,
   'lib/db/roles.ts': 'names the tables only',
   'lib/operator/reconciliation/balance.ts': OF_CONNECTION,
   'lib/operator/reconciliation/rows.ts': OF_CONNECTION,
