@@ -22,6 +22,8 @@ export interface Book {
   payments: Item[]
   payouts: Payout[]
   refunds: Item[]
+  /** What the bank gave back of payments by itself. */
+  returns: Item[]
   /** Sum of all movements in cents, without the opening balance and the bank's fees. */
   balance: number
 }
@@ -63,33 +65,50 @@ export async function readBankBook(
       ...{ id, amount, key, state: stateOf(status) },
       returned: returns.reduce((total, each) => total + each.amount, 0),
     })),
-    refunds: payments.flatMap(({ refunds }) =>
-      refunds.map(({ id, amount, status }) => ({ id, amount, state: stateOf(status) })),
+    refunds: payments.flatMap(({ refunds }) => refunds.filter(isOrdered).map(toItem)),
+    returns: payments.flatMap(({ refunds }) =>
+      refunds.filter(refund => !isOrdered(refund)).map(toItem),
     ),
     ...{ fees, balance: balance - sum(/^opening$/) + fees },
   }
 }
 
+/** The bank gives its own returns no id but that of the return. */
+const isOrdered = ({ id, rtrId }: { id: string; rtrId: string }) => id !== rtrId
+const toItem = ({ id, amount, status }: { id: string; amount: number; status: string }): Item => ({
+  ...{ id, amount, state: stateOf(status) },
+})
+
 const ACCOUNTED = { mode: 'live' }
 
 export async function readOwnBook(connectionId: string): Promise<OwnBook> {
   const ofConnection = { where: { connectionId } }
-  const [charges, suspended, items, withdrawals, returns, refunds, transfers, outbound] =
-    await Promise.all([
-      db().charge.findMany(ofConnection),
-      db().unmatchedPayment.findMany(ofConnection),
-      db().difference.findMany(ofConnection),
-      db().withdrawal.findMany(ofConnection),
-      db().payoutReturn.findMany(ofConnection),
-      db().refund.findMany(ofConnection),
-      db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
-      db().ledgerAccount.aggregate({
-        where: { ...ACCOUNTED, ledger: 'outbound' },
-        _sum: { balance: true },
-      }),
-    ])
+  const [
+    charges,
+    suspended,
+    items,
+    withdrawals,
+    payoutReturns,
+    refunds,
+    returns,
+    transfers,
+    outbound,
+  ] = await Promise.all([
+    db().charge.findMany(ofConnection),
+    db().unmatchedPayment.findMany(ofConnection),
+    db().difference.findMany(ofConnection),
+    db().withdrawal.findMany(ofConnection),
+    db().payoutReturn.findMany(ofConnection),
+    db().refund.findMany(ofConnection),
+    db().paymentReturn.findMany(ofConnection),
+    db().ledgerTransfer.findMany({ where: { ...ACCOUNTED, connectionId } }),
+    db().ledgerAccount.aggregate({
+      where: { ...ACCOUNTED, ledger: 'outbound' },
+      _sum: { balance: true },
+    }),
+  ])
   const amounts = sumBySubject(transfers)
-  const undone = new Set(returns.map(({ returnId }) => returnId))
+  const undone = new Set(payoutReturns.map(({ returnId }) => returnId))
   const credited = charges.filter(({ endToEndId }) => endToEndId !== null)
   return {
     payments: [
@@ -112,6 +131,9 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
     }),
     refunds: refunds.map(({ id, amount, status }) => ({
       ...{ id: removeHyphens(id), amount: Number(amount), state: stateOf(status) },
+    })),
+    returns: returns.map(({ returnId: id, amount }) => ({
+      ...{ id, amount: Number(amount), state: 'done' },
     })),
     balance: transfers.reduce(
       (total, { debit, credit, amount }) =>

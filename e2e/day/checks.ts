@@ -33,6 +33,7 @@ export async function listFindings(
     ...findPaidTwice(theirs.payouts),
     ...compareReturns(theirs.payouts, ours.payouts),
     ...compare('refund', theirs.refunds, ours.refunds),
+    ...compare('return', theirs.returns, ours.returns),
     ...differ('the balance at the bank', theirs.balance, ours.balance),
     ...differ(
       'what merchants and the operator have',
@@ -140,6 +141,7 @@ export async function findLost(
     plan.hours
       .flatMap(hour => hour[name].map(({ number }) => number))
       .filter(number => !acknowledged[name].has(number))
+      .filter(number => name !== 'refunds' || !acknowledged.returned.has(number))
       .map(number => `${name}: step ${number} was not acknowledged`),
   )
   const rows = await db().charge.findMany({

@@ -7,6 +7,7 @@ import { openStage } from '#e2e/day/stage.ts'
 import { Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
 import type { Fault } from '#e2e/psp/faults.ts'
+import type { Habits } from '#e2e/psp/habits.ts'
 import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { registerAdapter, unregisterAdapters } from '#lib/banks/adapters.ts'
 import type { Connection } from '#lib/banks/connection.ts'
@@ -53,16 +54,16 @@ const QUIET_HOUR: Hour = {
 
 function planFew(
   payments: PaymentKind[],
-  changes: { settings?: SettingsChange; faults?: Fault[] } = {},
+  changes: { settings?: SettingsChange; faults?: Fault[]; habits?: Partial<Habits> } = {},
 ): Plan {
   const charges = payments.map((payment, number) => ({
     ...{ number, account: 0, amount: 10_000 + number, expiresInS: 3_600, payment },
   }))
   const payout = { number: 0, account: 0, amount: 1_000, key: 'payee-0@example.com' }
-  const { settings = CALM, faults } = changes
+  const { settings = CALM, faults, habits = {} } = changes
   const hours: Hour[] = [{ ...QUIET_HOUR, settings, charges }]
   if (faults) hours.push({ ...QUIET_HOUR, faults, payouts: [payout] })
-  return { seed: 0, accounts: 1, payees: {}, habits: {}, hours }
+  return { seed: 0, accounts: 1, payees: {}, habits, hours }
 }
 
 /** Runs a plan against the broken product; returns what the checks of a day find. */
@@ -93,6 +94,30 @@ const PAYMENTS: PaymentKind[] = ['exact', 'wrong amount', 'no txid']
 test('without a flaw, the checks find nothing', async () => {
   const plan = planFew(PAYMENTS, { settings: LYING, faults: [LOST_RESPONSE] })
   expect(await findIn(plan)).toEqual([])
+})
+
+test('a payment that the bank gives back by itself is found if it is not booked', async () => {
+  const plan = () => planFew(PAYMENTS, { habits: { returnsPayments: 1 } })
+  expect(await findIn(plan())).toEqual([])
+  const withoutReturns = <Payment extends object>(payment: Payment) => ({ ...payment, returns: [] })
+  breakAdapter(gateway => ({
+    async getPayment(id, signal) {
+      const result = await gateway.getPayment?.(id, signal)
+      if (result?.outcome !== 'ok' || !result.value) return result ?? expect.unreachable()
+      return { ...result, value: withoutReturns(result.value) }
+    },
+    async listPayments(since, cursor, signal) {
+      const result = await gateway.listPayments?.(since, cursor, signal)
+      if (result?.outcome !== 'ok') return result ?? expect.unreachable()
+      const items = result.value.items.map(withoutReturns)
+      return { ...result, value: { ...result.value, items } }
+    },
+    async listReturnedPayments() {
+      return { outcome: 'ok', value: { items: [], nextCursor: null } }
+    },
+  }))
+  const found = await findIn(plan())
+  expect(found).toContainEqual(expect.stringMatching(/^return D\w+ at the bank is not of Troco$/))
 })
 
 test('payments that are booked without their unique end-to-end id are found', async () => {

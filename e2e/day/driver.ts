@@ -79,7 +79,9 @@ export class Driver {
       const readings = await db().paymentReading.findMany({ where: { connectionId } })
       // A bank that writes local times as UTC lists a payment three hours before it was made: the daily reading finds it.
       const paces = readings.filter(({ readUntil }) => readUntil.getTime() > began)
-      return ['late', 'daily'].every(pace => paces.some(reading => reading.pace === pace))
+      return ['late', 'daily', 'returned_all'].every(pace =>
+        paces.some(reading => reading.pace === pace),
+      )
     }
     while (!((await isQuiet()) && (await isRead())) && Date.now() - began < QUIET_MAX_MS) {
       await this.#time.passToNext()

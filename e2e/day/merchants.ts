@@ -12,12 +12,14 @@ export interface Acknowledged {
   charges: Map<number, string>
   payouts: Map<number, string>
   refunds: Map<number, string>
+  /** Refunds that no merchant asked for: the bank had given the payment back by itself. */
+  returned: Set<number>
 }
 
 /** Programs of merchants, and the payers of their charges. */
 export class Merchants {
   readonly acknowledged: Acknowledged = {
-    ...{ charges: new Map(), payouts: new Map(), refunds: new Map() },
+    ...{ charges: new Map(), payouts: new Map(), refunds: new Map(), returned: new Set() },
   }
   /** Payments that a payer's bank has made or refused. */
   payments = 0
@@ -65,17 +67,25 @@ export class Merchants {
   }
 
   async refund({ number, charge, amount }: RefundStep): Promise<void> {
-    let paid: { id: string; accountId: string } | null = null
+    let paid: { id: string; accountId: string; endToEndId: string | null } | null = null
     await waitFor(`refund ${number} of a paid charge`, async () => {
       const id = this.acknowledged.charges.get(charge)
       paid = id ? await db().charge.findFirst({ where: { id, status: 'paid' } }) : null
       return paid !== null
     })
-    const { id = '', accountId = '' } = paid ?? {}
+    const { id = '', accountId = '', endToEndId = null } = paid ?? {}
+    if (await this.#isReturned(endToEndId)) return void this.acknowledged.returned.add(number)
     const merchant = this.#stage.merchants.find(each => each.id === accountId) as Merchant
     const path = `/transactions/${id}/refunds`
     const refund = await this.#spend(merchant, path, `refund ${number}`, { amount })
     this.acknowledged.refunds.set(number, refund)
+  }
+
+  /** A bank that gives payments back does so soon after them. */
+  async #isReturned(endToEndId: string | null): Promise<boolean> {
+    const { payments } = await this.#stage.bank.run('readRecords')
+    const payment = payments.find(({ e2eid }) => e2eid === endToEndId)
+    return payment?.refunds.some(({ id, rtrId }) => id === rtrId) ?? false
   }
 
   /** A merchant spends one amount after the other, each when the balance covers it. */

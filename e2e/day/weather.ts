@@ -50,6 +50,7 @@ export function drawHabits(random: Random): Habits {
     ...{ masksKeys: true, hasLocalTimes: true, hasEmptyObjects: true },
     ...{ shiftsPages: random.between(3, 9), refusesUnnamed: 1, hidesPayouts: random.between(1, 3) },
     ...{ failsPayouts: random.between(3, 9) },
+    ...{ returnsPayments: random.between(5, 9) },
     ...{ limitsRequests: random.between(60, 120), balanceBehindMs: random.between(1, 60) * 1_000 },
   }
   const kept = Object.entries(drawn).filter(() => random.chance(0.5))

@@ -70,6 +70,15 @@ const DIFFERENCES: Record<string, (day: string) => Promise<Found>> = {
     }
     return { booked: 3, onOtherDays: 3, check }
   },
+  async 'a payment that the bank gives back by itself'() {
+    const { id, payments } = await bank.receive(1_450)
+    await bank.account.bank.run('takeBack', { e2eid: payments[0]?.endToEndId ?? '', amount: 450 })
+    const check = async () => {
+      const { returnedAmount } = await db().charge.findFirstOrThrow({ where: { id } })
+      expect(returnedAmount).toBe(450n)
+    }
+    return { booked: 1, onOtherDays: 1, check }
+  },
   async 'a refund of other software'() {
     const { payments } = await bank.receive(1_400)
     await bank.refundAlone(payments[0]?.endToEndId ?? '', 300)

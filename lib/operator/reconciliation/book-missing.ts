@@ -2,6 +2,7 @@ import type { PayoutReturn, ReceivedPayment } from '#lib/banks/gateway.ts'
 import { log } from '#lib/core/log.ts'
 import { payFees } from '#lib/differences/fees.ts'
 import type { BankRow, Difference } from '#lib/operator/reconciliation/schema.ts'
+import { ORDER_ID } from '#lib/orders/queue.ts'
 
 /** How other rooms book what the bank has and the books lack. Called again, they do nothing. */
 export interface Booking {
@@ -49,7 +50,11 @@ export async function bookMissing(
   )
   if (payments.length > 0)
     await attempt(connectionId, () => bookPayments(connectionId, payments.map(toPayment)))
-  const returned = missing.filter(({ what, payment }) => what === 'refund' && payment)
+  // An id like those of Troco is of an order that it does not know: only people can say whose.
+  const returned = missing.filter(
+    ({ what, payment, facts }) =>
+      what === 'refund' && payment && !ORDER_ID.test(String(facts.order_id ?? '')),
+  )
   if (returned.length > 0)
     await attempt(connectionId, () => bookReturned(connectionId, returned.map(toReturned)))
   for (const { payment, keys, amount, at } of returns)
