@@ -4,8 +4,11 @@ import type { Hour, Plan, Process } from '#e2e/day/plan.ts'
 import type { Stage } from '#e2e/day/stage.ts'
 import { type Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
+import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { db } from '#lib/db/client.ts'
+import { askAboutEnded } from '#lib/orders/send.ts'
 import { readReturns } from '#lib/testing/bank-lists.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 /** Merchants' programs that send requests at the same time. */
 const CLIENTS = 16
@@ -27,6 +30,9 @@ export class Driver {
   readonly #time: Time
   readonly #restart: Restart | null
   #restarted: Promise<void> = Promise.resolve()
+  #clockOffsetMs = 0
+  /** True time from which lists have all that a bank whose clock was ahead has dated. */
+  #listedFromMs = 0
 
   constructor(stage: Stage<unknown>, time: Time, restart: Restart | null) {
     this.merchants = new Merchants(stage)
@@ -70,7 +76,7 @@ export class Driver {
   async waitUntilQuiet(): Promise<void> {
     const { bank, connectionId } = this.#stage
     await bank.run('clearFaults')
-    await bank.run('change', CALM)
+    await this.#change(CALM)
     await bank.run('flushNotices')
     await waitFor('the bank to end all requests', async () => (await bank.run('countOpen')) === 0)
     const began = Date.now()
@@ -87,16 +93,24 @@ export class Driver {
       await this.#time.passToNext()
       await this.#time.waitForWork()
     }
-    // Workers read what came back every ten minutes of the true time.
+    // Workers ask about what came back each minute of the true time, and list it every ten.
+    while ((await askAboutEnded(ORDER_RULES)) > 0);
+    await sleep(Math.max(0, this.#listedFromMs - Date.now()))
     await readReturns()
   }
 
   async #begin({ settings, faults, revokesTokens }: Hour): Promise<void> {
     const { bank } = this.#stage
     await bank.run('flushNotices')
-    await bank.run('change', settings)
+    await this.#change(settings)
     for (const fault of faults) await bank.run('addFault', fault)
     if (revokesTokens) await bank.run('revokeTokens')
+  }
+
+  async #change(settings: SettingsChange): Promise<void> {
+    this.#listedFromMs = Math.max(this.#listedFromMs, Date.now() + this.#clockOffsetMs)
+    this.#clockOffsetMs = settings.clockOffsetMs ?? 0
+    await this.#stage.bank.run('change', settings)
   }
 
   #listSteps({ charges, payouts, refunds, killed }: Hour): Step[] {
