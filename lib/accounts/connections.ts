@@ -12,8 +12,7 @@ import type { AssignedConnections, BankRequest } from '#lib/banks/schema.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
-import { queueMail } from '#lib/mail/queue.ts'
-import { listAdmins } from '#lib/people/admins.ts'
+import { queueMailToAdmins } from '#lib/people/admins.ts'
 
 /** Audited field and missing key of each assignment. */
 const ASSIGNMENTS = {
@@ -138,8 +137,7 @@ export async function addBank(
   const { email: by } = await db().user.findUniqueOrThrow({ where: { id: actor.id } })
   return addRequested(request, actor, async (tx, { id, name }) => {
     const message = { kind: 'connectionAdded', connection: name, by } as const
-    for (const admin of await listAdmins(tx))
-      await queueMail(tx, admin, { ...message, path: `/admin/banks/${id}` })
+    await queueMailToAdmins(tx, () => ({ ...message, path: `/admin/banks/${id}` }))
   })
 }
 
@@ -163,8 +161,7 @@ function warnOf(certificate: Awaited<ReturnType<typeof listEndingCertificates>>[
   return transaction(async tx => {
     if (!(await claimCertificateWarning(tx, certificate))) return false
     const path = `/admin/banks/${id}`
-    for (const admin of await listAdmins(tx))
-      await queueMail(tx, admin, { kind: 'certificateEnds', connection, ends, path })
+    await queueMailToAdmins(tx, () => ({ kind: 'certificateEnds', connection, ends, path }))
     return true
   })
 }

@@ -4,6 +4,7 @@ import { claim, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
+import { PROPOSAL_HOURS } from '#lib/people/admins.ts'
 
 /** What is read of a bank, in this order: payments first, so that accounts can cover what was sent. */
 export const LISTS = ['payments', 'refunds', 'payouts'] as const
@@ -189,9 +190,6 @@ export async function endClosure(
 export function wakeSenders(): void {
   wake('orders')
 }
-
-/** Time in which a second admin may confirm what the first proposed. */
-const PROPOSAL_HOURS = 24
 
 const isClosedAt = (connectionId: string) =>
   Prisma.sql`c.connection_id = ${connectionId}::uuid AND ${isClosed}`

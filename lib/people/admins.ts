@@ -1,5 +1,9 @@
 import { type Actor, personOf } from '#lib/audit/record.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
+import { type Message, queueMail, type Recipient } from '#lib/mail/queue.ts'
+
+/** Time in which a second admin may confirm what the first proposed. */
+export const PROPOSAL_HOURS = 24
 
 /** Age of an admin, and of a reset by the operator, from which the admin counts as a second person. */
 export const SECOND_ADMIN_DAYS = 7
@@ -39,9 +43,13 @@ async function isAnyPair(tx: Tx, further: Prisma.Sql): Promise<boolean> {
   return found.length > 0
 }
 
-export function listAdmins(tx: Tx): Promise<{ email: string; locale: string | null }[]> {
-  const select = { email: true, locale: true } as const
-  return tx.user.findMany({ where: { isAdmin: true, disabledAt: null }, select })
+/** Mails all active admins. */
+export async function queueMailToAdmins(tx: Tx, write: (to: Recipient) => Message): Promise<void> {
+  const admins = await tx.user.findMany({
+    where: { isAdmin: true, disabledAt: null },
+    select: { email: true, locale: true },
+  })
+  for (const admin of admins) await queueMail(tx, admin, write(admin))
 }
 
 /** Records that the operator reset how a user signs in. */
