@@ -3,10 +3,8 @@ import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/sql.ts'
-import type { Movement } from '#lib/ledger/book.ts'
-import { bookMovement } from '#lib/ledger/book.ts'
+import { type Tx, transaction } from '#lib/db/client.ts'
+import { bookOne } from '#lib/ledger/book.ts'
 import { lockDisputes } from '#lib/ledger/owed.ts'
 
 /**
@@ -31,7 +29,7 @@ export function writeOffClaim(
       [accountId, 'owed_written_off'],
       [OPERATOR_ACCOUNT_ID, 'write_off_paid'],
     ] as const)
-      await queryRows(moveSql(account, movement, made), tx)
+      await bookOne(tx, movement, { ...made, accountId: account })
     const action = 'account.claim_written_off'
     const after = { mode, amount: writtenOff }
     await recordAudit(tx, { actor, action, accountId, target: id, reason, after })
@@ -52,26 +50,4 @@ async function insertWriteOff(
   })
   if (connectionId === null) throw new Invariant(`a claim on ${accountId} names no connection`)
   return tx.writeOff.create({ data: { ...terms, connectionId } })
-}
-
-function moveSql(
-  accountId: string,
-  movement: Extract<Movement, 'owed_written_off' | 'write_off_paid'>,
-  { id, mode, amount, connectionId }: Awaited<ReturnType<typeof insertWriteOff>>,
-): Prisma.Sql {
-  return bookMovement({
-    ctes: {},
-    source: {
-      from: Prisma.sql`(SELECT) one`,
-      columns: {
-        account_id: Prisma.sql`${accountId}::uuid`,
-        mode: Prisma.sql`${mode}::text`,
-        id: Prisma.sql`${id}::uuid`,
-        amount: Prisma.sql`${amount}::bigint`,
-        connection_id: Prisma.sql`${connectionId}::uuid`,
-      },
-    },
-    movement,
-    returning: Prisma.sql`json_build_object('id', ${id}::uuid)`,
-  })
 }

@@ -23,7 +23,8 @@ import { listQuery } from '#lib/core/fields.ts'
 import { idUpperBoundAt, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { currentCause } from '#lib/core/trace.ts'
+import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { idOf, PAGE_BYTES_MAX, type Page, readPage, sqlIfDefined, toPage } from '#lib/db/page.ts'
 import {
   type AccountRef,
@@ -34,6 +35,8 @@ import {
   queryRowsWithin,
   utc,
 } from '#lib/db/sql.ts'
+import { recordEvent } from '#lib/ledger/book.ts'
+import type { EventType } from '#lib/webhooks/states.ts'
 
 /** Query of the dashboard's list, with the statuses that it shows. */
 export const shownChargesQuery = listQuery(SHOWN_CHARGE_STATUSES).extend(amountFilters)
@@ -169,6 +172,39 @@ export function serializeMaskedCharge(charge: ChargeRow): ChargeDetail {
 
 function chargeSerializerFor(showsDocuments: boolean): (charge: ChargeRow) => ChargeDetail {
   return showsDocuments ? serializeCharge : serializeMaskedCharge
+}
+
+/**
+ * Records an event of each charge in `causes`, in the caller's transaction after all its other statements: the event
+ * sequence is locked last. The subject is the charge, so the events of one come in order. `causes` selects
+ * `account_id`, `charge_id`, `event_id` and, as JSON, the `cause` that the event has as `part`.
+ */
+export async function recordChargeEvents(
+  tx: Tx,
+  event: EventType,
+  part: EventPart,
+  causes: Prisma.Sql,
+): Promise<void> {
+  const statement = recordEvent({
+    ctes: {
+      causes,
+      caused: Prisma.sql`
+        SELECT c.*, k.event_id, k.cause FROM causes k
+        JOIN charges c ON c.account_id = k.account_id AND c.id = k.charge_id`,
+    },
+    source: {
+      from: Prisma.sql`caused c`,
+      columns: {
+        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'event_id']),
+        subject_id: Prisma.sql`c.id`,
+        resource: asJson(Prisma.sql`${chargeColumns}, c.cause AS ${Prisma.raw(`"${part}"`)}`),
+        trace: Prisma.sql`${currentCause()}::text`,
+      },
+    },
+    event,
+    returning: Prisma.sql`json_build_object('id', c.id)`,
+  })
+  await queryRows(statement, tx)
 }
 
 /** What the event of a charge may be about beside the charge. */

@@ -1,18 +1,16 @@
 import type { ReceivedPayment } from '#lib/banks/gateway.ts'
-import { chargeColumns } from '#lib/charges/list.ts'
+import { recordChargeEvents } from '#lib/charges/list.ts'
 import { bookReturns } from '#lib/charges/returned.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
 import { type Payment, settleCharges } from '#lib/charges/settle.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { currentCause } from '#lib/core/trace.ts'
 import { createBatcher } from '#lib/db/batch.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { asJson, columnsOf, queryRows, utcText } from '#lib/db/sql.ts'
+import { queryRows, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { findClaimed, keepUnmatchedSql } from '#lib/differences/unmatched.ts'
-import { recordEvent } from '#lib/ledger/book.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */
 type StrayPayment = { payment: ReceivedPayment } & (
@@ -78,33 +76,21 @@ export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: strin
   return kept
 }
 
-/** The event sequences are locked last. The subject is the charge, so the events of one come in order. */
 async function recordMismatches(tx: Tx, kept: Kept[]): Promise<void> {
   if (kept.length === 0) return
   const ids = kept.map(({ id }) => id)
   const eventIds = kept.map(({ accountId }) => newRoutableId(accountId ?? OPERATOR_ACCOUNT_ID))
-  const statement = recordEvent({
-    ctes: {
-      mismatched: Prisma.sql`
-        SELECT c.*, k.event_id, json_build_object('end_to_end_id', p.end_to_end_id, 'amount', p.amount,
-          'paid_at', ${utcText('p.paid_at')}) AS payment
-        FROM unnest(${ids}::uuid[], ${eventIds}::uuid[]) AS k (id, event_id)
-        JOIN unmatched_payments p ON p.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND p.id = k.id
-        JOIN charges c ON c.account_id = p.charge_account_id AND c.id = p.charge_id`,
-    },
-    source: {
-      from: Prisma.sql`mismatched c`,
-      columns: {
-        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host', 'event_id']),
-        subject_id: Prisma.sql`c.id`,
-        resource: asJson(Prisma.sql`${chargeColumns}, c.payment`),
-        trace: Prisma.sql`${currentCause()}::text`,
-      },
-    },
-    event: 'transaction.amount_mismatch',
-    returning: Prisma.sql`json_build_object('id', c.id)`,
-  })
-  await queryRows(statement, tx)
+  await recordChargeEvents(
+    tx,
+    'transaction.amount_mismatch',
+    'payment',
+    Prisma.sql`
+      SELECT p.charge_account_id AS account_id, p.charge_id, k.event_id,
+        json_build_object('end_to_end_id', p.end_to_end_id, 'amount', p.amount,
+          'paid_at', ${utcText('p.paid_at')}) AS cause
+      FROM unnest(${ids}::uuid[], ${eventIds}::uuid[]) AS k (id, event_id)
+      JOIN unmatched_payments p ON p.account_id = ${OPERATOR_ACCOUNT_ID}::uuid AND p.id = k.id`,
+  )
 }
 
 /** What a bank reports about a charge: each payment that it received for it. */

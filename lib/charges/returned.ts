@@ -1,17 +1,17 @@
 import type { PaymentReturn, ReceivedPayment } from '#lib/banks/gateway.ts'
 import { endDispute, lockDisputed, readRemainder } from '#lib/charges/disputes/dispute.ts'
-import { chargeColumns } from '#lib/charges/list.ts'
+import { recordChargeEvents } from '#lib/charges/list.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { asJson, columnsOf, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { holdOrder, noteItem, resolveReturned } from '#lib/differences/differences.ts'
 import type { Movement } from '#lib/ledger/book.ts'
-import { bookMovement, recordEvent } from '#lib/ledger/book.ts'
+import { bookOne } from '#lib/ledger/book.ts'
 import { lockBooks, openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
-import { ORDER_ID } from '#lib/orders/queue.ts'
+import { isOrderId } from '#lib/orders/queue.ts'
 
 /** A return of a payment that is booked, by no order of Troco. */
 interface FoundReturn extends PaymentReturn {
@@ -32,9 +32,14 @@ export async function bookReturns(
   payments: Pick<ReceivedPayment, 'endToEndId' | 'returns'>[],
 ): Promise<void> {
   for (const found of await findUnbooked(connectionId, payments)) {
-    const isOwn = found.orderId !== null && ORDER_ID.test(found.orderId)
-    await (isOwn ? holdUnknownOrder(found) : bookReturn(found))
+    const orderId = ownOrderId(found)
+    await (orderId === null ? bookReturn(found) : holdUnknownOrder(found, orderId))
   }
+}
+
+/** Returns the id of the order of a return that has Troco's form of ids, else null. */
+function ownOrderId({ orderId }: PaymentReturn): string | null {
+  return orderId !== null && isOrderId(orderId) ? orderId : null
 }
 
 /** Lists overlap: most of what they contain is an order of Troco or booked, and must lock no charge. */
@@ -46,9 +51,7 @@ async function findUnbooked(
     returns.map(each => ({ ...each, endToEndId })),
   )
   if (listed.length === 0) return []
-  const orderIds = listed.map(({ orderId }) =>
-    orderId !== null && ORDER_ID.test(orderId) ? orderId : null,
-  )
+  const orderIds = listed.map(ownOrderId)
   const rows = await db().$queryRaw<
     { nth: bigint; connectionId: string; accountId: string; subjectId: string }[]
   >`
@@ -70,10 +73,9 @@ async function findUnbooked(
 }
 
 /** An order that Troco does not know has Troco's form of ids: a restore has lost it, or another program has made it. */
-async function holdUnknownOrder(found: FoundReturn): Promise<void> {
-  const { connectionId, accountId, orderId, returnedAt: orderedAt } = found
-  if (orderId === null) return
-  const order = { ...found, id: orderId, orderedAt }
+async function holdUnknownOrder(found: FoundReturn, id: string): Promise<void> {
+  const { connectionId, accountId, returnedAt: orderedAt } = found
+  const order = { ...found, id, orderedAt }
   await holdOrder('refund_unbooked', connectionId, order, 'order_unknown', accountId)
 }
 
@@ -104,8 +106,14 @@ async function bookReturn(found: FoundReturn): Promise<void> {
     const { left, lost } = isForDispute ? await endReturnedDisputes(tx, owner, amount) : owner
     const disputed = isForDispute ? Math.min(amount, lost) : Math.max(0, amount - left)
     const id = await insertReturn(tx, found, owner, disputed)
-    await moveReturned(tx, owner, id, amount - disputed)
-    if (owner.of === 'charge') await recordReturnEvent(tx, owner, id)
+    await moveReturned(tx, owner, { id, connectionId }, amount - disputed)
+    if (owner.of === 'charge')
+      await recordChargeEvents(
+        tx,
+        'transaction.returned',
+        'return',
+        returnedSql(owner.accountId, id),
+      )
     if (owner.of === 'unmatched' && amount === left)
       await resolveReturned(tx, { connectionId, key: found.endToEndId })
   })
@@ -228,69 +236,27 @@ async function insertReturn(
 async function moveReturned(
   tx: Tx,
   { of, accountId, mode }: Owner,
-  id: string,
+  source: { id: string; connectionId: string },
   amount: number,
 ): Promise<void> {
-  if (of === 'unmatched') return move(tx, 'unmatched_payment_returned', { accountId, id }, amount)
-  if (of === 'own') return move(tx, 'own_payment_returned', { accountId, id }, amount)
+  const move = async (movement: ReturnMovement, part: number) => {
+    if (part > 0) await bookOne(tx, movement, { ...source, accountId, mode, amount: part })
+  }
+  if (of === 'unmatched') return move('unmatched_payment_returned', amount)
+  if (of === 'own') return move('own_payment_returned', amount)
   const { available } = await readDisputes(tx, accountId, mode)
   const paid = Math.min(available, amount)
-  await move(tx, 'payment_returned', { accountId, id }, paid)
-  await move(tx, 'payment_return_owed', { accountId, id }, amount - paid)
+  await move('payment_returned', paid)
+  await move('payment_return_owed', amount - paid)
 }
 
-async function move(
-  tx: Tx,
-  movement: Extract<Movement, `${string}payment_return${string}`>,
-  { accountId, id }: { accountId: string; id: string },
-  amount: number,
-): Promise<void> {
-  if (amount === 0) return
-  const statement = bookMovement({
-    ctes: {
-      moved: Prisma.sql`
-        SELECT r.account_id, r.mode, r.id, r.connection_id, ${amount}::bigint AS amount
-        FROM payment_returns r WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`,
-    },
-    source: {
-      from: Prisma.sql`moved r`,
-      columns: columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-    },
-    movement,
-    returning: Prisma.sql`json_build_object('id', r.id)`,
-  })
-  await queryRows(statement, tx)
-}
+type ReturnMovement = Extract<Movement, `${string}payment_return${string}`>
 
-/** Its subject is the charge, so it follows the payment's event. */
-async function recordReturnEvent(tx: Tx, { accountId }: Owner, id: string): Promise<void> {
-  const statement = recordEvent({
-    ctes: {
-      told: Prisma.sql`
-        SELECT c.*, ${returnAsJson} AS returned FROM payment_returns r
-        JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
-        WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`,
-    },
-    source: {
-      from: Prisma.sql`told c`,
-      columns: {
-        ...columnsOf('c', ['account_id', 'mode', 'webhook_url', 'webhook_host']),
-        event_id: Prisma.sql`${newRoutableId(accountId)}::uuid`,
-        subject_id: Prisma.sql`c.id`,
-        resource: asJson(Prisma.sql`${chargeColumns}, c.returned AS "return"`),
-        trace: Prisma.sql`NULL::text`,
-      },
-    },
-    event: 'transaction.returned',
-    returning: Prisma.sql`json_build_object('id', c.id)`,
-  })
-  await queryRows(statement, tx)
-}
-
-/** A return `r` in wire order. */
-const returnAsJson = asJson(
-  Prisma.sql`r.return_id AS id, r.amount, r.nature, ${utc('r.returned_at')}`,
-)
+/** Selects what `recordChargeEvents` says of a return. */
+const returnedSql = (accountId: string, id: string) => Prisma.sql`
+  SELECT r.account_id, r.charge_id, ${newRoutableId(accountId)}::uuid AS event_id,
+    ${asJson(Prisma.sql`r.return_id AS id, r.amount, r.nature, ${utc('r.returned_at')}`)} AS cause
+  FROM payment_returns r WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`
 
 function noteExcess(tx: Tx, found: FoundReturn, { accountId, chargeId, mode, left }: Owner) {
   const { connectionId, id: key, endToEndId, amount, nature } = found

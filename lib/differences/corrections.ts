@@ -4,8 +4,7 @@ import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents, formatReais } from '#lib/core/money.ts'
 import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
-import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { queryRows } from '#lib/db/sql.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { MATCHED_LATER } from '#lib/differences/differences.ts'
 import { releaseUnmatched } from '#lib/differences/resolve.ts'
 import {
@@ -16,13 +15,15 @@ import {
   OPERATOR,
   readAttachmentType,
 } from '#lib/differences/states.ts'
-import { bookMovement, type CorrectionSides } from '#lib/ledger/book.ts'
+import { bookOne } from '#lib/ledger/book.ts'
 import { lockBooks, lockDisputes, openDisputeLedgers } from '#lib/ledger/owed.ts'
-import { queueMail, queueMailToOwners } from '#lib/mail/queue.ts'
-import { areTwoAdmins, listAdmins, lockSecondAdmin } from '#lib/people/admins.ts'
-
-/** Time in which a second admin may approve an entry. */
-export const CORRECTION_HOURS = 24
+import { queueMailToOwners } from '#lib/mail/queue.ts'
+import {
+  areTwoAdmins,
+  lockSecondAdmin,
+  PROPOSAL_HOURS,
+  queueMailToAdmins,
+} from '#lib/people/admins.ts'
 
 /** An entry that settles a difference: `from` pays `to`. `bank`, `operator` or the id of an account. */
 export interface CorrectionRequest {
@@ -134,7 +135,6 @@ export function proposeCorrection(request: CorrectionRequest, by: string): Promi
  */
 export async function approveCorrection(id: string, itemId: string, by: string): Promise<void> {
   if (![id, itemId].every(isUuid)) throw refuse('item_not_found')
-  await openLedgersOf(id)
   await transaction(async tx => {
     const item = await lockCorrected(tx, itemId)
     const [proposal] = await tx.$queryRaw<(StoredCorrection & { proposedBy: string })[]>`
@@ -155,7 +155,6 @@ export async function approveCorrection(id: string, itemId: string, by: string):
 
 /** Books an entry at the command line, for an installation without two admins who could do it. */
 export async function correctAlone(request: CorrectionRequest): Promise<string> {
-  if (isUuid(request.from)) await openDisputeLedgers(request.from, 'live')
   return transaction(async tx => {
     if (await areTwoAdmins(tx))
       throw refuse('correction_refused', 'There are two admins who can settle it on its page')
@@ -170,7 +169,7 @@ export async function correctAlone(request: CorrectionRequest): Promise<string> 
 
 /** Condition that the proposal `c` can be approved. */
 export const isCorrectionStanding = Prisma.sql`c.booked_at IS NULL AND c.replaced_at IS NULL
-  AND c.proposed_at > now() - ${CORRECTION_HOURS} * interval '1 hour'`
+  AND c.proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour'`
 
 interface StoredCorrection {
   id: string
@@ -194,17 +193,6 @@ export function partyOf(accountId: string | null): string {
 function accountOf(party: string): string | null {
   if (party === BANK) return null
   return party === OPERATOR ? OPERATOR_ACCOUNT_ID : party
-}
-
-/** Creates the ledgers of what an account owes: the entry may be above its balance. */
-async function openLedgersOf(id: string): Promise<void> {
-  const correction = await db().correction.findFirst({
-    where: { id },
-    select: { fromAccountId: true, mode: true },
-  })
-  const { fromAccountId = null, mode } = correction ?? {}
-  if (fromAccountId !== null && fromAccountId !== OPERATOR_ACCOUNT_ID)
-    await openDisputeLedgers(fromAccountId, mode as Mode)
 }
 
 async function lockCorrected(tx: Tx, itemId: string): Promise<CorrectedItem> {
@@ -293,7 +281,11 @@ async function bookCorrection(
 ): Promise<void> {
   const { id, itemId, fromId, toId, mode, reason } = correction
   const merchants = [fromId, toId].filter(party => party !== null && party !== OPERATOR_ACCOUNT_ID)
-  for (const accountId of (merchants as string[]).sort()) await lockBooks(tx, accountId, mode)
+  for (const accountId of (merchants as string[]).sort()) {
+    // The entry may be above its balance; the rest is owed.
+    if (accountId === fromId) await openDisputeLedgers(accountId, mode, tx)
+    await lockBooks(tx, accountId, mode)
+  }
   for (const [party, isFrom] of [
     [fromId, true],
     [toId, false],
@@ -301,10 +293,11 @@ async function bookCorrection(
     if (party !== null && party !== OPERATOR_ACCOUNT_ID)
       await bookOfMerchant(tx, correction, party, isFrom)
   if (item.paymentId !== null) await releaseUnmatched(tx, item.paymentId, 'keep')
+  const ofOperator = { ...correction, accountId: OPERATOR_ACCOUNT_ID }
   if (fromId === OPERATOR_ACCOUNT_ID)
-    await book(tx, correction, fromId, { debit: 'own', credit: 'external' })
+    await bookOne(tx, 'corrected', ofOperator, { debit: 'own', credit: 'external' })
   if (toId === OPERATOR_ACCOUNT_ID)
-    await book(tx, correction, toId, { debit: 'external', credit: 'own' })
+    await bookOne(tx, 'corrected', ofOperator, { debit: 'external', credit: 'own' })
   await tx.correction.updateMany({
     where: { id, bookedAt: null },
     data: { bookedAt: new Date(), approvedBy: personOf(actor) },
@@ -329,37 +322,15 @@ async function bookOfMerchant(
   accountId: string,
   isFrom: boolean,
 ): Promise<void> {
-  if (!isFrom) return book(tx, correction, accountId, { debit: 'external', credit: 'available' })
+  const ofMerchant = { ...correction, accountId }
+  if (!isFrom)
+    return bookOne(tx, 'corrected', ofMerchant, { debit: 'external', credit: 'available' })
   const { available } = await lockDisputes(tx, accountId, correction.mode)
   const paid = BigInt(Math.min(available, cents(correction.amount)))
+  const owed = correction.amount - paid
   const sides = { debit: 'available', credit: 'external' } as const
-  if (paid > 0n) await book(tx, { ...correction, amount: paid }, accountId, sides)
-  const owed = { ...correction, amount: correction.amount - paid }
-  if (owed.amount > 0n) await book(tx, owed, accountId, null)
-}
-
-/** Books one side of an entry; without `sides`, as owed. */
-async function book(
-  tx: Tx,
-  { id, mode, amount, connectionId }: StoredCorrection,
-  accountId: string,
-  sides: CorrectionSides | null,
-): Promise<void> {
-  const source = {
-    from: Prisma.sql`(SELECT) one`,
-    columns: {
-      account_id: Prisma.sql`${accountId}::uuid`,
-      mode: Prisma.sql`${mode}::text`,
-      id: Prisma.sql`${id}::uuid`,
-      amount: Prisma.sql`${amount}::bigint`,
-      connection_id: Prisma.sql`${connectionId}::uuid`,
-    },
-  }
-  const returning = Prisma.sql`json_build_object('id', ${id}::uuid)`
-  const statement = sides
-    ? bookMovement({ ctes: {}, source, movement: 'corrected', sides, returning })
-    : bookMovement({ ctes: {}, source, movement: 'correction_owed', returning })
-  await queryRows(statement, tx)
+  if (paid > 0n) await bookOne(tx, 'corrected', { ...ofMerchant, amount: paid }, sides)
+  if (owed > 0n) await bookOne(tx, 'correction_owed', { ...ofMerchant, amount: owed })
 }
 
 /** Condition that an entry has settled the contradicted order that the item `i` of a day is about. */
@@ -420,8 +391,7 @@ async function mailCorrection(
     path,
     amount: `R$ ${formatReais(amount, locale ?? 'pt-BR')}`,
   })
-  for (const admin of await listAdmins(tx))
-    await queueMail(tx, admin, messageTo(`/admin/reconciliation/${itemId}`, admin.locale))
+  await queueMailToAdmins(tx, ({ locale }) => messageTo(`/admin/reconciliation/${itemId}`, locale))
   if (kind === 'correctionProposed') return
   for (const { id } of accounts)
     await queueMailToOwners(tx, id, (_name, { locale }) => messageTo('/live/statement', locale))

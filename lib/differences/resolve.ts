@@ -7,7 +7,7 @@ import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { columnsOf, queryRows } from '#lib/db/sql.ts'
 import { allowedEntries, type Entry, type MoneyEntry } from '#lib/differences/states.ts'
-import { bookMovement } from '#lib/ledger/book.ts'
+import { bookMovement, bookOne } from '#lib/ledger/book.ts'
 
 export interface Decision {
   itemId: string
@@ -124,22 +124,7 @@ export async function creditUnmatched(
   accountId: string,
   { id, mode, amount, connectionId }: UnmatchedPayment,
 ): Promise<void> {
-  const statement = bookMovement({
-    ctes: {},
-    source: {
-      from: Prisma.sql`(SELECT) one`,
-      columns: {
-        account_id: Prisma.sql`${accountId}::uuid`,
-        mode: Prisma.sql`${mode}::text`,
-        id: Prisma.sql`${id}::uuid`,
-        amount: Prisma.sql`${amount}::bigint`,
-        connection_id: Prisma.sql`${connectionId}::uuid`,
-      },
-    },
-    movement: 'unmatched_credited',
-    returning: Prisma.sql`json_build_object('id', ${id}::uuid)`,
-  })
-  await queryRows(statement, tx)
+  await bookOne(tx, 'unmatched_credited', { accountId, id, mode, amount, connectionId })
 }
 
 /** Resolves an item that the caller has locked, and records who did it and why. */

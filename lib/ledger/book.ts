@@ -1,7 +1,7 @@
 import { type MemberAction, recordAction } from '#lib/audit/record.ts'
-import { Prisma } from '#lib/db/client.ts'
+import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
-import { type Ctes, joinCtes, type Source, selectSource } from '#lib/db/sql.ts'
+import { type Ctes, joinCtes, queryRows, type Source, selectSource } from '#lib/db/sql.ts'
 import { type EventType, goesToResource } from '#lib/webhooks/states.ts'
 
 type Sides<Ledger> = Record<string, { debit: Ledger; credit: Ledger }>
@@ -137,6 +137,36 @@ export function bookMovement<Booked extends Movement>(
     source.from,
     returning,
   )
+}
+
+/** Books one movement of an amount that the caller knows, in its transaction. */
+export async function bookOne<Booked extends Movement>(
+  tx: Tx,
+  movement: Booked,
+  row: {
+    accountId: string
+    mode: string
+    id: string
+    amount: bigint | number
+    connectionId: string
+  },
+  sides?: Booking<Booked, never>['sides'],
+): Promise<void> {
+  const columns = {
+    account_id: Prisma.sql`${row.accountId}::uuid`,
+    mode: Prisma.sql`${row.mode}::text`,
+    id: Prisma.sql`${row.id}::uuid`,
+    amount: Prisma.sql`${row.amount}::bigint`,
+    connection_id: Prisma.sql`${row.connectionId}::uuid`,
+  }
+  const statement = bookMovement<Booked>({
+    ctes: {},
+    source: { from: Prisma.sql`(SELECT) one`, columns },
+    movement,
+    ...(sides && { sides }),
+    returning: Prisma.sql`json_build_object('id', ${row.id}::uuid)`,
+  })
+  await queryRows(statement, tx)
 }
 
 /** Builds the statement of an event without a movement. */

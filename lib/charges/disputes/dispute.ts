@@ -8,11 +8,10 @@ import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { columnsOf, queryRows } from '#lib/db/sql.ts'
+import { db, type Tx, transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import { noteItem } from '#lib/differences/differences.ts'
-import { bookMovement } from '#lib/ledger/book.ts'
+import { bookOne } from '#lib/ledger/book.ts'
 import { lockBooks, openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
 
 type Status = 'open' | 'won' | 'lost'
@@ -140,26 +139,10 @@ function noteDispute(
 async function moveDisputed(
   tx: Tx,
   movement: 'dispute_held' | 'dispute_owed' | 'dispute_won' | 'dispute_lost',
-  { accountId, id }: DisputeRow,
+  dispute: DisputeRow,
   amount: bigint,
 ): Promise<void> {
-  if (amount === 0n) return
-  const statement = bookMovement({
-    ctes: {
-      moved: Prisma.sql`
-        SELECT d.account_id, d.mode, d.id, d.connection_id, ${amount}::bigint AS amount
-        FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`,
-    },
-    source: {
-      from: Prisma.sql`moved d`,
-      columns: {
-        ...columnsOf('d', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
-      },
-    },
-    movement,
-    returning: Prisma.sql`json_build_object('id', d.id)`,
-  })
-  await queryRows(statement, tx)
+  if (amount > 0n) await bookOne(tx, movement, { ...dispute, amount })
 }
 
 /**

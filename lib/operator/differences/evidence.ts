@@ -6,12 +6,7 @@ import { isPastRefund } from '#lib/core/pix/refund-window.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
-import {
-  CORRECTION_HOURS,
-  isCorrectionStanding,
-  partyOf,
-  readCorrectionTerms,
-} from '#lib/differences/corrections.ts'
+import { isCorrectionStanding, partyOf, readCorrectionTerms } from '#lib/differences/corrections.ts'
 import { isDayKind } from '#lib/differences/differences.ts'
 import { allowedEntries, type Entry } from '#lib/differences/states.ts'
 import { itemsSql, lineColumns } from '#lib/operator/differences/list.ts'
@@ -23,7 +18,7 @@ import type {
   DifferenceLine,
   Suggestion,
 } from '#lib/operator/differences/schema.ts'
-import { isSecondAdmin } from '#lib/people/admins.ts'
+import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/admins.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [
@@ -106,7 +101,7 @@ async function readCorrections(itemId: string, adminId: string | null): Promise<
   const columns = Prisma.sql`c.id, c.amount, c.reason, c.from_account_id AS from_id, c.to_account_id AS to_id,
     ${nameOf('from')}, ${nameOf('to')}, c.proposed_by, c.approved_by, ${utc('c.booked_at')},
     CASE WHEN c.booked_at IS NULL THEN
-      ${utcText(`(c.proposed_at + interval '${CORRECTION_HOURS} hours')`)} END AS expires_at`
+      ${utcText(`(c.proposed_at + interval '${PROPOSAL_HOURS} hours')`)} END AS expires_at`
   const rows = await queryRows<CorrectionRow>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM corrections c
     WHERE c.item_id = ${itemId}::uuid AND (c.booked_at IS NOT NULL OR ${isCorrectionStanding})
