@@ -1,13 +1,13 @@
 import { readPeople } from '#lib/audit/people.ts'
-import { isTrocoError } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utcText } from '#lib/db/sql.ts'
 import type { OrderEnding } from '#lib/operator/schema.ts'
 import { lastWordsSql } from '#lib/operator/stuck.ts'
-import { endableSql, findOrder } from '#lib/orders/end.ts'
+import { endableSql } from '#lib/orders/end.ts'
 import { isOpen } from '#lib/orders/order.ts'
-import { isEndProposed, PROPOSAL_HOURS } from '#lib/orders/queue.ts'
-import { isSecondAdmin } from '#lib/people/admins.ts'
+import { findOrder, isEndProposed } from '#lib/orders/queue.ts'
+import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/admins.ts'
 
 interface EndingRow
   extends Pick<OrderEnding, 'kind' | 'can_propose' | 'bank_text' | 'ended_at' | 'contradiction'> {
@@ -30,10 +30,7 @@ const columns = Prisma.sql`o.kind, ${endableSql} AS can_propose,
 
 /** Reads how a live order can be ended, or was; null for any other. */
 export async function readEnding(id: string, adminId: string): Promise<OrderEnding | null> {
-  const order = await findOrder(id).catch(error => {
-    if (isTrocoError(error) && error.code === 'order_not_found') return null
-    throw error
-  })
+  const order = isUuid(id) ? await findOrder(id) : null
   const [row] = order
     ? await queryRows<EndingRow>(Prisma.sql`
         SELECT ${asJson(columns)}::text AS json FROM bank_orders o

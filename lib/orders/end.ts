@@ -1,17 +1,15 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { mayArrive } from '#lib/banks/journal.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { cents, formatReais } from '#lib/core/money.ts'
 import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
-import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { isInBucket } from '#lib/db/sql.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
-import { queueMail, queueMailToOwners } from '#lib/mail/queue.ts'
-import type { OrderKey, OrderKind, RulesByKind } from '#lib/orders/order.ts'
-import { isEndProposed } from '#lib/orders/queue.ts'
+import { queueMailToOwners } from '#lib/mail/queue.ts'
+import { mayHaveArrived, type OrderKey, type RulesByKind } from '#lib/orders/order.ts'
+import { type FoundOrder, findOrder, isEndProposed } from '#lib/orders/queue.ts'
 import type { EndOutcome } from '#lib/orders/states.ts'
-import { areTwoAdmins, listAdmins, lockSecondAdmin } from '#lib/people/admins.ts'
+import { areTwoAdmins, lockSecondAdmin, queueMailToAdmins } from '#lib/people/admins.ts'
 
 /** Time without a final outcome after which people may end an order that was sent. */
 const SILENT_HOURS = 1
@@ -40,23 +38,8 @@ export interface Ending {
   reason: string
 }
 
-interface OrderToEnd extends OrderKey {
-  kind: OrderKind
-  operation: 'payout' | 'refund'
-  state: string
-  lease: string | null
-  amount: bigint
-}
-
-/** Finds an order by its id alone: of the operator, or of an account that can have made the id. */
-export async function findOrder(id: string): Promise<OrderToEnd> {
-  const [order] = isUuid(id)
-    ? await db().$queryRaw<OrderToEnd[]>`
-        SELECT o.account_id AS "accountId", o.id, o.kind, o.operation, o.state, o.lease, o.amount FROM (
-          SELECT a.id FROM accounts a WHERE ${isInBucket(id)}
-          UNION SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
-        JOIN bank_orders o ON o.account_id = a.id AND o.id = ${id}::uuid`
-    : []
+async function requireOrder(id: string): Promise<FoundOrder> {
+  const order = isUuid(id) ? await findOrder(id) : null
   if (!order) throw refuse('order_not_found')
   return order
 }
@@ -68,7 +51,7 @@ export async function findOrder(id: string): Promise<OrderToEnd> {
  */
 export async function proposeEnd(ending: Ending, by: string): Promise<void> {
   const { id, outcome, reason } = ending
-  const order = await findOrder(id)
+  const order = await requireOrder(id)
   const { accountId } = order
   const isProposed = await transaction(async tx => {
     const proposed = await tx.$executeRaw`
@@ -98,7 +81,7 @@ export async function confirmEnd(
   { id, proposalId, by }: Confirmation,
   byKind: RulesByKind,
 ): Promise<void> {
-  const order = await findOrder(id)
+  const order = await requireOrder(id)
   const isEnded = await transaction(async tx => {
     const proposal = await findProposal(tx, order, proposalId)
     if (!(await lockSecondAdmin(tx, proposal.by, by))) throw refuse('end_by_other')
@@ -127,7 +110,7 @@ async function findProposal(tx: Tx, { accountId, id }: OrderKey, proposalId: str
 /** Ends an order at the command line, for an installation without two admins who could do it. */
 export async function endAlone(ending: Ending, byKind: RulesByKind): Promise<void> {
   const { id, outcome, reason } = ending
-  const order = await findOrder(id)
+  const order = await requireOrder(id)
   const isEnded = await transaction(async tx => {
     if (await areTwoAdmins(tx)) {
       const advice = 'one proposes and another confirms on its page'
@@ -151,7 +134,7 @@ export async function endAlone(ending: Ending, byKind: RulesByKind): Promise<voi
  */
 async function endOrder(
   tx: Tx,
-  order: OrderToEnd,
+  order: FoundOrder,
   ending: Ending,
   byKind: RulesByKind,
   decision: { actor: Actor; condition: Prisma.Sql; assignments: Prisma.Sql },
@@ -166,8 +149,7 @@ async function endOrder(
   })
   if (!isEnded) return false
   // Read after the update: since then, no worker can begin another attempt.
-  const operation = order.operation === 'payout' ? 'sendPayout' : 'refundCharge'
-  if (ending.outcome === 'not_sent' && (await mayArrive(order, operation, tx)))
+  if (ending.outcome === 'not_sent' && (await mayHaveArrived(order, tx)))
     throw refuse(
       'end_refused',
       'The last attempt may still reach the bank: try again in 10 minutes. Of a suspended account, nothing is sent',
@@ -179,7 +161,7 @@ async function endOrder(
 
 /** Returns why the order cannot be ended. */
 async function explainNotEndable(id: string): Promise<TrocoError> {
-  const { state, lease } = await findOrder(id)
+  const { state, lease } = await requireOrder(id)
   if (['done', 'refused'].includes(state))
     return refuse('end_refused', 'This order has already ended')
   if (lease) return refuse('end_refused', 'The bank is being asked right now: try again soon')
@@ -191,7 +173,7 @@ async function explainNotEndable(id: string): Promise<TrocoError> {
 
 function recordEnd(
   tx: Tx,
-  { accountId, kind, amount }: OrderToEnd,
+  { accountId, kind, amount }: FoundOrder,
   { id, outcome, reason }: Ending,
   action: 'order.end_proposed' | 'order.ended',
   actor: Actor,
@@ -204,7 +186,7 @@ function recordEnd(
 /** Mails all admins; once it has ended, also the owners of the account. */
 async function mailEnd(
   tx: Tx,
-  { accountId, id, kind, amount }: OrderToEnd,
+  { accountId, id, kind, amount }: FoundOrder,
   { outcome, reason }: Ending,
   mail: 'orderEndProposed' | 'orderEnded',
 ): Promise<void> {
@@ -229,8 +211,7 @@ async function mailEnd(
   const staffPath = isOfOperator
     ? `/admin/reconciliation/${itemId}`
     : `/admin/accounts/${accountId}?charge=${id}`
-  for (const admin of await listAdmins(tx))
-    await queueMail(tx, admin, messageTo(staffPath, admin.locale))
+  await queueMailToAdmins(tx, ({ locale }) => messageTo(staffPath, locale))
   if (mail === 'orderEndProposed' || isOfOperator) return
   const path = kind === 'refund' ? `/live/charges/${chargeId}` : `/live/withdrawals/${id}`
   await queueMailToOwners(tx, accountId, (_name, { locale }) => messageTo(path, locale))

@@ -1,4 +1,5 @@
 import type { OrderState } from '#lib/banks/gateway.ts'
+import { mayArrive } from '#lib/banks/journal.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
@@ -34,6 +35,14 @@ export interface Order extends OrderKey {
   bankId: string | null
   /** The request that caused it: see `currentCause` in lib/core/trace.ts. */
   trace: string | null
+}
+
+/** Whether a call that should send the order had no response and may still reach the bank. */
+export function mayHaveArrived(
+  order: OrderKey & Pick<Order, 'operation'>,
+  tx?: Tx,
+): Promise<boolean> {
+  return mayArrive(order, order.operation === 'payout' ? 'sendPayout' : 'refundCharge', tx)
 }
 
 /** Columns of an Order, from a row. */

@@ -5,12 +5,11 @@ import { claimPicked, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { isInBucket } from '#lib/db/sql.ts'
 import { type Order, type OrderKind, type OrderOperation, orderColumns } from '#lib/orders/order.ts'
+import { PROPOSAL_HOURS } from '#lib/people/admins.ts'
 
 /** An order that has not ended after this time no longer keeps others from being sent, and may be sent again. */
 const SLOT_MS = 30_000
 const FIRST_ACCOUNT = '00000000-0000-0000-0000-000000000000'
-/** Time in which a second admin may confirm how the first proposed to end an order. */
-export const PROPOSAL_HOURS = 24
 
 const isEndProposedSql = (row: 'o' | 'r') => Prisma.sql`
   COALESCE(${Prisma.raw(row)}.end_proposed_at > now() - ${PROPOSAL_HOURS} * interval '1 hour', false)`
@@ -265,33 +264,40 @@ export async function pauseQueue(
       DO UPDATE SET paused_until = GREATEST(q.paused_until, EXCLUDED.paused_until)`
 }
 
-/** Finds an order by what a bank has as its id, whatever its account. */
-export async function findOrder(bankId: string): Promise<(Order & { state: string }) | null> {
-  const [found] = await db().$queryRaw<(Order & { state: string })[]>`
-    SELECT ${orderColumns('o')}, o.state FROM (
-      SELECT a.id FROM accounts a WHERE ${isInBucket(bankId)}
-      UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
-    JOIN bank_orders o ON o.account_id = a.id AND o.id = ${bankId}::uuid`
+export interface FoundOrder extends Order {
+  state: string
+  /** Of the worker that calls the bank about it. */
+  lease: string | null
+}
+
+/** The accounts that can have made an id, and the operator: no index of orders by their ids alone is needed. */
+const possibleOwners = (id: string | Prisma.Sql) => Prisma.sql`(
+  SELECT a.id FROM accounts a WHERE ${isInBucket(id)} UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid)`
+
+/** Finds an order by its id alone, also as a bank has it. */
+export async function findOrder(id: string): Promise<FoundOrder | null> {
+  const [found] = await db().$queryRaw<FoundOrder[]>`
+    SELECT ${orderColumns('o')}, o.state, o.lease FROM ${possibleOwners(id)} a
+    JOIN bank_orders o ON o.account_id = a.id AND o.id = ${id}::uuid`
   return found ?? null
 }
 
-/** What a bank has as the id of an order. */
-export const ORDER_ID = /^[0-9a-f]{32}$/
+/** Whether a bank's id has the form in which Troco sends those of orders. */
+export function isOrderId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text)
+}
 
 /**
  * Makes the placed orders of a connection due that a bank names, unless it is being asked about them. Returns the ids
  * of those that are open; the others have ended, or there never was one. An order that waits stays: it would be sent.
  */
 export async function hastenOrders(connectionId: string, bankIds: string[]): Promise<Set<string>> {
-  const ids = bankIds.filter(id => ORDER_ID.test(id))
+  const ids = bankIds.filter(isOrderId)
   if (ids.length === 0) return new Set()
-  // The accounts that can have made an id: no index of the open orders by their ids is needed.
   const found = await db().$queryRaw<{ id: string }[]>`
     WITH named AS MATERIALIZED (
       SELECT o.account_id, o.id, o.state FROM unnest(${ids}::uuid[]) AS i (id)
-      CROSS JOIN LATERAL (
-        SELECT a.id FROM accounts a WHERE ${isInBucket(Prisma.sql`i.id`)}
-        UNION ALL SELECT ${OPERATOR_ACCOUNT_ID}::uuid) a
+      CROSS JOIN LATERAL ${possibleOwners(Prisma.sql`i.id`)} a
       JOIN bank_orders o ON o.account_id = a.id AND o.id = i.id
       WHERE o.connection_id = ${connectionId}::uuid AND o.due_at IS NOT NULL
     ), picked AS MATERIALIZED (

@@ -2,7 +2,7 @@ import { recordAudit } from '#lib/audit/record.ts'
 import { breaker } from '#lib/banks/breaker.ts'
 import { isFromBeforeRestore, isMoneyOutClosed } from '#lib/banks/closures.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/banks/gateway.ts'
-import { type GatewayCalls, mayArrive, wasTaken, withJournal } from '#lib/banks/journal.ts'
+import { type GatewayCalls, wasTaken, withJournal } from '#lib/banks/journal.ts'
 import { doublingPauseMs, nextAskAt, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { callMeasured, NOT_CALLED, redactText } from '#lib/banks/record-call.ts'
 import { ENVIRONMENTS } from '#lib/banks/schema.ts'
@@ -18,6 +18,7 @@ import { isInBucket } from '#lib/db/sql.ts'
 import { noteItem } from '#lib/differences/differences.ts'
 import {
   type EndState,
+  mayHaveArrived,
   type Order,
   type OrderKind,
   type OrderRules,
@@ -30,8 +31,8 @@ import {
   type ClaimedOrder,
   claimDue,
   claimSlots,
+  isOrderId,
   newQueue,
-  ORDER_ID,
   pauseQueue,
   type Queue,
   releaseSlot,
@@ -113,11 +114,6 @@ async function queryOrSend(
   if (queried.outcome !== 'ok') return toUnknown(queried)
   if (queried.value) return queried.value
   return (await mayHaveArrived(order)) ? toUnknown(null) : refused
-}
-
-/** Whether a call that should send the order had no response and may still reach the bank. */
-function mayHaveArrived(order: Order): Promise<boolean> {
-  return mayArrive(order, order.operation === 'payout' ? 'sendPayout' : 'refundCharge')
 }
 
 /** Asks the bank about an order. */
@@ -349,7 +345,9 @@ async function workOn(order: ClaimedOrder, gateway: Gateway, byKind: RulesByKind
 }
 
 const NEVER_SENT: EndState = {
-  ...({ state: 'refused', code: 'unspecified', params: {} } as const),
+  state: 'refused',
+  code: 'unspecified',
+  params: {},
   bankText: 'not_sent',
 }
 
@@ -376,7 +374,7 @@ export async function askAboutEnded(byKind: RulesByKind): Promise<number> {
  * fail, the list of what came back is the net.
  */
 export async function askAboutReturned(connectionId: string, bankIds: string[]): Promise<void> {
-  const ids = bankIds.filter(id => ORDER_ID.test(id))
+  const ids = bankIds.filter(isOrderId)
   await db().$executeRaw`
     UPDATE bank_orders o SET end_ask_at = now()
     FROM unnest(${ids}::uuid[]) AS i (id) JOIN accounts a ON ${isInBucket(Prisma.sql`i.id`)}

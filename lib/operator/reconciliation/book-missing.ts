@@ -2,7 +2,7 @@ import type { PayoutReturn, ReceivedPayment } from '#lib/banks/gateway.ts'
 import { log } from '#lib/core/log.ts'
 import { payFees } from '#lib/differences/fees.ts'
 import type { BankRow, Difference } from '#lib/operator/reconciliation/schema.ts'
-import { ORDER_ID } from '#lib/orders/queue.ts'
+import { isOrderId } from '#lib/orders/queue.ts'
 
 /** How other rooms book what the bank has and the books lack. Called again, they do nothing. */
 export interface Booking {
@@ -53,7 +53,7 @@ export async function bookMissing(
   // An id like those of Troco is of an order that it does not know: only people can say whose.
   const returned = missing.filter(
     ({ what, payment, facts }) =>
-      what === 'refund' && payment && !ORDER_ID.test(String(facts.order_id ?? '')),
+      what === 'refund' && payment && !isOrderId(String(facts.order_id ?? '')),
   )
   if (returned.length > 0)
     await attempt(connectionId, () => bookReturned(connectionId, returned.map(toReturned)))
