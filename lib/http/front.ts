@@ -148,8 +148,6 @@ interface Visit {
   path: string
   sentPath: string
   serveFile: FileHandler | undefined
-  /** Counts toward no limit of pages. */
-  isFree: boolean
 }
 
 interface FrontRoute {
@@ -177,10 +175,9 @@ async function createHandler(
       path,
       sentPath,
       serveFile: files.get(path),
-      isFree: builtFiles.has(path) || isPublicPath(path) || isFilePath(path),
     }
     const route = routes.find(({ matches }) => matches(visit))
-    const refusal = route?.isPage ? await refusePage(visit, options.isDevelopment) : null
+    const refusal = route?.isPage ? await refusePage(visit, builtFiles, options) : null
     if (refusal) return sendResponse(response, buildPageRefusal(refusal, request.headers), sender)
     return route?.serve(visit)
   }
@@ -259,8 +256,8 @@ async function createRoutes(
       matches: () => true,
       isPage: true,
       serve: async visit => {
-        const { request, response, sender } = visit
-        const client = visit.isFree || isDevelopment ? null : sender.address
+        const { request, response, sender, path } = visit
+        const client = isFilePath(path) || isDevelopment ? null : sender.address
         const late = await renderInTurn(request, response, client, () => serveNext(visit))
         if (late) sendResponse(response, late, sender)
       },
@@ -269,10 +266,15 @@ async function createRoutes(
   return { routes, files }
 }
 
-async function refusePage(visit: Visit, isDevelopment: boolean) {
-  const busy = visit.isFree ? null : await refuseBusyAddress(visit.sender.address)
+async function refusePage(
+  { request, sender, path, serveFile }: Visit,
+  builtFiles: Files,
+  { isDevelopment }: HandlerOptions,
+) {
+  const isFree = builtFiles.has(path) || isPublicPath(path) || isFilePath(path)
+  const busy = isFree ? null : await refuseBusyAddress(sender.address)
   if (busy) return busy
-  return isDevelopment && !visit.serveFile ? null : refusePageRequest(visit.request, visit.path)
+  return isDevelopment && !serveFile ? null : refusePageRequest(request, path)
 }
 
 async function serveReadiness(
