@@ -26,8 +26,18 @@ testInTorture(
     const made = await troco('account', 'create', '--name', 'Feira', '--email', 'feira@x.example')
     const accountId = lastLine(made.output)
     const request = [
-      ...['bank', 'add', '--name', 'Banco Azul', '--kind', 'efi', '--environment', 'production'],
-      ...['--receiving-key', 'pix@x.example', '--paying-key', '+5511987654321'],
+      'bank',
+      'add',
+      '--name',
+      'Banco Azul',
+      '--kind',
+      'efi',
+      '--environment',
+      'production',
+      '--receiving-key',
+      'pix@x.example',
+      '--paying-key',
+      '+5511987654321',
     ]
     expect(await troco(...request)).toEqual({
       code: 1,
@@ -72,8 +82,11 @@ testInTorture(
       [id],
     )
     expect(rows.map(({ action }) => action)).toEqual([
-      ...['connection.added', 'account.connections_assigned', 'account.connections_assigned'],
-      ...['account.connections_assigned', 'connection.disabled'],
+      'connection.added',
+      'account.connections_assigned',
+      'account.connections_assigned',
+      'account.connections_assigned',
+      'connection.disabled',
     ])
     expect((await list()).output).toBe(`${id}\tefi\tproduction\tclosed\t0\tBanco Azul\n`)
     expect(await troco('bank', 'close', id)).toEqual({
@@ -116,7 +129,8 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(local).toContain('ok    no mail server: mails are written to the log')
   expect(local).toContain('ok    1 admins, 1 of them without two-factor authentication')
   const production = {
-    ...{ TROCO_ENV: 'production', PUBLIC_URL: 'https://x.example' },
+    TROCO_ENV: 'production',
+    PUBLIC_URL: 'https://x.example',
     TROCO_SECRET: 'a-server-key-that-only-this-test-knows-0123456789',
   }
   const doctor = (overrides: object = {}) =>
@@ -149,7 +163,8 @@ test('`troco database roles` may be repeated, and names what one role alone stil
   }
   const single = {
     ...commandLine.settings,
-    ...{ DATABASE_URL: await makeDatabase({ migrated: false }), DATABASE_OWNER_URL: '' },
+    DATABASE_URL: await makeDatabase({ migrated: false }),
+    DATABASE_OWNER_URL: '',
   }
   const plan = await runTroco(['upgrade', '--plan'], single)
   expect(plan.code).toBe(0)

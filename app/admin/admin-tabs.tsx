@@ -5,8 +5,15 @@ import { useTranslations } from 'next-intl'
 import { Tabs } from '#components/ui/tabs.tsx'
 
 const TAB_NAMES = [
-  ...(['accounts', 'banks', 'reconciliation', 'disputes'] as const),
-  ...(['people', 'tokens', 'audit', 'trace', 'health'] as const),
+  'accounts',
+  'banks',
+  'reconciliation',
+  'disputes',
+  'people',
+  'tokens',
+  'audit',
+  'trace',
+  'health',
 ] as const
 
 export function AdminTabs() {

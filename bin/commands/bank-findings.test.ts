@@ -9,8 +9,13 @@ const PARAMS = {
     days: 30,
     seconds: -90,
   },
-  ...{ host: 'bank.example', issuer: 'CN=AC', reason: 'R1', scope: 'pix.write', key: 'p***' },
-  ...{ amount: '1.00', settings: 'txidObrigatorio' },
+  host: 'bank.example',
+  issuer: 'CN=AC',
+  reason: 'R1',
+  scope: 'pix.write',
+  key: 'p***',
+  amount: '1.00',
+  settings: 'txidObrigatorio',
 }
 
 test.each(Object.keys(FINDINGS) as FindingCode[])(

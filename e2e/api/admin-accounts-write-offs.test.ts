@@ -71,7 +71,9 @@ test('a claim is given up by an admin only, and only with a reason', async () =>
   const records = await db().auditRecord.findMany({ where, orderBy: { id: 'asc' } })
   expect(records).toMatchObject(
     [4_000, 6_000].map(amount => ({
-      ...{ actorType: 'user', reason: REASON, after: { mode: 'test', amount } },
+      actorType: 'user',
+      reason: REASON,
+      after: { mode: 'test', amount },
     })),
   )
 })

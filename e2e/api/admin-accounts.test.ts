@@ -89,8 +89,10 @@ describe('an account suspended or activated by an admin', () => {
     expect(await listMailsTo(owner)).toHaveLength(2)
     expect(await listRecords(merchant.id, 'account.suspended')).toMatchObject([
       {
-        ...{ actorType: 'user', reason: 'chargebacks' },
-        ...{ before: { status: 'active' }, after: { status: 'suspended' } },
+        actorType: 'user',
+        reason: 'chargebacks',
+        before: { status: 'active' },
+        after: { status: 'suspended' },
       },
     ])
   })
@@ -328,15 +330,23 @@ describe('admins see', () => {
     await rejectRefund({ accountId: merchant.id, refundId, reason })
     const refused = { rejection_code: 'account_closed', bank_text: 'Conta encerrada em 2025' }
     expect(await findBankOrder(merchant.id, refundId)).toMatchObject({
-      ...{ kind: 'refund', status: 'rejected', amount: 100, end_to_end_id: null, ...refused },
+      kind: 'refund',
+      status: 'rejected',
+      amount: 100,
+      end_to_end_id: null,
+      ...refused,
     })
     const key = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
     const { id } = await createWithdrawal(merchant.id, 'test', { amount: 1_000, ...key })
     const data = { endToEndId: newEndToEndId(), otherEndToEndId: newEndToEndId() }
     await db().withdrawal.updateMany({ where: { id }, data })
     expect(await findBankOrder(merchant.id, id)).toMatchObject({
-      ...{ kind: 'withdrawal', status: 'pending', rejection_code: null, bank_text: null },
-      ...{ end_to_end_id: data.endToEndId, other_end_to_end_id: data.otherEndToEndId },
+      kind: 'withdrawal',
+      status: 'pending',
+      rejection_code: null,
+      bank_text: null,
+      end_to_end_id: data.endToEndId,
+      other_end_to_end_id: data.otherEndToEndId,
     })
     expect(await findBankOrder((await makeMerchant()).id, id)).toBeNull()
     expect(await findBankOrder(merchant.id, 'no id')).toBeNull()

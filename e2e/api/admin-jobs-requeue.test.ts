@@ -79,9 +79,14 @@ describe('a withdrawal without a result', () => {
     expect(await findStuckJob(id)).toBeUndefined()
     await makeStuck(id)
     expect(await findStuckJob(id)).toMatchObject({
-      ...{ kind: 'withdrawal', account: { id: merchant.id, name: 'Loja Parada' }, attempts: 1 },
-      ...{ is_held: false, can_run: true, problem: 'the connection broke' },
-      ...{ problem_code: 'call_reason', problem_params: { text: 'the connection broke' } },
+      kind: 'withdrawal',
+      account: { id: merchant.id, name: 'Loja Parada' },
+      attempts: 1,
+      is_held: false,
+      can_run: true,
+      problem: 'the connection broke',
+      problem_code: 'call_reason',
+      problem_params: { text: 'the connection broke' },
     })
     bank.isQuick = true
     // It is asked about, sent in another slot, and asked about again.
@@ -143,7 +148,9 @@ describe('a withdrawal without a result', () => {
     await hold(new Date(Date.now() + 20_000))
     const held = await rowOf(id)
     const { status, headers: responseHeaders } = await requeue({
-      ...{ kind: 'withdrawal', account_id: merchant.id, id },
+      kind: 'withdrawal',
+      account_id: merchant.id,
+      id,
     })
     expect([status, responseHeaders.get('x-error-code')]).toEqual([409, 'under_way'])
     expect(await rowOf(id)).toEqual(held)

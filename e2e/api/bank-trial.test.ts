@@ -45,7 +45,8 @@ test('staff begins a trial once, is told each step, and is in the audit log', as
   const records = await db().auditRecord.findMany({ where: { target: id } })
   expect(records).toMatchObject([
     {
-      ...{ action: 'connection.trial_begun', actorType: 'user' },
+      action: 'connection.trial_begun',
+      actorType: 'user',
       after: { mode: 'live', amount: 3, pays_out: true },
     },
   ])

@@ -113,9 +113,16 @@ async function withWorker<T>(work: Promise<T>): Promise<T> {
 }
 
 const EVENTS = [
-  ...['transaction.paid', 'transaction.expired', 'transaction.failed', 'transaction.refunded'],
-  ...['transaction.refund_failed', 'transaction.dispute_opened', 'transaction.dispute_closed'],
-  ...['withdrawal.approved', 'withdrawal.rejected', 'withdrawal.returned'],
+  'transaction.paid',
+  'transaction.expired',
+  'transaction.failed',
+  'transaction.refunded',
+  'transaction.refund_failed',
+  'transaction.dispute_opened',
+  'transaction.dispute_closed',
+  'withdrawal.approved',
+  'withdrawal.rejected',
+  'withdrawal.returned',
 ]
 
 test('each event that can be triggered happens, and the tail prints them in order', async () => {

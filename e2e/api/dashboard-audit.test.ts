@@ -97,7 +97,8 @@ describe('an action of a member', () => {
   test('is recorded without secrets, documents, PIX keys or payer names', async () => {
     const url = 'https://hooks.example/pix?token=very-secret'
     const endpoint = await callAsOwner('POST', '/webhooks/endpoints', {
-      ...{ url, event_types: '*' },
+      url,
+      event_types: '*',
     })
     const endpointPath = `/webhooks/endpoints/${endpoint.body.data.id}`
     await callAsOwner('PATCH', endpointPath, { url: `${url}2` })
@@ -109,22 +110,33 @@ describe('an action of a member', () => {
       from: new Date(Date.now() - 3_600_000).toISOString(),
     })
     const token = await callAsOwner('POST', '/tokens', {
-      ...{ name: 'Loja', permissions: ['account:read'] },
+      name: 'Loja',
+      permissions: ['account:read'],
     })
     const stored = JSON.stringify(
       await db().auditRecord.findMany({ where: { accountId: merchant.id } }),
     )
     const secrets = [
-      ...['very-secret', 'Ana Beatriz', CHARGE.client_email, '52998224725'],
-      ...[CHARGE.client_doc, 'ana@example.com'],
-      ...[endpoint.body.data.secret, secretResponse.body.data.secret, token.body.data.token],
+      'very-secret',
+      'Ana Beatriz',
+      CHARGE.client_email,
+      '52998224725',
+      CHARGE.client_doc,
+      'ana@example.com',
+      endpoint.body.data.secret,
+      secretResponse.body.data.secret,
+      token.body.data.token,
     ]
     for (const secret of secrets) expect(stored).not.toContain(secret)
     expect(stored).toContain('https://hooks.example/pix?…')
     expect(actionsOf(await listAsOwner())).toEqual(
       expect.arrayContaining([
-        ...['webhook_secret.shown', 'charges.exported', 'statement.exported'],
-        ...['webhook_delivery.resent', 'token.issued', 'webhook_endpoint.deleted'],
+        'webhook_secret.shown',
+        'charges.exported',
+        'statement.exported',
+        'webhook_delivery.resent',
+        'token.issued',
+        'webhook_endpoint.deleted',
       ]),
     )
   })
@@ -144,7 +156,9 @@ describe('an owner', () => {
     const [line] = await listAsOwner('action=account.limited')
     expect(line).toMatchObject({
       actor: { kind: 'operator', id: null, name: null, email: null },
-      ...{ reason: 'a rule', ip: null, request_id: null },
+      reason: 'a rule',
+      ip: null,
+      request_id: null,
     })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: staffId } })
     const guesses = [`actor=${staffId}`, `actor=${email}`, `q=${STAFF_IP}`, 'q=staff-request']
@@ -183,7 +197,8 @@ describe('the operator’s staff', () => {
     expect(line).toMatchObject({
       actor: { kind: 'person', id: staffId },
       account: { id: merchant.id },
-      ...{ ip: STAFF_IP, request_id: 'staff-request' },
+      ip: STAFF_IP,
+      request_id: 'staff-request',
     })
   })
 

@@ -70,7 +70,9 @@ test('a timeline lists payment, views, entries, webhooks and refunds, oldest fir
     { status: 'completed', amount: 400 },
   ])
   expect(timeline.steps.filter(({ what }) => what === 'entry').at(-1)).toMatchObject({
-    ...{ kind: 'refund_held', amount: -400, balance_after: 1_100 },
+    kind: 'refund_held',
+    amount: -400,
+    balance_after: 1_100,
   })
   expect(timeline.steps.at(-1)).toMatchObject({ what: 'next_try', number: 1 })
   expect(timeline).toMatchObject({ refundable: 1_100, refunds: [{ id: refund.id }] })
@@ -100,7 +102,9 @@ test('a timeline shows a dispute that was lost in part, what it held and release
   const { id } = await createCharge(merchant, 'test', CHARGE, null)
   const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, id, 'paid')
   const report = {
-    ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 1_500 },
+    connectionId: SIMULATOR_CONNECTION_ID,
+    bankId: newId(),
+    amount: 1_500,
     endToEndId: endToEndId ?? '',
   }
   const headers = pageHeaders(await signIn(merchant, 'viewer'), merchant.id)

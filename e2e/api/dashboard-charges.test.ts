@@ -96,7 +96,9 @@ test('a pending charge is cancelled once, by members who may; a paid one is not'
   expect((await cancel('viewer')).status).toBe(403)
   const { status, body } = await cancel('developer')
   expect([status, body.data.status, body.data.cancelled_at !== undefined]).toEqual([
-    ...[200, 'expired', true],
+    200,
+    'expired',
+    true,
   ])
   expect(body.data.client_doc).toContain('***')
   expect((await cancel('finance')).body.data.cancelled_at).toBe(body.data.cancelled_at)

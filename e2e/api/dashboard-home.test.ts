@@ -58,7 +58,11 @@ test('a new account shows zeros and every day of the chart', async () => {
   expect(home).toMatchObject({
     balance: { available: 0, outbound: 0, held: { withdrawals: 0, refunds: 0 } },
     received: { today: { amount: 0, count: 0 }, month: { amount: 0, count: 0 } },
-    ...{ conversion: null, median_seconds: null, webhooks: null, books: null, charges: [] },
+    conversion: null,
+    median_seconds: null,
+    webhooks: null,
+    books: null,
+    charges: [],
   })
   expect(home.days).toHaveLength(30)
   expect(new Set(home.days.map(({ amount }) => amount))).toEqual(new Set([0]))

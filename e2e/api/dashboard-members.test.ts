@@ -85,7 +85,11 @@ describe('the list', () => {
       const reader = await signInMember(role)
       await db().passkey.create({
         data: {
-          ...{ id: newId(), userId: reader.id, credentialId: newId(), name: 'key', counter: 0 },
+          id: newId(),
+          userId: reader.id,
+          credentialId: newId(),
+          name: 'key',
+          counter: 0,
           publicKey: new Uint8Array(1),
         },
       })
@@ -265,10 +269,13 @@ describe('an invitation', () => {
     await join(secretOf(link), invited)
     const response = await callApi('DELETE', `invitations/${id}`, owner)
     expect(refusal(response).slice(0, 3)).toMatchObject([
-      ...[404, expect.any(String), 'invitation_not_found'],
+      404,
+      expect.any(String),
+      'invitation_not_found',
     ])
     expect(await db().invitation.findUniqueOrThrow({ where: { id } })).toMatchObject({
-      ...{ acceptedAt: expect.any(Date), revokedAt: null },
+      acceptedAt: expect.any(Date),
+      revokedAt: null,
     })
     expect(await listAuditRecords('invitation.revoked')).toEqual([])
   })
@@ -356,7 +363,9 @@ describe('leaving and removal', () => {
     expect(ended.status).toBe(200)
     const response = await join(secret, late)
     expect(refusal(response).slice(0, 3)).toMatchObject([
-      ...[409, expect.any(String), 'invitation_ended'],
+      409,
+      expect.any(String),
+      'invitation_ended',
     ])
     expect(await roleOf(late.id)).toBeUndefined()
     expect(await roleOf(early.id)).toBe('owner')

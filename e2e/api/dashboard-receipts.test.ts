@@ -70,9 +70,18 @@ describe('the PDF of a receipt', () => {
     expect(headers.get('content-disposition')).toBe(`attachment; filename="comprovante-${id}.pdf"`)
     const pdf = await readPdf(text)
     for (const expected of [
-      ...['Comprovante', 'Padaria “São João” & Filhos (matriz)', 'Pix recebido', 'R$ 1.234,56'],
-      ...['Recebido em', 'Pagador informado na', 'Ana Beatriz Rocha', end_to_end_id ?? '', id],
-      ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.', 'GMT-3'],
+      'Comprovante',
+      'Padaria “São João” & Filhos (matriz)',
+      'Pix recebido',
+      'R$ 1.234,56',
+      'Recebido em',
+      'Pagador informado na',
+      'Ana Beatriz Rocha',
+      end_to_end_id ?? '',
+      id,
+      'Teste: nenhum dinheiro foi movimentado',
+      'Não é documento fiscal.',
+      'GMT-3',
     ]) {
       expect(pdf.text).toContain(expected)
     }
@@ -103,7 +112,11 @@ describe('the PDF of a receipt', () => {
     expect(headers.get('content-disposition')).toBe(`attachment; filename="receipt-${id}.pdf"`)
     const pdf = await readPdf(text)
     for (const expected of [
-      ...['Pix sent', 'R$ 50.00', '***.982.247-**', endToEndId, 'This is not a tax document.'],
+      'Pix sent',
+      'R$ 50.00',
+      '***.982.247-**',
+      endToEndId,
+      'This is not a tax document.',
     ]) {
       expect(pdf.text).toContain(expected)
     }
@@ -189,7 +202,9 @@ describe('with a token', () => {
     expect((await readPdf(text)).text).toContain('Pix received')
     const { id: pending } = await openCharge(merchant)
     expect(refusal(await get(`transactions/${pending}`, token))).toEqual([
-      ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
+      404,
+      '{"error":"Receipt not found"}',
+      'receipt_not_found',
     ])
   })
 
@@ -200,7 +215,8 @@ describe('with a token', () => {
       const headers = pageHeaders(viewer, merchant.id)
       const response = await call(api.url, 'GET', `/${path}/receipt.pdf`, { headers })
       expect([response.status, response.headers.get('cache-control')]).toEqual([
-        ...[200, 'private, no-store'],
+        200,
+        'private, no-store',
       ])
     }
     const where = { target: { in: [id, payoutId] }, action: 'receipt.exported' }
@@ -213,7 +229,9 @@ describe('with a token', () => {
     const where = { accountId_id: { accountId: merchant.id, id } }
     await db().withdrawal.update({ where, data: { otherEndToEndId: 'E2' } })
     expect(refusal(await get(`withdrawals/${id}`, token))).toEqual([
-      ...[404, '{"error":"Receipt not found"}', 'receipt_not_found'],
+      404,
+      '{"error":"Receipt not found"}',
+      'receipt_not_found',
     ])
   })
 

@@ -125,15 +125,26 @@ async function bookCharges({ id: accountId }: Account, count: number): Promise<v
   const ids = Array.from({ length: count }, () => newId())
   await db().charge.createMany({
     data: ids.map((id, index) => ({
-      ...{ accountId, id, mode: 'test', status: 'pending', amount: 1_000n + BigInt(index) },
-      ...{ externalId: id, txid: id.replaceAll('-', ''), brCode: 'x', clientName: 'Ana' },
-      ...{ clientEmail: 'ana@example.com', clientDoc: '52998224725' },
+      accountId,
+      id,
+      mode: 'test',
+      status: 'pending',
+      amount: 1_000n + BigInt(index),
+      externalId: id,
+      txid: id.replaceAll('-', ''),
+      brCode: 'x',
+      clientName: 'Ana',
+      clientEmail: 'ana@example.com',
+      clientDoc: '52998224725',
       expiresAt: new Date(Date.now() + 3_600_000),
     })),
   })
   const paidAt = new Date()
   const payments = ids.map((chargeId, index) => ({
-    ...{ accountId, chargeId, endToEndId: newEndToEndId(paidAt), paidAt },
+    accountId,
+    chargeId,
+    endToEndId: newEndToEndId(paidAt),
+    paidAt,
     amount: 1_000 + index,
   }))
   // A statement with all of them can exceed its time limit on a busy machine.

@@ -183,7 +183,10 @@ describe('the addresses of a token', () => {
 
   test('are stored in one notation, listed, enforced, and kept by a rotation', async () => {
     const allowed_addresses = [
-      ...['203.0.113.7', '2001:DB8:0::/48', '::ffff:198.51.100.0/120', '203.0.113.7/32'],
+      '203.0.113.7',
+      '2001:DB8:0::/48',
+      '::ffff:198.51.100.0/120',
+      '203.0.113.7/32',
     ]
     const created = await create({ ...TOKEN_REQUEST, allowed_addresses })
     expect(created.allowed_addresses).toEqual(NORMAL)
@@ -218,7 +221,9 @@ describe('the addresses of a token', () => {
 
   test('do not change without a list, for an ended token, or beyond the role', async () => {
     const { id } = await create({
-      ...{ name: 'Loja virtual', permissions: ['withdrawals:write'], allowed_addresses: NORMAL },
+      name: 'Loja virtual',
+      permissions: ['withdrawals:write'],
+      allowed_addresses: NORMAL,
     })
     expect((await callApi('PATCH', `${ROOT}/${id}`, {})).body).toEqual({
       errors: { allowed_addresses: ['allowed_addresses is required'] },

@@ -47,7 +47,11 @@ const listAuditRecords = async () =>
       orderBy: { createdAt: 'asc' },
     })
   ).map(({ action, target, actorType, before, after }) => ({
-    ...{ action, target, actorType, before, after },
+    action,
+    target,
+    actorType,
+    before,
+    after,
   }))
 
 /** Returns ids that match no endpoint: unknown, malformed, of another account or mode. */

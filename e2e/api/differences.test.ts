@@ -56,7 +56,11 @@ test('an item is read with what the bank and what Troco says, and settled by who
   const { itemId, chargeId } = await payTwice(4_200)
   const item = await read(itemId)
   expect(item).toMatchObject({
-    ...{ kind: 'payment_amount', amount: 4_201, is_held: true, mode: 'test', resolved_at: null },
+    kind: 'payment_amount',
+    amount: 4_201,
+    is_held: true,
+    mode: 'test',
+    resolved_at: null,
     entries: ['give_back', 'credit', 'match', 'keep'],
     suggestion: { entry: 'give_back', why: 'other_amount', account_id: merchant.id },
     evidence: {
@@ -72,7 +76,10 @@ test('an item is read with what the bank and what Troco says, and settled by who
   expect([response.status, response.body.data]).toMatchObject([
     200,
     {
-      ...{ resolution: 'credit', reason: 'Agreed with the payer', entries: [], is_held: false },
+      resolution: 'credit',
+      reason: 'Agreed with the payer',
+      entries: [],
+      is_held: false,
       resolved_by: expect.stringContaining('alone-'),
     },
   ])
@@ -97,7 +104,9 @@ test('while the bank gives money back, nothing else is offered or accepted', asy
   const { itemId } = await keepStray(3_000)
   expect((await settle(itemId, { entry: 'give_back' })).status).toBe(200)
   expect(await read(itemId)).toMatchObject({
-    ...{ is_giving_back: true, entries: [], resolved_at: null },
+    is_giving_back: true,
+    entries: [],
+    resolved_at: null,
     evidence: { returns: [{ status: 'pending' }] },
   })
   const refused = await settle(itemId, { entry: 'keep' })
@@ -114,7 +123,8 @@ test('a payment older than 90 days is not offered to be given back, and the bank
   })
   const refused = await settle(itemId, { entry: 'give_back' })
   expect([refused.status, refused.headers.get('x-error-code')]).toEqual([
-    ...[409, 'refund_window_closed'],
+    409,
+    'refund_window_closed',
   ])
   expect(refused.body.error).toContain('90 days')
   expect(await db().unmatchedReturn.count({ where: { itemId } })).toBe(0)
@@ -176,7 +186,8 @@ test('a list is filtered by state, kind, connection and age, in pages, with sum 
   const held = body.data.filter((line: DifferenceLine) => line.is_held)
   const sum = held.reduce((total: number, line: DifferenceLine) => total + (line.amount ?? 0), 0)
   expect(body.open).toEqual({
-    ...{ count: ids.length, amount: { test: sum, live: 0 } },
+    count: ids.length,
+    amount: { test: sum, live: 0 },
     oldest_at: expect.stringContaining(old.toISOString().slice(0, 19)),
   })
   for (const query of ['state=x', 'age=2', 'kind=A', 'connection=1', 'limit=0', 'cursor=x'])
@@ -228,8 +239,12 @@ describe('an item of a reconciled day', () => {
     const { id: chargeId } = await openCharge(merchant, 6_100)
     const bank = { amount: 6_000, at, kind: 'payment', end_to_end_id: 'E1' }
     const ours = {
-      ...{ amount: 6_100, at, state: 'booked' },
-      ...{ transaction_id: chargeId, account_id: merchant.id, end_to_end_id: 'E1' },
+      amount: 6_100,
+      at,
+      state: 'booked',
+      transaction_id: chargeId,
+      account_id: merchant.id,
+      end_to_end_id: 'E1',
     }
     const item = await note('day_different', 'payment', bank, ours)
     expect(item).toMatchObject({
@@ -258,7 +273,8 @@ describe('an item of a reconciled day', () => {
   test('about balances has what they differ by', async () => {
     const statement = { opening: 100, closing: 90, difference: -10, missing: 0, unread: 1 }
     expect(await note('day_balance', 'statement', statement, null)).toMatchObject({
-      ...{ amount: -10, evidence: { bank: statement } },
+      amount: -10,
+      evidence: { bank: statement },
     })
     const opening = await note('day_balance', 'opening', { opening: 100 }, { closing: 130, day })
     expect(opening).toMatchObject({ amount: -30, evidence: { noted: { closing: 130, day } } })
@@ -272,7 +288,10 @@ test('an item of a kind that this version does not know can be read and acknowle
   const facts = { what: 'a movement', bank: { amount: 5 }, ours: [1], amount: 'unknown' }
   await db().difference.create({ data: { ...place, kind: 'of_later', facts } })
   expect(await read(id)).toMatchObject({
-    ...{ kind: 'of_later', amount: null, entries: ['acknowledge'], is_held: false },
+    kind: 'of_later',
+    amount: null,
+    entries: ['acknowledge'],
+    is_held: false,
     evidence: { bank: { bank: '{"amount":5}' }, noted: { ours: '[1]' } },
   })
   expect((await settle(id, { entry: 'acknowledge' })).status).toBe(200)

@@ -45,30 +45,30 @@ function read(name: string, tags?: string, method = 'GET'): Promise<Response> {
   return fetch(`${api.url}/api${paths[name]}`, { method, headers })
 }
 
-describe.each([
-  ...['charge', 'refund', 'withdrawal', 'svg', 'png'],
-  ...['endpoint', 'delivery', 'request'],
-])('a single %s', name => {
-  test('has a tag under which it is not sent again', async () => {
-    const { status, headers } = await read(name)
-    const tag = headers.get('etag') ?? ''
-    expect([status, headers.get('cache-control')]).toEqual([200, 'private, no-cache'])
-    expect(tag).toMatch(/^"[\w-]{22}"$/)
-    for (const tags of [tag, '*', `W/${tag}`, `"other", ${tag}`]) {
-      for (const method of ['GET', 'HEAD']) {
-        const again = await read(name, tags, method)
-        expect([again.status, await again.text()], tags).toEqual([304, ''])
-        expect(again.headers.get('etag')).toBe(tag)
-        expect(again.headers.get('cache-control')).toBe('private, no-cache')
-        expect(again.headers.get('content-type')).toBeNull()
+describe.each(['charge', 'refund', 'withdrawal', 'svg', 'png', 'endpoint', 'delivery', 'request'])(
+  'a single %s',
+  name => {
+    test('has a tag under which it is not sent again', async () => {
+      const { status, headers } = await read(name)
+      const tag = headers.get('etag') ?? ''
+      expect([status, headers.get('cache-control')]).toEqual([200, 'private, no-cache'])
+      expect(tag).toMatch(/^"[\w-]{22}"$/)
+      for (const tags of [tag, '*', `W/${tag}`, `"other", ${tag}`]) {
+        for (const method of ['GET', 'HEAD']) {
+          const again = await read(name, tags, method)
+          expect([again.status, await again.text()], tags).toEqual([304, ''])
+          expect(again.headers.get('etag')).toBe(tag)
+          expect(again.headers.get('cache-control')).toBe('private, no-cache')
+          expect(again.headers.get('content-type')).toBeNull()
+        }
       }
-    }
-    for (const tags of ['"other"', tag.slice(1, -1), 'W/"', '"*"', '']) {
-      expect((await read(name, tags)).status, tags).toBe(200)
-    }
-    expect((await read(name, undefined, 'HEAD')).headers.get('etag')).toBe(tag)
-  })
-})
+      for (const tags of ['"other"', tag.slice(1, -1), 'W/"', '"*"', '']) {
+        expect((await read(name, tags)).status, tags).toBe(200)
+      }
+      expect((await read(name, undefined, 'HEAD')).headers.get('etag')).toBe(tag)
+    })
+  },
+)
 
 test('a change gives another tag', async () => {
   const charge = `/transactions/${(await post('/transactions', CHARGE)).transaction_id}`

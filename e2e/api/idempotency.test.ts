@@ -254,8 +254,12 @@ const POSTS = [
       countEffects: () => countActions('token.revoked'),
     },
   ].map(row => ({
-    ...{ body: { note: 'a' }, otherBody: { note: 'b' }, ...row },
-    ...{ balanceChange: 0, retentionHours: 24, message: fieldErrors },
+    body: { note: 'a' },
+    otherBody: { note: 'b' },
+    ...row,
+    balanceChange: 0,
+    retentionHours: 24,
+    message: fieldErrors,
   })),
 ]
 

@@ -190,8 +190,10 @@ describe('q', () => {
 
   test('finds a withdrawal by identifiers, part of the reference, amount and PIX key in either form', async () => {
     const order = {
-      ...{ ...WITHDRAWAL, amount: 44_655 },
-      ...{ pix_key: 'HOLD+q@Example.com', external_id: 'wage #1' },
+      ...WITHDRAWAL,
+      amount: 44_655,
+      pix_key: 'HOLD+q@Example.com',
+      external_id: 'wage #1',
     }
     const { id } = await send('/withdrawals', order)
     const { end_to_end_id } = await send(`/sandbox/withdrawals/${id}`, { outcome: 'approved' })

@@ -36,7 +36,8 @@ test('who holds only a token gets from nothing to verified events, a refund and 
   const read = async (path: string) => (await call(api.url, 'GET', path, { token })).body
 
   const { id, secret } = await post('/webhooks/endpoints', {
-    ...{ url: `${receiver.url}/hook`, event_types: ['transaction.paid'] },
+    url: `${receiver.url}/hook`,
+    event_types: ['transaction.paid'],
   })
   await post(`/webhooks/endpoints/${id}/test`, { type: 'troco.ping' })
   const { transaction_id: charge } = await post('/transactions', { ...CHARGE, amount: 5_000 })

@@ -325,8 +325,20 @@ describe('the response', () => {
   })
 
   test.each([
-    ...['AAAAAAAAAAAAAAAAAAAAAA', 'x', '%00', '%zz', '%2e%2e%2fapi', '%F0%9F%A6%8A', "'--", '%ff'],
-    ...['a/b', 'a'.repeat(8_000), '<script>', 'x?state', '__proto__', newId()],
+    'AAAAAAAAAAAAAAAAAAAAAA',
+    'x',
+    '%00',
+    '%zz',
+    '%2e%2e%2fapi',
+    '%F0%9F%A6%8A',
+    "'--",
+    '%ff',
+    'a/b',
+    'a'.repeat(8_000),
+    '<script>',
+    'x?state',
+    '__proto__',
+    newId(),
   ])('to an unknown or malformed path is always the same 404 page: %s', async name => {
     const response = await fetchPage(`${api.url}/pay/${name}`)
     expect([response.status, response.headers.get('x-robots-tag')]).toEqual([

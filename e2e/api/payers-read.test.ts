@@ -88,7 +88,9 @@ describe('no operation returns a full document', () => {
     const where = { accountId: merchant.id }
     const owner = await db().membership.findFirst({ where: { ...where, role: 'owner' } })
     ids = {
-      ...{ charges: paid, transactions: paid, withdrawals: world.payout },
+      charges: paid,
+      transactions: paid,
+      withdrawals: world.payout,
       refund_id: world.refund,
       requests: world.request,
       disputes: world.dispute,

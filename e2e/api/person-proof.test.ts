@@ -83,7 +83,10 @@ async function addAuthenticator(member: Member) {
 
 const ENDPOINT_REQUEST = { url: 'http://127.0.0.1:1025/hook', event_types: '*' }
 const ACCOUNT = {
-  ...{ name: 'Outra loja', city: 'Recife', expires_in: 3_600, time_zone: 'America/Recife' },
+  name: 'Outra loja',
+  city: 'Recife',
+  expires_in: 3_600,
+  time_zone: 'America/Recife',
 }
 const GUARDED_OPERATIONS: [string, string, object?][] = [
   ['POST', '/withdrawals', WITHDRAWAL],

@@ -171,7 +171,11 @@ test('a request after the waiting time of a refusal passes', async () => {
   expect(refused).toMatchObject({ ...refusal, retryAfterS: 1 })
   await sleep(1_050)
   expect(await tokenCall('a')()).toEqual({
-    ...{ policy: 'token', quota: 1, windowS: 1, remaining: 0, resetS: 1 },
+    policy: 'token',
+    quota: 1,
+    windowS: 1,
+    remaining: 0,
+    resetS: 1,
   })
 })
 

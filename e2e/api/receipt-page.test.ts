@@ -89,8 +89,11 @@ describe('the public page of a receipt', () => {
         paid.end_to_end_id ?? '',
         id,
       ],
-      ...['Teste: nenhum dinheiro foi movimentado', 'Não é documento fiscal.'],
-      ...['Confira o endereço no navegador', 'horário de Brasília', 'não confirma nomes'],
+      'Teste: nenhum dinheiro foi movimentado',
+      'Não é documento fiscal.',
+      'Confira o endereço no navegador',
+      'horário de Brasília',
+      'não confirma nomes',
     ]) {
       expect(text).toContain(expected)
     }

@@ -41,7 +41,10 @@ test('requests to paths with and without variable parts are logged, with their b
   await expect.poll(async () => (await list()).length).toBe(4)
   const requests: { id: string; method: string; path: string }[] = await list()
   expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
-    ...['GET /account', 'POST /withdrawals', 'GET /transactions/{id}', 'POST /transactions'],
+    'GET /account',
+    'POST /withdrawals',
+    'GET /transactions/{id}',
+    'POST /transactions',
   ])
   const detail = (await call(url, 'GET', `/requests/${requests[1]?.id}`, { token })).body.data
   expect(detail.request_body).toMatchObject({ amount: WITHDRAWAL.amount, pix_key: '***' })

@@ -63,8 +63,13 @@ test('a request is logged with template, id, status, duration and token, and wit
   const [read, write] = await list()
   const resourceId = created.body.data.transaction_id
   expect(read).toMatchObject({
-    ...{ method: 'GET', path: '/transactions/{id}', resource_id: resourceId, status: 200 },
-    ...{ code: null, mode: 'test', token_name: 'test' },
+    method: 'GET',
+    path: '/transactions/{id}',
+    resource_id: resourceId,
+    status: 200,
+    code: null,
+    mode: 'test',
+    token_name: 'test',
   })
   expect(write).toMatchObject({ method: 'POST', path: '/transactions', status: 200 })
   expect(write?.request_id).toBe(created.headers.get('x-request-id'))

@@ -19,8 +19,12 @@ import { pickInTurn } from '#lib/testing/turn.ts'
 
 /** Guides whose samples run one after the other, as a reader would paste them. */
 const GUIDES = [
-  ...['first-charge', 'webhooks', 'testing', 'errors-and-retries'],
-  ...['reconciling', 'going-live'],
+  'first-charge',
+  'webhooks',
+  'testing',
+  'errors-and-retries',
+  'reconciling',
+  'going-live',
 ]
 /** Those in Portuguese differ in texts alone, as a test shows: `npm run torture` runs them, too. */
 const LOCALES = process.env.MATRIX_FULL ? ['en', 'pt-BR'] : ['en']

@@ -354,8 +354,11 @@ test('sign-ins whose body never arrives keep nobody out', async () => {
   const open = (address: string, mark = '', query = '') => {
     const headers = [
       `POST /api/auth/callback/credentials${query} HTTP/1.1`,
-      ...['Host: localhost', `Origin: ${env().PUBLIC_URL}`, `X-Forwarded-For: ${address}`],
-      ...[`Cookie: ${cookieNames().device}=${mark}`, 'Content-Length: 100'],
+      'Host: localhost',
+      `Origin: ${env().PUBLIC_URL}`,
+      `X-Forwarded-For: ${address}`,
+      `Cookie: ${cookieNames().device}=${mark}`,
+      'Content-Length: 100',
       'Content-Type: application/x-www-form-urlencoded',
     ]
     const socket = connect(server.port, '127.0.0.1').on('error', () => {})

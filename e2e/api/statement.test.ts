@@ -59,9 +59,18 @@ function callerOf(token: string) {
     expect(status).toBe(200)
     const [names, ...rows] = text.split('\r\n').map(line => line.split(','))
     expect(names).toEqual([
-      ...['version', 'kind', 'amount', 'balance_after', 'created_at', 'subject_id'],
-      ...['transaction_id', 'withdrawal_id', 'external_id', 'client_name'],
-      ...['pix_key_type', 'pix_key'],
+      'version',
+      'kind',
+      'amount',
+      'balance_after',
+      'created_at',
+      'subject_id',
+      'transaction_id',
+      'withdrawal_id',
+      'external_id',
+      'client_name',
+      'pix_key_type',
+      'pix_key',
     ])
     expect(rows.pop()).toEqual([''])
     return rows
@@ -141,14 +150,20 @@ describe('GET /statement', () => {
     const { entries, period } = await caller.walk(`from=${times[1]}&to=${times[2]}`)
     expect(entries).toMatchObject([{ version: 2, amount: 2_000, balance_after: 3_000 }])
     expect(period).toEqual({
-      ...{ mode: 'test', time_zone: 'America/Sao_Paulo', from: times[1], to: times[2] },
-      ...{ opening_balance: 1_000, closing_balance: 3_000 },
+      mode: 'test',
+      time_zone: 'America/Sao_Paulo',
+      from: times[1],
+      to: times[2],
+      opening_balance: 1_000,
+      closing_balance: 3_000,
     })
     expect(await caller.readCsv(`from=${times[1]}&to=${times[2]}`)).toEqual(entries.map(toCells))
     const { period: days } = await caller.walk('from=2026-03-01&to=2026-04-01')
     expect(days).toMatchObject({
-      ...{ from: '2026-03-01T03:00:00.000000Z', to: '2026-04-01T03:00:00.000000Z' },
-      ...{ opening_balance: 0, closing_balance: 0 },
+      from: '2026-03-01T03:00:00.000000Z',
+      to: '2026-04-01T03:00:00.000000Z',
+      opening_balance: 0,
+      closing_balance: 0,
     })
     const { body } = await caller.get('/statement?from=1970-01-01&to=9999-12-31T23:59:59-12:00')
     expect(body).toMatchObject({ to: '9999-12-31T23:59:59.000000Z', closing_balance: 6_000 })
@@ -162,24 +177,40 @@ describe('GET /statement', () => {
     await post('/sandbox/transactions/order-1', { outcome: 'paid' })
     const { data: refund } = await post('/transactions/order-1/refunds', { amount: 100 })
     const withdrawal = await post('/withdrawals', {
-      ...{ amount: 1_000, pix_key: 'hold@example.com', external_id: 'payout-1' },
+      amount: 1_000,
+      pix_key: 'hold@example.com',
+      external_id: 'payout-1',
     })
     const none = { transaction_id: null, withdrawal_id: null, client_name: null, pix_key: null }
     const { client_name } = CHARGE
     const { transaction_id } = charge
     expect((await walk()).entries).toMatchObject([
       {
-        ...{ ...none, kind: 'withdrawal_held', amount: -1_000, subject_id: withdrawal.data.id },
-        ...{ withdrawal_id: withdrawal.data.id, external_id: 'payout-1' },
-        ...{ pix_key_type: 'email', pix_key: 'h***@example.com' },
+        ...none,
+        kind: 'withdrawal_held',
+        amount: -1_000,
+        subject_id: withdrawal.data.id,
+        withdrawal_id: withdrawal.data.id,
+        external_id: 'payout-1',
+        pix_key_type: 'email',
+        pix_key: 'h***@example.com',
       },
       {
-        ...{ ...none, kind: 'refund_held', amount: -100, subject_id: refund.id },
-        ...{ transaction_id, client_name, external_id: 'order-1' },
+        ...none,
+        kind: 'refund_held',
+        amount: -100,
+        subject_id: refund.id,
+        transaction_id,
+        client_name,
+        external_id: 'order-1',
       },
       {
-        ...{ ...none, kind: 'transaction_paid', amount: CHARGE.amount, subject_id: transaction_id },
-        ...{ transaction_id, client_name },
+        ...none,
+        kind: 'transaction_paid',
+        amount: CHARGE.amount,
+        subject_id: transaction_id,
+        transaction_id,
+        client_name,
       },
     ])
     const { entries, period } = await walk('kind=refund_held&limit=1')
@@ -245,13 +276,17 @@ describe('GET /balance/history', () => {
     ])
     const { status, body } = await caller.get('/balance/history?from=2026-02-28&to=2026-03-04')
     const day = (date: string, opening: number, credited: number) => ({
-      ...{ date, opening_balance: opening, credited, debited: 0 },
+      date,
+      opening_balance: opening,
+      credited,
+      debited: 0,
       closing_balance: opening + credited,
     })
     expect([status, body]).toEqual([
       200,
       {
-        ...{ mode: 'test', time_zone: 'America/Sao_Paulo' },
+        mode: 'test',
+        time_zone: 'America/Sao_Paulo',
         data: [
           day('2026-03-03', 3_000, 3_000),
           day('2026-03-02', 3_000, 0),

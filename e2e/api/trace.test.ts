@@ -166,7 +166,8 @@ test('payments of several requests in one statement keep each its own', async ()
   await Promise.all(
     ids.map(id =>
       call(api.url, 'POST', `/sandbox/transactions/${id}`, {
-        ...{ token, body: { outcome: 'paid' } },
+        token,
+        body: { outcome: 'paid' },
         headers: { 'x-request-id': `pays-${id}` },
       }),
     ),

@@ -109,8 +109,15 @@ test('the trace of a withdrawal has the calls of the bank that its request cause
   const createdAt = new Date(at.getTime() + 1)
   await db().gatewayCall.create({
     data: {
-      ...{ id: newId(), accountId: merchant.id, mode: 'test', gateway: 'efi', request: {} },
-      ...{ subjectId: id, operation: 'sendPix', outcome: 'ok', createdAt },
+      id: newId(),
+      accountId: merchant.id,
+      mode: 'test',
+      gateway: 'efi',
+      request: {},
+      subjectId: id,
+      operation: 'sendPix',
+      outcome: 'ok',
+      createdAt,
       finishedAt: new Date(createdAt.getTime() + 120),
     },
   })

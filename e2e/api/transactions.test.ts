@@ -234,7 +234,9 @@ describe('POST /transactions', () => {
       callApi('PUT', `/transactions/${path}/description`, { description })
     const changed = await change('to%20describe', 'Mensalidade de novembro')
     expect([changed.status, changed.body.data.id, changed.body.data.description]).toEqual([
-      ...[200, id, 'Mensalidade de novembro'],
+      200,
+      id,
+      'Mensalidade de novembro',
     ])
     const page = await fetch(api.url + new URL(changed.body.data.payment_url).pathname)
     expect(await page.text()).toContain('Mensalidade de novembro')
@@ -257,9 +259,7 @@ describe('POST /transactions', () => {
     const { body } = await create()
     const path = `/transactions/${body.data.transaction_id}`
     const { status, body: refused } = await callApi('PUT', `${path}/description`, change)
-    expect([status, refused.errors.description[0]]).toEqual([
-      ...[422, expect.stringContaining(message)],
-    ])
+    expect([status, refused.errors.description[0]]).toEqual([422, expect.stringContaining(message)])
     expect((await callApi('GET', path)).body.data).not.toHaveProperty('description')
   })
 

@@ -50,7 +50,9 @@ afterAll(async () => {
 
 const create = (extra: object, options: { token?: string; key?: string } = {}) =>
   call(api.url, 'POST', '/withdrawals', {
-    ...{ token: full, ...options, body: { ...WITHDRAWAL, ...extra } },
+    token: full,
+    ...options,
+    body: { ...WITHDRAWAL, ...extra },
   })
 const read = (id: string, token = full) => call(api.url, 'GET', `/withdrawals/${id}`, { token })
 const countWithdrawals = () => db().withdrawal.count({ where: { accountId: merchant.id } })
@@ -106,7 +108,8 @@ describe('owner_doc', () => {
     const other = await createNaming(OWNER, { pix_key: 'stranger@example.com' })
     const right = await createNaming(OWNER, { pix_key: CANARY.document, pix_key_type: 'cpf' })
     expect(await endOf(other)).toMatchObject({
-      ...{ status: 'rejected', owner_doc: OWNER },
+      status: 'rejected',
+      owner_doc: OWNER,
       rejection_reason: 'The key belongs to another person or company',
     })
     expect(await endOf(right)).toMatchObject({ status: 'approved', owner_doc: OWNER })
@@ -121,7 +124,9 @@ describe('without payers:read, owner_doc is masked', () => {
     const key = newId()
     const decide = (token: string) =>
       call(api.url, 'POST', `/sandbox/withdrawals/${id}`, {
-        ...{ token, key, body: { outcome: 'approved' } },
+        token,
+        key,
+        body: { outcome: 'approved' },
       })
     expect((await decide(full)).body.data.owner_doc).toBe(SECRET)
     for (const response of [
@@ -140,7 +145,8 @@ describe('without payers:read, owner_doc is masked', () => {
     await addEndpoint(merchant, `${receiver.url}/all`)
     const id = await createNaming(SECRET, shop)
     await call(api.url, 'POST', `/sandbox/withdrawals/${id}`, {
-      ...{ token: full, body: { outcome: 'approved' } },
+      token: full,
+      body: { outcome: 'approved' },
     })
     await deliverForMerchant(merchant)
     const bodies = receiver.calls.map(({ text }) => text)

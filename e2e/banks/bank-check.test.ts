@@ -14,9 +14,7 @@ import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 import { db } from '#lib/db/client.ts'
 
 const ACTOR = { type: 'command_line' } as const
-const SCOPES = [
-  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
-]
+const SCOPES = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']
 /** A profile that leaves the scopes of the token to the bank. */
 const BANK_GRANTS = { profile: 'bradesco' }
 
@@ -51,9 +49,18 @@ describe('a check of a good bank', () => {
     const { id, code, findings } = await check()
     expect(notOk(findings)).toEqual([['notices_missing', '']])
     expect(findings.map(finding => finding.code)).toEqual([
-      ...['certificate_expires_soon', 'server_trusted', 'token_issued', 'clock_agrees'],
-      ...['scope_used', 'scope_used', 'scope_used', 'scope_used', 'payments_listed'],
-      ...['scope_used', 'notices_missing', 'scope_used'],
+      'certificate_expires_soon',
+      'server_trusted',
+      'token_issued',
+      'clock_agrees',
+      'scope_used',
+      'scope_used',
+      'scope_used',
+      'scope_used',
+      'payments_listed',
+      'scope_used',
+      'notices_missing',
+      'scope_used',
     ])
     const used = findings
       .filter(each => each.code === 'scope_used')
@@ -61,7 +68,8 @@ describe('a check of a good bank', () => {
     expect(used.toSorted()).toEqual(SCOPES)
     expect(code).toBe('ok')
     expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
-      ...{ checkCode: 'ok', checkedAt: expect.any(Date) },
+      checkCode: 'ok',
+      checkedAt: expect.any(Date),
     })
   })
 
@@ -83,7 +91,10 @@ describe('a check of a good bank', () => {
     await check()
     const { charges, payments, payouts, webhooks } = await bank.run('readRecords')
     expect({ charges, payments, payouts, webhooks }).toEqual({
-      ...{ charges: [], payments: [], payouts: [], webhooks: [] },
+      charges: [],
+      payments: [],
+      payouts: [],
+      webhooks: [],
     })
   })
 })
@@ -91,16 +102,16 @@ describe('a check of a good bank', () => {
 describe('the check names', () => {
   test('an expired certificate once, although the bank refuses it as well', async () => {
     const { code, findings } = await check(credentialsOf(bank.certificates.expiredClient))
-    expect(findings.map(finding => finding.code)).toEqual([
-      ...['certificate_expired', 'server_trusted'],
-    ])
+    expect(findings.map(finding => finding.code)).toEqual(['certificate_expired', 'server_trusted'])
     expect(code).toBe('blocked')
   })
 
   test('a certificate that the bank does not know', async () => {
     const { code, findings } = await check(credentialsOf(bank.certificates.foreignClient))
     expect(findings.map(finding => finding.code)).toEqual([
-      ...['certificate_expires_soon', 'server_trusted', 'certificate_dropped'],
+      'certificate_expires_soon',
+      'server_trusted',
+      'certificate_dropped',
     ])
     expect(code).toBeNull()
   })
@@ -296,7 +307,9 @@ describe('a check of an account at Efí', () => {
   test('uses the scopes of payouts, reads the balance and pays nothing', async () => {
     const { code, findings } = await checkEfi()
     expect(notOk(findings).map(([name]) => name)).toEqual([
-      ...['settings_open', 'notices_missing', 'payer_notices_missing'],
+      'settings_open',
+      'notices_missing',
+      'payer_notices_missing',
     ])
     expect(code).toBe('blocked')
     const used = findings.filter(each => each.code === 'scope_used').map(each => each.params.scope)

@@ -24,9 +24,7 @@ import { testInTorture } from '#lib/testing/torture.ts'
 
 inOwnDatabase()
 
-const SCOPES = [
-  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
-]
+const SCOPES = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']
 
 let bank: RunningBank
 let api: Api
@@ -48,8 +46,13 @@ beforeEach(() => bank.run('change', { scopes: SCOPES }))
 function troco(args: string[], input?: string, PUBLIC_URL = env().PUBLIC_URL) {
   const { DATABASE_URL = '', TROCO_SECRET = '' } = env()
   const settings = {
-    ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
-    ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
+    DATABASE_URL,
+    DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+    TROCO_SECRET,
+    PUBLIC_URL,
+    TROCO_ENV: 'local',
+    NODE_ENV: 'production',
+    TROCO_DATA: join(folder, 'data'),
   }
   return runTroco(['bank', ...args], settings, input)
 }
@@ -60,9 +63,19 @@ const lastLine = (output: string) => output.trimEnd().split('\n').at(-1) ?? ''
 function add(name: string, file: string, input?: string, key = bank.keys[0] ?? '') {
   return troco(
     [
-      ...['add', '--name', name, '--kind', 'api_pix', '--environment', 'production'],
-      ...['--receiving-key', key, '--settings', join(bank.folder, 'settings.json')],
-      ...['--credentials', file],
+      'add',
+      '--name',
+      name,
+      '--kind',
+      'api_pix',
+      '--environment',
+      'production',
+      '--receiving-key',
+      key,
+      '--settings',
+      join(bank.folder, 'settings.json'),
+      '--credentials',
+      file,
     ],
     input,
   )
@@ -174,7 +187,10 @@ test.each(['efi', 'api_pix'].slice(0, pickSize(1, 2)))(
         '--environment',
         'production',
       ],
-      ...['--receiving-key', newId(), '--settings', join(bank.folder, 'settings.json')],
+      '--receiving-key',
+      newId(),
+      '--settings',
+      join(bank.folder, 'settings.json'),
     ])
     expect(output).toBe(
       'credentials must be given: client_id, client_secret, and p12 or certificate and private_key\n',

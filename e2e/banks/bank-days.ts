@@ -81,7 +81,10 @@ export class BankDays {
     const order = { txid, copies, isForced: copies > 1 }
     const paid = await this.account.bank.run('pay', order)
     const payments = paid.map(({ e2eid: endToEndId, at }) => ({
-      ...{ endToEndId, amount, paidAt: new Date(at), txid },
+      endToEndId,
+      amount,
+      paidAt: new Date(at),
+      txid,
     }))
     return { id, payments }
   }

@@ -25,8 +25,17 @@ inOwnDatabase()
 
 const PAYING_KEY = 'caixa@example.com'
 const SCOPES = [
-  ...['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write'],
-  ...['pix.send', 'gn.pix.send.read', 'gn.balance.read', 'gn.settings.read', 'gn.settings.write'],
+  'cob.read',
+  'cob.write',
+  'pix.read',
+  'pix.write',
+  'webhook.read',
+  'webhook.write',
+  'pix.send',
+  'gn.pix.send.read',
+  'gn.balance.read',
+  'gn.settings.read',
+  'gn.settings.write',
 ]
 
 let api: Api
@@ -62,9 +71,14 @@ const read = async (id: string): Promise<BankDetail> => (await get(`/${id}`)).bo
 /** A connection as the form sends it. */
 function formOf(changes: object = {}) {
   return {
-    ...{ name: `Bank ${newId()}`, kind: 'efi', environment: 'production' },
-    ...{ ...settingsAt(bank), ...credentialsAt(bank) },
-    ...{ receiving_keys: [newId()], paying_key: PAYING_KEY, ...changes },
+    name: `Bank ${newId()}`,
+    kind: 'efi',
+    environment: 'production',
+    ...settingsAt(bank),
+    ...credentialsAt(bank),
+    receiving_keys: [newId()],
+    paying_key: PAYING_KEY,
+    ...changes,
   }
 }
 
@@ -87,8 +101,14 @@ describe('adding', () => {
     expectShape(BankDetailRead, { data: bankDetail })
     const endsAt = new Date(bankDetail.certificate_ends_at ?? '').getTime()
     expect(bankDetail).toMatchObject({
-      ...{ state: 'unchecked', checked_at: null, latency: null, accounts: 0, blocks: [] },
-      ...{ environment: 'production', kind: 'efi', paying_key: maskDictKey(PAYING_KEY) },
+      state: 'unchecked',
+      checked_at: null,
+      latency: null,
+      accounts: 0,
+      blocks: [],
+      environment: 'production',
+      kind: 'efi',
+      paying_key: maskDictKey(PAYING_KEY),
       can: { correct_settings: true, register_notices: true },
       limits: { payout_max: null, payout_day_max: null },
     })
@@ -181,7 +201,8 @@ describe('a check', () => {
     await bank.run('change', { scopes: SCOPES.filter(scope => scope !== 'pix.write') })
     const failed = await send('POST', `/${id}/check`)
     expect(failed.body.data.findings).toContainEqual({
-      ...{ code: 'scope_missing', level: 'problem' },
+      code: 'scope_missing',
+      level: 'problem',
       params: expect.objectContaining({ scope: 'pix.write' }),
     })
     expect((await read(id)).state).toBe('failed')
@@ -209,7 +230,8 @@ describe('notices and settings at the bank', () => {
     const key = maskDictKey(plainBank.keys[0] ?? '')
     const register = async (body: object) => (await send('POST', `/${id}/notices`, body)).body.data
     expect(await register({})).toEqual({
-      ...{ keys: [{ key, state: 'foreign', host: 'other.example' }], refusal: null },
+      keys: [{ key, state: 'foreign', host: 'other.example' }],
+      refusal: null,
     })
     const urls = async () =>
       (await plainBank.run('readRecords')).webhooks
@@ -232,7 +254,10 @@ describe('notices and settings at the bank', () => {
     const { id } = await openAt(plainBank)
     const register = async (webhookUrl: string, body = {}) => {
       await plainBank.run('addFault', {
-        ...{ kind: 'respond', method: 'GET', path: '/v2/webhook/', status: 200 },
+        kind: 'respond',
+        method: 'GET',
+        path: '/v2/webhook/',
+        status: 200,
         body: JSON.stringify({ webhookUrl }),
       })
       return (await send('POST', `/${id}/notices`, body)).body.data.keys
@@ -288,7 +313,11 @@ describe('money', () => {
     const { body } = await get(`/${id}/balance`)
     expectShape(BankMoneyRead, body)
     expect(body.data).toMatchObject({
-      ...{ bank: 50_000, books: 80_000, expected: 80_000, rest: -30_000, owned: 80_000 },
+      bank: 50_000,
+      books: 80_000,
+      expected: 80_000,
+      rest: -30_000,
+      owned: 80_000,
     })
     const listed = (await get()).body
     expectShape(BankList, listed)
@@ -333,7 +362,8 @@ test('a connection is closed once, with a reason, and taken from its accounts', 
   expect([closed.status, closed.body]).toEqual([200, { data: { accounts: 1 } }])
   expect(await read(id)).toMatchObject({ state: 'closed', assigned: [] })
   expect(await findAction('connection.disabled', id)).toMatchObject({
-    ...{ actorType: 'user', reason: 'The contract ended' },
+    actorType: 'user',
+    reason: 'The contract ended',
   })
   const again = await send('POST', `/${id}/close`, { reason: 'The contract ended' })
   expect([again.status, again.headers.get('x-error-code')]).toEqual([409, 'already_final'])
@@ -354,7 +384,8 @@ test('unknown connections, and the simulator, respond 404', async () => {
     for (const [method, path, body] of paths) {
       const { status, headers: sent } = await send(method, `/${id}${path}`, body)
       expect([status, sent.get('x-error-code')], `${method} ${path}`).toEqual([
-        ...[404, 'connection_not_found'],
+        404,
+        'connection_not_found',
       ])
     }
 })

@@ -41,8 +41,13 @@ function printStatement(...args: string[]) {
 function runBank(...args: string[]) {
   const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
   const settings = {
-    ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
-    ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
+    DATABASE_URL,
+    DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+    TROCO_SECRET,
+    PUBLIC_URL,
+    TROCO_ENV: 'local',
+    NODE_ENV: 'production',
+    TROCO_DATA: join(folder, 'data'),
   }
   return runTroco(['bank', ...args], settings)
 }

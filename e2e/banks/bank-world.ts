@@ -21,9 +21,14 @@ export function worldOf(bank: RunningBank): BankWorld {
 
 export function newOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
   return {
-    ...{ txid: removeHyphens(newId()), amount: 1_500, expiresInSeconds: 3_600 },
-    ...{ merchantName: 'Padaria', merchantCity: 'Recife' },
-    ...{ payerName: 'Ana', payerEmail: 'ana@example.com', payerDoc: '52998224725' },
+    txid: removeHyphens(newId()),
+    amount: 1_500,
+    expiresInSeconds: 3_600,
+    merchantName: 'Padaria',
+    merchantCity: 'Recife',
+    payerName: 'Ana',
+    payerEmail: 'ana@example.com',
+    payerDoc: '52998224725',
     ...changes,
   }
 }

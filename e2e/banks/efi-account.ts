@@ -43,12 +43,17 @@ export class EfiAccount {
   ): Promise<EfiAccount> {
     const keys = [newId(), PAYING_KEY]
     const bank = await startBank({
-      ...{ kind: 'efi', openingBalance: OPENING_BALANCE, settleMs: null, keys },
+      kind: 'efi',
+      openingBalance: OPENING_BALANCE,
+      settleMs: null,
+      keys,
       payees: { [PAYEE.dictKey]: { name: PAYEE.name, document: PAYEE.ownerDoc } },
       ...settings,
     })
     const opened = await openAt(bank, {
-      ...{ kind: 'efi', receiving_keys: keys.slice(0, 1), paying_key: PAYING_KEY },
+      kind: 'efi',
+      receiving_keys: keys.slice(0, 1),
+      paying_key: PAYING_KEY,
       ...connection,
     })
     const account = new EfiAccount(bank, opened, await openReceiver(bank))
@@ -101,7 +106,8 @@ export class EfiAccount {
   async payAlone(id: string, amount: number, key = PAYEE.dictKey): Promise<string> {
     const { body, status } = await this.client.call('PUT', SEND_PATH + id, {
       valor: formatDecimalAmount(amount),
-      ...{ pagador: { chave: PAYING_KEY }, favorecido: { chave: key } },
+      pagador: { chave: PAYING_KEY },
+      favorecido: { chave: key },
     })
     expect(status).toBe(201)
     return body.e2eId

@@ -109,7 +109,10 @@ describe('a defence', () => {
   test('is stored, sent once, and then taken', async () => {
     await answer()
     expect(await readDispute(bankId)).toMatchObject({
-      ...{ status: 'open', answer: 'Entregue em 20/11', answerState: 'taken', answeredBy: by },
+      status: 'open',
+      answer: 'Entregue em 20/11',
+      answerState: 'taken',
+      answeredBy: by,
     })
     await expect(answer('Outra')).rejects.toMatchObject({ code: 'dispute_refused' })
     expect(await countSent()).toBe(1)

@@ -165,7 +165,9 @@ test('a blocked account blocks payouts and rejects none', async () => {
 test('an empty bucket is retryable after the time that the bank names', async () => {
   await account.setPayee({ refusal: 'bucketEmpty' })
   expect(await account.send(order)).toMatchObject({
-    ...{ outcome: 'retryable', isRateLimit: true, retryAfterMs: 2_000 },
+    outcome: 'retryable',
+    isRateLimit: true,
+    retryAfterMs: 2_000,
   })
   await account.setPayee({})
   expect(await readPaid()).toBe(0)

@@ -13,8 +13,12 @@ type Shape = (status: number, name: string, text: string) => object
 const SHAPES: Record<string, Shape> = {
   'nome and mensagem': (_, nome, mensagem) => ({ nome, mensagem }),
   'RFC 7807': (status, name, detail) => ({
-    ...{ type: `https://pix.bcb.gov.br/api/v2/error/${name}`, title: name, status, detail },
-    ...{ correlationId: 'c0ffee', violacoes: [] },
+    type: `https://pix.bcb.gov.br/api/v2/error/${name}`,
+    title: name,
+    status,
+    detail,
+    correlationId: 'c0ffee',
+    violacoes: [],
   }),
 }
 

@@ -86,18 +86,26 @@ const countExchanges = async () => (await account.bank.run('readTraffic', {})).l
 test('a day has its payments, fees, refunds, disputes, payouts and returns, and its balances agree', async () => {
   const { entries, ...totals } = await readWhole()
   expect(entries.map(({ kind, amount }) => [kind, amount])).toEqual([
-    ...[['payment', 10_000] as const, ['payment_fee', -119] as const],
-    ...[['payment', 5_000] as const, ['payment_fee', -60] as const],
+    ['payment', 10_000] as const,
+    ['payment_fee', -119] as const,
+    ['payment', 5_000] as const,
+    ['payment_fee', -60] as const,
     ['refund', -400],
-    ...[['payout', -30_000] as const, ['payout_fee', -50] as const],
+    ['payout', -30_000] as const,
+    ['payout_fee', -50] as const,
     ['payout_return', 100],
-    ...[['payout', -2_000] as const, ['payout_reversal', 2_000] as const],
+    ['payout', -2_000] as const,
+    ['payout_reversal', 2_000] as const,
     ['refund', -5_000],
   ])
   const closing = OPENING_BALANCE - 20_529
   expect(totals).toEqual({
-    ...{ day: DAY, opening: OPENING_BALANCE, closing },
-    ...{ difference: 0, missing: 0, unread: [] },
+    day: DAY,
+    opening: OPENING_BALANCE,
+    closing,
+    difference: 0,
+    missing: 0,
+    unread: [],
   })
   expect(entries[0]).toMatchObject({ endToEndId: ids.payment, txid: null })
   expect(entries[4]).toMatchObject({ endToEndId: ids.payment, orderId: ids.refund })
@@ -126,7 +134,8 @@ test('a report in the making is asked for by its id, after a pause, and ordered 
   const { cursor = '' } = (ordered as { value: { cursor?: string } }).value
   for (let count = 0; count < 3; count++)
     expect(await read(cursor, '2026-02-01')).toEqual({
-      ...{ outcome: 'ok', value: { state: 'making', cursor, pauseMs: 5_000 } },
+      outcome: 'ok',
+      value: { state: 'making', cursor, pauseMs: 5_000 },
     })
   expect(await read(cursor, '2026-02-01')).toMatchObject({ value: { state: 'ready' } })
   await account.bank.run('change', { reportQuestions: 1 })

@@ -81,7 +81,8 @@ describe('a withdrawal is paid once and approved, also after', () => {
     const { endToEndId } = await find(id)
     expect(endToEndId).toMatch(/^E\w{31}$/)
     expect(await readBalances(merchant.id, 'live')).toEqual({
-      ...{ available: BALANCE - AMOUNT, outbound: 0 },
+      available: BALANCE - AMOUNT,
+      outbound: 0,
     })
   })
 })
@@ -109,7 +110,8 @@ test('what was returned before the bank was asked is credited with the approval'
   expect(await find(id)).toMatchObject({ returnedAmount: 1_500n })
   expect(await readPaid()).toBe(AMOUNT - 1_500)
   expect(await readBalances(merchant.id, 'live')).toEqual({
-    ...{ available: BALANCE - AMOUNT + 1_500, outbound: 0 },
+    available: BALANCE - AMOUNT + 1_500,
+    outbound: 0,
   })
 })
 
@@ -125,7 +127,8 @@ test('what is returned later is credited once, however often the list is read', 
   expect(await find(id)).toMatchObject({ status: 'approved', returnedAmount: 2_000n })
   expect(await find(untouched)).toMatchObject({ returnedAmount: 0n })
   expect(await readBalances(merchant.id, 'live')).toEqual({
-    ...{ available: BALANCE - 2 * AMOUNT + 2_000, outbound: 0 },
+    available: BALANCE - 2 * AMOUNT + 2_000,
+    outbound: 0,
   })
 })
 

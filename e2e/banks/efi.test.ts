@@ -25,7 +25,8 @@ testConformity('an account at Efí', async () => {
   const account = await openAccount()
   const { bank, gateway } = account
   return {
-    ...{ gateway, payee: PAYEE },
+    gateway,
+    payee: PAYEE,
     world: {
       pay: async (txid, amount) => void (await bank.run('pay', { txid, amount, isForced: true })),
       settle: async () => void (await account.settle()),
@@ -53,7 +54,8 @@ describe('a payout', () => {
     expect([target, JSON.parse(requestBody ?? '')]).toEqual([
       `/v3/gn/pix/${order.id}`,
       {
-        ...{ valor: '1000.05', pagador: { chave: PAYING_KEY } },
+        valor: '1000.05',
+        pagador: { chave: PAYING_KEY },
         favorecido: { chave: PAYEE.dictKey, cpf: PAYEE.ownerDoc },
       },
     ])
@@ -76,7 +78,8 @@ describe('a payout', () => {
       await account.bank.run('change', { quirks: { payoutIdName, hasNumbersAsText: true } })
       const endToEndId = expect.stringMatching(/^E\w{31}$/)
       expect(await account.send(newPayout())).toEqual({
-        ...{ outcome: 'ok', value: { state: 'taken', endToEndId } },
+        outcome: 'ok',
+        value: { state: 'taken', endToEndId },
       })
     },
   )
@@ -129,7 +132,9 @@ describe('a payout', () => {
     await account.settle()
     await account.bank.run('returnPayout', { idEnvio: order.id, amount: 600 })
     const returns = [400, 600].map(amount => ({
-      ...{ id: expect.stringMatching(/^D\w{31}$/), amount, returnedAt: expect.any(Date) },
+      id: expect.stringMatching(/^D\w{31}$/),
+      amount,
+      returnedAt: expect.any(Date),
     }))
     expect(await account.find(order)).toMatchObject({ value: { state: 'done', returns } })
     expect(await readSent(account, new Date(Date.now() - 60_000))).toMatchObject([
@@ -214,12 +219,18 @@ describe('a connection', () => {
     expect(await payer.gateway.checkHealth(signal())).toMatchObject({ outcome: 'ok' })
     expect(await payer.send(newPayout())).toMatchObject({ outcome: 'ok' })
     const charge = {
-      ...{ txid: newPayout().id, amount: 500, expiresInSeconds: 60, merchantName: 'Loja' },
-      ...{ merchantCity: 'Recife', payerName: 'Ana', payerEmail: 'a@b.co' },
+      txid: newPayout().id,
+      amount: 500,
+      expiresInSeconds: 60,
+      merchantName: 'Loja',
+      merchantCity: 'Recife',
+      payerName: 'Ana',
+      payerEmail: 'a@b.co',
       payerDoc: PAYEE.ownerDoc,
     }
     expect(await payer.gateway.createCharge(charge, signal())).toMatchObject({
-      ...{ outcome: 'blocked', code: 'key' },
+      outcome: 'blocked',
+      code: 'key',
     })
     const receiver = await openAccount({}, { paying_key: undefined })
     expect(await receiver.send(newPayout())).toMatchObject({ outcome: 'blocked' })
@@ -235,7 +246,8 @@ describe('a connection', () => {
       expect(exchanges).toBeGreaterThan(0)
       await account.bank.run('change', { scopes: scopes.filter(name => name !== scope) })
       expect(await account.gateway.checkHealth(signal())).toMatchObject({
-        ...{ outcome: 'blocked', code: 'scope' },
+        outcome: 'blocked',
+        code: 'scope',
       })
     },
   )
@@ -254,6 +266,7 @@ test('the balance is that of the bank, less what disputes block', async () => {
   await account.bank.run('openDispute', { e2eid: payment?.e2eid ?? '' })
   const { balance } = await account.bank.run('readBook')
   expect(await account.gateway.getBalance?.(signal())).toEqual({
-    ...{ outcome: 'ok', value: { available: balance - 2_000 } },
+    outcome: 'ok',
+    value: { available: balance - 2_000 },
   })
 })

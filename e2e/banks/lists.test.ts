@@ -42,7 +42,9 @@ async function readAll(): Promise<GatewayResult<string[]>> {
   const found: string[] = []
   for (let cursor: string | null = null; ; ) {
     const page: GatewayResult<Listing<ReceivedPayment>> | undefined = await gateway.listPayments?.(
-      ...([since, cursor, AbortSignal.timeout(10_000)] as const),
+      since,
+      cursor,
+      AbortSignal.timeout(10_000),
     )
     if (page?.outcome !== 'ok') return page ?? expect.unreachable()
     found.push(...page.value.items.map(({ endToEndId }) => endToEndId))

@@ -55,8 +55,10 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   const sharedEnv = { DATABASE_URL: env().DATABASE_URL ?? '', PUBLIC_URL: env().PUBLIC_URL }
   const port = await findFreePort()
   const settings = {
-    ...{ DATABASE_URL: await makeDatabase(), PUBLIC_URL: `https://127.0.0.1:${port}` },
-    ...{ TRUST_PROXY: '1', CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify' },
+    DATABASE_URL: await makeDatabase(),
+    PUBLIC_URL: `https://127.0.0.1:${port}`,
+    TRUST_PROXY: '1',
+    CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify',
   }
   supplyEnv(settings)
   const workerLog = join(folder, 'worker.log')
@@ -77,7 +79,11 @@ export async function openNoticeStage(): Promise<NoticeStage> {
   await registerNoticeAddress(connectionId, { type: 'system' })
   const agents = new Map<string, Agent>()
   return {
-    ...{ bank, nginx, web, merchant, connectionId },
+    bank,
+    nginx,
+    web,
+    merchant,
+    connectionId,
     address: new URL(await readNoticeAddress(connectionId)),
     post: (path, body, options) =>
       post(bank, agents, new URL(path, settings.PUBLIC_URL), body, options),

@@ -293,7 +293,8 @@ describe('the endpoint', () => {
     const exchanges = await efi.run('readTraffic', {})
     const headers = exchanges.filter(({ method, to }) => method === 'PUT' && to === 'bank')
     expect(headers.map(one => one.requestHeaders['x-skip-mtls-checking'])).toEqual([
-      ...['true', undefined],
+      'true',
+      undefined,
     ])
     await efi.stop()
   })

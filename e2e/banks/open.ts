@@ -34,7 +34,8 @@ export function credentialsAt(
 /** Addresses of the bank and the only authority that may issue its certificate. */
 export function settingsAt({ url, certificates }: RunningBank) {
   return {
-    ...{ api_url: `${url}/v2`, token_url: `${url}/oauth/token` },
+    api_url: `${url}/v2`,
+    token_url: `${url}/oauth/token`,
     trusted_certificates: read(certificates.authority.cert),
   }
 }
@@ -45,8 +46,11 @@ export function connectionTo(
   changes: Partial<NewConnection> = {},
 ): NewConnection {
   return {
-    ...{ name: `Bank ${newId()}`, kind: 'api_pix', environment: 'production' },
-    ...{ settings: settingsAt(bank), credentials: JSON.stringify(credentialsAt(bank)) },
+    name: `Bank ${newId()}`,
+    kind: 'api_pix',
+    environment: 'production',
+    settings: settingsAt(bank),
+    credentials: JSON.stringify(credentialsAt(bank)),
     receiving_keys: bank.keys,
     ...changes,
   }

@@ -89,7 +89,8 @@ describe('a day that is over', () => {
     await Promise.all([0, 1, 2].map(() => bank.repeat(DAY, addDays(DAY, 1))))
     expect(await count()).toEqual(before)
     expect(await bank.judge(DAY)).toMatchObject({
-      ...{ state: 'items', items: ['day_missing_here payout'] },
+      state: 'items',
+      items: ['day_missing_here payout'],
     })
   })
 
@@ -97,7 +98,8 @@ describe('a day that is over', () => {
     await bank.changeStatement(DAY, file => file.replace(/^T;.*\n/m, ''))
     await bank.repeat(DAY, addDays(DAY, 1))
     expect(await readDay(bank.account.id, DAY)).toMatchObject({
-      ...{ state: 'unread', flaw: 'statement_cut' },
+      state: 'unread',
+      flaw: 'statement_cut',
     })
     await bank.repeat(DAY, addDays(DAY, 1))
     expect(await readDay(bank.account.id, DAY)).toMatchObject({ state: 'items', flaw: null })
@@ -115,8 +117,13 @@ describe('troco reconcile', () => {
   function reconcile(...args: string[]) {
     const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
     const settings = {
-      ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), TROCO_SECRET, PUBLIC_URL },
-      ...{ TROCO_ENV: 'local', NODE_ENV: 'production', TROCO_DATA: join(folder, 'data') },
+      DATABASE_URL,
+      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+      TROCO_SECRET,
+      PUBLIC_URL,
+      TROCO_ENV: 'local',
+      NODE_ENV: 'production',
+      TROCO_DATA: join(folder, 'data'),
     }
     return runTroco(['reconcile', ...args], settings)
   }

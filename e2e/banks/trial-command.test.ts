@@ -32,9 +32,15 @@ function start(command: 'trial' | 'evidence', ...args: string[]) {
   const child = spawn(process.execPath, [...TROCO, 'bank', command, stage.connectionId, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...{ ...inheritedEnv(), DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL) },
-      ...{ TROCO_SECRET, PUBLIC_URL, TROCO_ENV: 'local', NODE_ENV: 'production' },
-      ...{ TROCO_DATA: join(folder, 'data'), WORKER_LEASE_SECONDS: String(LEASE_SECONDS) },
+      ...inheritedEnv(),
+      DATABASE_URL,
+      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+      TROCO_SECRET,
+      PUBLIC_URL,
+      TROCO_ENV: 'local',
+      NODE_ENV: 'production',
+      TROCO_DATA: join(folder, 'data'),
+      WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
     },
   })
   let printed = ''
@@ -103,7 +109,10 @@ test('the evidence of a trial has its calls and receipts, and no secret', async 
 
 test('a trial that fails says why, with exit code 1', async () => {
   await stage.bank.run('addFault', {
-    ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+    kind: 'respond',
+    method: 'PUT',
+    path: '/v2/cob/',
+    status: 403,
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
   })
   const command = start('trial', '--key', KEY)

@@ -81,7 +81,11 @@ describe('a trial', () => {
     expect(refund).toMatchObject({ amount: 2, status: 'DEVOLVIDO' })
     expect(payout).toMatchObject({ amount: 1, status: 'REALIZADO' })
     expect(ended.steps.map(({ bank_id }) => bank_id)).toEqual([
-      ...[txidOf(opened), e2eid, null, refund?.rtrId, payout?.e2eid],
+      txidOf(opened),
+      e2eid,
+      null,
+      refund?.rtrId,
+      payout?.e2eid,
     ])
     expect(ended.steps.every(({ at }) => at !== null)).toBe(true)
     expect(await readRest()).toBe(0)
@@ -207,7 +211,10 @@ describe('a trial', () => {
   test('shows the key masked where the bank repeats it', async () => {
     const key = `${newId()}@example.com`
     await stage.bank.run('addFault', {
-      ...{ kind: 'respond', method: 'PUT', path: '/v3/gn/pix/', status: 403 },
+      kind: 'respond',
+      method: 'PUT',
+      path: '/v3/gn/pix/',
+      status: 403,
       body: JSON.stringify({ nome: 'acesso_negado', mensagem: `Chave ${key} bloqueada` }),
     })
     const opened = await stage.open({ pixKey: key })
@@ -249,7 +256,10 @@ describe('a trial', () => {
 
   test('that the bank refuses a code ends at once, and says why', async () => {
     await stage.bank.run('addFault', {
-      ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+      kind: 'respond',
+      method: 'PUT',
+      path: '/v2/cob/',
+      status: 403,
       body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
     })
     const begun = await stage.begin()

@@ -21,7 +21,9 @@ async function openShopOfTwo(
   const shop = await openShop(context)
   const { width = 1280, colorScheme } = options
   const theirs = await browser.newContext({
-    ...{ locale: 'pt-BR', viewport: chooseSize({ width, height: 900 }), colorScheme },
+    locale: 'pt-BR',
+    viewport: chooseSize({ width, height: 900 }),
+    colorScheme,
   })
   const secret = await createSession({ accountId: shop.id, role: 'finance' })
   await addSession(theirs, secret)

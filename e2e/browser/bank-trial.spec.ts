@@ -5,7 +5,8 @@ import { addSession, connectToApplication, createSession } from '#e2e/browser/me
 import { closeConnection } from '#lib/accounts/connections.ts'
 
 test.use({
-  ...{ locale: 'en-US', viewport: { width: 1280, height: 900 } },
+  locale: 'en-US',
+  viewport: { width: 1280, height: 900 },
   expectedStatuses: [422],
 })
 
@@ -67,7 +68,10 @@ test('a refusal of the bank ends the trial with its text', { tag: '@torture' }, 
   page,
 }) => {
   await stage.bank.run('addFault', {
-    ...{ kind: 'respond', method: 'PUT', path: '/v2/cob/', status: 403 },
+    kind: 'respond',
+    method: 'PUT',
+    path: '/v2/cob/',
+    status: 403,
     body: JSON.stringify({ nome: 'acesso_negado', mensagem: 'Sem permissão' }),
   })
   await openPage(page)

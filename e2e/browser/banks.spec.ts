@@ -24,7 +24,8 @@ test.beforeAll(async () => {
   await connectToApplication()
   // Banks send notices to https addresses only, and the test bank has a private one.
   server = await startBehindTls({
-    ...{ SMTP_URL: 'smtp://127.0.0.1:9', BANK_ALLOW_CIDRS: '127.0.0.0/8' },
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    BANK_ALLOW_CIDRS: '127.0.0.0/8',
   })
 })
 test.afterAll(() => server.close())

@@ -28,7 +28,10 @@ export async function startBehindTls(settings: Record<string, string> = {}): Pro
       env: {
         ...inheritedEnv(),
         ...WITHOUT_RATE_LIMITS,
-        ...{ DATABASE_URL, TROCO_SECRET, TROCO_ENV: 'production', NODE_ENV: 'production' },
+        DATABASE_URL,
+        TROCO_SECRET,
+        TROCO_ENV: 'production',
+        NODE_ENV: 'production',
         ...{
           PUBLIC_URL: url,
           PORT: String(port),

@@ -25,7 +25,8 @@ async function reportTransfer() {
   const day = '2026-11-20'
   const bank = { amount: AMOUNT, at: '2026-11-20T13:00:00.000Z', kind: 'TED' }
   const item: DayItem = {
-    ...{ kind: 'day_missing_here', key: `${day} transfer 1` },
+    kind: 'day_missing_here',
+    key: `${day} transfer 1`,
     facts: { what: 'transfer', day, bank, ours: null },
   }
   await transaction(tx => reportDay(tx, { connectionId, day }, [item]))

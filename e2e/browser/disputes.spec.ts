@@ -81,7 +81,8 @@ test('an admin answers a dispute once, with a draft from the records', async ({ 
   await expect(admin.getByText('Rastreio: BR123')).toBeVisible()
   await expect(field).toHaveCount(0)
   expect(await db().dispute.findFirst({ where: { id } })).toMatchObject({
-    ...{ answer: 'Entregue em 20/11.\nRastreio: BR123', answerState: 'taken' },
+    answer: 'Entregue em 20/11.\nRastreio: BR123',
+    answerState: 'taken',
   })
   await admin.goto(`/admin/disputes?status=open&q=${merchant.id}`)
   await expect(admin.getByText('No dispute found')).toBeVisible()

@@ -22,8 +22,10 @@ export const sending =
 const AMOUNT = BROWSER_LOCALE === 'pt-BR' ? '9999999999,99' : '9999999999.99'
 
 export const CHARGE = {
-  ...{ amount: AMOUNT, client_name: PAYER_NAME.slice(0, 255) },
-  ...{ client_email: 'ana@example.com', client_doc: '529.982.247-25' },
+  amount: AMOUNT,
+  client_name: PAYER_NAME.slice(0, 255),
+  client_email: 'ana@example.com',
+  client_doc: '529.982.247-25',
 }
 const WITHDRAWAL = { amount: AMOUNT, pix_key: `${'a'.repeat(60)}@example.com` }
 

@@ -44,8 +44,13 @@ export async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
   }
   const charge = (external_id: string) =>
     send('/transactions', {
-      ...{ amount: AMOUNT_MAX, client_name: PAYER_NAME, client_email: EMAIL, external_id },
-      ...{ client_doc: '529.982.247-25', client_phone: '+55 (11) 98765-4321', webhook_url: URL },
+      amount: AMOUNT_MAX,
+      client_name: PAYER_NAME,
+      client_email: EMAIL,
+      external_id,
+      client_doc: '529.982.247-25',
+      client_phone: '+55 (11) 98765-4321',
+      webhook_url: URL,
       items: [{ name: NAME.repeat(3), price: AMOUNT_MAX, quantity: 1_000_000 }],
       metadata: { [REFERENCE]: URL, observação: PAYER_NAME },
       utms: { utm_campaign: REFERENCE, utm_source: NAME },
@@ -83,9 +88,16 @@ export async function fillShop({ id: accountId, token }: Shop): Promise<Ids> {
   // The oldest one created the charge with the longest content.
   const request = (await readRequests()).at(-1).id
   return {
-    ...{ person: userId, request, endpoint },
-    ...{ open: open.transaction_id, paid: paid.transaction_id, withdrawal, payout, payment },
-    ...{ account: accountId, delivery: delivery.id },
+    person: userId,
+    request,
+    endpoint,
+    open: open.transaction_id,
+    paid: paid.transaction_id,
+    withdrawal,
+    payout,
+    payment,
+    account: accountId,
+    delivery: delivery.id,
   }
 }
 

@@ -23,9 +23,20 @@ test.use({
 })
 
 const EMPTY_LISTS = [
-  ...['home', 'charges', 'withdrawals', 'withdrawals/new', 'statement', 'disputes', 'requests'],
-  ...['webhooks', 'webhooks/endpoints', 'bank', 'settings/tokens', 'settings/members'],
-  ...['settings/audit', 'settings/security'],
+  'home',
+  'charges',
+  'withdrawals',
+  'withdrawals/new',
+  'statement',
+  'disputes',
+  'requests',
+  'webhooks',
+  'webhooks/endpoints',
+  'bank',
+  'settings/tokens',
+  'settings/members',
+  'settings/audit',
+  'settings/security',
 ]
 const WITHOUT_MATCHES = [
   ...[
@@ -33,12 +44,21 @@ const WITHOUT_MATCHES = [
     '/test/withdrawals?q=nothing',
     '/test/statement?period=last_month',
   ],
-  ...['/test/requests?code=nothing', '/test/webhooks?reference=nothing', '/test/bank?code=nothing'],
-  ...['/test/settings/audit?q=nothing', '/test/charges/nothing', '/nothing'],
+  '/test/requests?code=nothing',
+  '/test/webhooks?reference=nothing',
+  '/test/bank?code=nothing',
+  '/test/settings/audit?q=nothing',
+  '/test/charges/nothing',
+  '/nothing',
 ]
 const WITHOUT_MATCHES_OF_STAFF = [
-  ...['accounts?q=nothing', 'people?q=nothing', 'tokens?q=nothing', 'disputes?q=nothing'],
-  ...['audit?q=nothing', 'trace?id=nothing', 'banks/nothing'],
+  'accounts?q=nothing',
+  'people?q=nothing',
+  'tokens?q=nothing',
+  'disputes?q=nothing',
+  'audit?q=nothing',
+  'trace?id=nothing',
+  'banks/nothing',
 ]
 const VIEWED = ['home', 'charges', 'charges/:open', 'withdrawals/:withdrawal', 'settings/members']
 const ENDED_LINKS = ['/signup/ended', '/reset/ended', '/join/ended']

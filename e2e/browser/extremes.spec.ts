@@ -31,13 +31,18 @@ test('every page is among those whose longest texts are read', () => {
 const RUNS = [
   {
     name: 'on the fullest pages',
-    ...{ visitor: [], unproven: [], member: DENSE_PAGES, admin: DENSE_ADMIN_PAGES },
+    visitor: [],
+    unproven: [],
+    member: DENSE_PAGES,
+    admin: DENSE_ADMIN_PAGES,
     widths: [1100, 911, 360],
   },
   {
     name: 'on all pages @torture',
-    ...{ visitor: VISITOR_PAGES, unproven: UNPROVEN_PAGES },
-    ...{ member: MEMBER_PAGES, admin: ADMIN_PAGES },
+    visitor: VISITOR_PAGES,
+    unproven: UNPROVEN_PAGES,
+    member: MEMBER_PAGES,
+    admin: ADMIN_PAGES,
     widths: WIDTHS,
   },
 ]

@@ -170,7 +170,10 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
   const delivery = await db().delivery.findFirstOrThrow({ where: { accountId: shop.id } })
   const endpoint = await db().webhookEndpoint.create({
     data: {
-      ...{ id: newId(), accountId: shop.id, mode: 'test', eventTypes: [] },
+      id: newId(),
+      accountId: shop.id,
+      mode: 'test',
+      eventTypes: [],
       url: `https://${MARKER}.example/all`,
       host: `${MARKER}.example`,
     },
@@ -183,8 +186,12 @@ async function createResources(shop: Shop): Promise<[string, string][]> {
   // For homologation: no job calls its bank, which does not exist.
   const bank = await db().connection.create({
     data: {
-      ...{ id: newId(), name: `Banco ${newId()}`, kind: 'api_pix', environment: 'homologation' },
-      ...{ settings: {}, receivingKeys: [newId()] },
+      id: newId(),
+      name: `Banco ${newId()}`,
+      kind: 'api_pix',
+      environment: 'homologation',
+      settings: {},
+      receivingKeys: [newId()],
     },
   })
   return [

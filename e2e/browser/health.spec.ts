@@ -82,8 +82,13 @@ test('an owner sees that the operator acted, but neither the name nor the IP add
   const staff = await db().user.findUniqueOrThrow({ where: { email } })
   await db().auditRecord.create({
     data: {
-      ...{ id: newId(), accountId: shop.id, actorType: 'user', actorId: staff.id },
-      ...{ action: 'account.limited', reason: 'movimento incomum', ip: '198.51.100.7' },
+      id: newId(),
+      accountId: shop.id,
+      actorType: 'user',
+      actorId: staff.id,
+      action: 'account.limited',
+      reason: 'movimento incomum',
+      ip: '198.51.100.7',
       after: { charge_max: 100_000 },
     },
   })
@@ -138,9 +143,14 @@ test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
   await openShop(context)
   await signInAsStaff(context)
   const blocked = {
-    ...{ name: 'gateway', level: 'problem', state: 'gateway_blocks' },
+    name: 'gateway',
+    level: 'problem',
+    state: 'gateway_blocks',
     figures: {
-      ...{ name: 'Banco do Bloqueio', operation: 'sendPayout', code: 'scope', since_s: 3_600 },
+      name: 'Banco do Bloqueio',
+      operation: 'sendPayout',
+      code: 'scope',
+      since_s: 3_600,
       reason: 'insufficient_scope: pix.send',
     },
   }
@@ -180,9 +190,11 @@ test('each warning leads to the page of what it is about, or to a list', async (
     { name: 'tokens', state: 'tokens_exceed' },
   ]
   const paths = [
-    ...[`/admin/accounts/${shop.id}`, `/admin/banks/${connection.id}`],
-    ...[`/admin/trace?id=${withdrawal}`],
-    ...['/admin/people?status=without_factor', '/admin/tokens'],
+    `/admin/accounts/${shop.id}`,
+    `/admin/banks/${connection.id}`,
+    `/admin/trace?id=${withdrawal}`,
+    '/admin/people?status=without_factor',
+    '/admin/tokens',
   ]
   await signInAsStaff(context)
   // The application of other tests has none of these problems.
@@ -212,7 +224,9 @@ test.describe('in English, on a phone', () => {
     await openShop(context)
     await signInAsStaff(context)
     const silentCheck = {
-      ...{ name: 'workers', level: 'problem', state: 'worker_silent' },
+      name: 'workers',
+      level: 'problem',
+      state: 'worker_silent',
       figures: { silent_s: 185 },
     }
     let isSilent = false

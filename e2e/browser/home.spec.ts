@@ -96,7 +96,9 @@ test.describe('on a desktop, in Portuguese', () => {
     await payCharge(shop, id)
     const { endToEndId } = await db().charge.findFirstOrThrow({ where: { id } })
     const report = {
-      ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 60_000 },
+      connectionId: SIMULATOR_CONNECTION_ID,
+      bankId: newId(),
+      amount: 60_000,
       endToEndId: endToEndId ?? '',
     }
     await openDispute(report)

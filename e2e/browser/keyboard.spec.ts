@@ -117,8 +117,16 @@ for (const [key, tag] of [
   })
 
 const PAGES = [
-  ...['home', 'charges', 'charges/new', 'withdrawals/new', 'statement', 'webhooks'],
-  ...['webhooks/endpoints/new', 'settings', 'settings/tokens/new', 'settings/members'],
+  'home',
+  'charges',
+  'charges/new',
+  'withdrawals/new',
+  'statement',
+  'webhooks',
+  'webhooks/endpoints/new',
+  'settings',
+  'settings/tokens/new',
+  'settings/members',
 ]
 
 test.describe('at 200 %', { tag: '@one-size' }, () => {
@@ -130,8 +138,10 @@ test.describe('at 200 %', { tag: '@one-size' }, () => {
     test.setTimeout(120_000)
     const { token } = await openShop(context)
     const body = {
-      ...{ amount: 999_999_999, client_name: 'Companhia Paranaense de Energia e Saneamento' },
-      ...{ client_email: 'ana@example.com', client_doc: '529.982.247-25' },
+      amount: 999_999_999,
+      client_name: 'Companhia Paranaense de Energia e Saneamento',
+      client_email: 'ana@example.com',
+      client_doc: '529.982.247-25',
     }
     for (let index = 0; index < 5; index++)
       await call(readSetting('BASE_URL'), 'POST', '/transactions', { token, body })

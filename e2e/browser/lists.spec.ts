@@ -19,7 +19,9 @@ test('clearing the filters of a list removes each of them from its address', asy
 }) => {
   const shop = await openShop(context)
   await createWithdrawal(shop.id, 'test', {
-    ...{ pixKeyType: 'cpf', pixKey: '52998224725', dictKey: '52998224725' },
+    pixKeyType: 'cpf',
+    pixKey: '52998224725',
+    dictKey: '52998224725',
     amount: 1_000,
   })
   for (const [path, filters] of [

@@ -36,8 +36,12 @@ async function createMarkedCharge(page: Page, shop: Shop): Promise<string> {
     (await (await page.request.post(`/api${path}`, { headers, data })).json()).data
   const free = { metadata: { [marker]: Number(CANARY.document) }, items: [{ name: marker }] }
   const { transaction_id: id } = await post('/transactions', {
-    ...{ amount: 1_500, client_name: `Ana ${CANARY.document}`, client_doc: CANARY.document },
-    ...{ client_email: `${marker}@example.com`, external_id: marker, ...free },
+    amount: 1_500,
+    client_name: `Ana ${CANARY.document}`,
+    client_doc: CANARY.document,
+    client_email: `${marker}@example.com`,
+    external_id: marker,
+    ...free,
     webhook_url: `https://a.example/${marker}`,
   })
   await post(`/sandbox/transactions/${id}`, { outcome: 'paid' })

@@ -80,8 +80,10 @@ test.describe('on a desktop, in Portuguese', () => {
     }) => {
       const { email, password } = await openPerson(context)
       const PAYER = {
-        ...{ client_name: 'Rita Lima', client_email: 'rita@example.com' },
-        ...{ client_doc: '529.982.247-25', amount: '49,90' },
+        client_name: 'Rita Lima',
+        client_email: 'rita@example.com',
+        client_doc: '529.982.247-25',
+        amount: '49,90',
       }
       await page.goto('/test/charges/new')
       for (const [name, value] of Object.entries(PAYER))
@@ -89,8 +91,12 @@ test.describe('on a desktop, in Portuguese', () => {
       await page.getByText('Mais opções').click()
       await page.getByLabel('Expira em').selectOption('7 dias')
       const ROWS = {
-        ...{ 'items.1.name': 'Pão de queijo', 'items.1.quantity': '2', 'items.1.price': '24,95' },
-        ...{ 'items.3.name': 'Café', 'metadata.1.key': 'mesa', 'metadata.1.value': '12' },
+        'items.1.name': 'Pão de queijo',
+        'items.1.quantity': '2',
+        'items.1.price': '24,95',
+        'items.3.name': 'Café',
+        'metadata.1.key': 'mesa',
+        'metadata.1.value': '12',
       }
       const add = (name: string) => page.getByRole('button', { name }).click()
       for (const _ of [1, 2, 3]) await add('Adicionar item')

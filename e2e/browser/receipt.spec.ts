@@ -73,8 +73,12 @@ test.describe('on a phone', () => {
     const { shop, charge } = await openReceipt(context, page, LONG_NAME)
     const receipt = page.getByTestId('receipt')
     for (const text of [
-      ...['Pix recebido', 'R$ 1.234,56', charge.end_to_end_id, 'Não é documento fiscal.'],
-      ...['Teste: nenhum dinheiro foi movimentado', '***.982.247-**'],
+      'Pix recebido',
+      'R$ 1.234,56',
+      charge.end_to_end_id,
+      'Não é documento fiscal.',
+      'Teste: nenhum dinheiro foi movimentado',
+      '***.982.247-**',
     ]) {
       await expect(receipt).toContainText(text)
     }

@@ -75,7 +75,8 @@ test('a difference of a day shows what the bank and the books have, as rows with
   const at = '2026-11-20T15:00:00.000Z'
   const named = { transaction_id: chargeId, account_id: merchant.id }
   const facts = {
-    ...{ what: 'payment', day: '2026-11-20' },
+    what: 'payment',
+    day: '2026-11-20',
     bank: { amount: 6_000, at, kind: 'payment', end_to_end_id: 'E123' },
     ours: { amount: 6_100, at, state: 'booked', ...named },
   }

@@ -17,7 +17,9 @@ test('what the bank gave back of a payment is on the charge, in the statement an
   const send = async (path: string, body: object) =>
     (await call(readSetting('BASE_URL'), 'POST', path, { token: shop.token, body })).body.data
   const order = {
-    ...{ amount: 10_000, client_name: 'Rita Lima', client_doc: '529.982.247-25' },
+    amount: 10_000,
+    client_name: 'Rita Lima',
+    client_doc: '529.982.247-25',
     client_email: 'rita@example.com',
   }
   const { transaction_id: id } = await send('/transactions', order)

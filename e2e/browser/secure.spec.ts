@@ -23,8 +23,11 @@ test.beforeAll(async () => {
   shop = await createShop('Loja segura')
   provider = await openOpenidProvider()
   tlsServer = await startBehindTls({
-    ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: OPENID_CLIENT.id },
-    ...{ OIDC_CLIENT_SECRET: OPENID_CLIENT.secret, OIDC_NAME: 'Acme', SIGNUPS: 'open' },
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: OPENID_CLIENT.id,
+    OIDC_CLIENT_SECRET: OPENID_CLIENT.secret,
+    OIDC_NAME: 'Acme',
+    SIGNUPS: 'open',
     // Nothing listens: the worker of the application under test logs the mails.
     SMTP_URL: 'smtp://127.0.0.1:9',
   })
@@ -71,8 +74,12 @@ test.describe('over HTTPS', () => {
     await page.waitForURL(`${tlsServer.url}/test/home`)
     const cookie = (await context.cookies()).find(({ name }) => name.endsWith('troco-session'))
     expect(cookie).toMatchObject({
-      ...{ name: '__Host-troco-session', path: '/', domain: 'localhost' },
-      ...{ secure: true, httpOnly: true, sameSite: 'Lax' },
+      name: '__Host-troco-session',
+      path: '/',
+      domain: 'localhost',
+      secure: true,
+      httpOnly: true,
+      sameSite: 'Lax',
     })
     await openWithoutProof(page, owner.id, 'settings/tokens/new')
     await page.getByLabel('Name').fill('Loja virtual')

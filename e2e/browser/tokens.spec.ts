@@ -32,7 +32,11 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await page.goto('/test/settings/tokens')
   await page.getByRole('link', { name: 'Criar token' }).click()
   const unticked = [
-    ...['statement:read', 'webhooks:read', 'webhooks:write', 'tokens:read', 'tokens:write'],
+    'statement:read',
+    'webhooks:read',
+    'webhooks:write',
+    'tokens:read',
+    'tokens:write',
   ]
   const boxes = page.getByRole('checkbox')
   await expect(boxes).toHaveCount(14)

@@ -179,8 +179,13 @@ async function findResourceIds(page: Page): Promise<Record<string, string>> {
   await expect.poll(() => readFirst('requests?method=GET')).toBeDefined()
   const request = await readFirst('requests?method=GET')
   return {
-    ...{ account, pending: pending.id, payment: pending.payment_url },
-    ...{ paid: paid.id, receipt: paid.payment_url },
-    ...{ withdrawal: withdrawal.id, delivery: delivery.id, request: request.id },
+    account,
+    pending: pending.id,
+    payment: pending.payment_url,
+    paid: paid.id,
+    receipt: paid.payment_url,
+    withdrawal: withdrawal.id,
+    delivery: delivery.id,
+    request: request.id,
   }
 }

@@ -38,8 +38,14 @@ const MISTAKES: Record<string, [right: string, wrong: string, sign: string]> = {
 /** Compiles programs against the generated types and returns the compiler's output. */
 async function compile(programs: Record<string, string>): Promise<string> {
   const compilerOptions = {
-    ...{ target: 'es2024', lib: ['es2024', 'dom'], module: 'esnext', moduleResolution: 'bundler' },
-    ...{ strict: true, noUncheckedIndexedAccess: true, noEmit: true, types: [] },
+    target: 'es2024',
+    lib: ['es2024', 'dom'],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    types: [],
     allowImportingTsExtensions: true,
   }
   for (const [file, text] of Object.entries(programs)) writeFileSync(join(FOLDER, file), text)

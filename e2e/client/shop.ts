@@ -70,8 +70,18 @@ export async function runShop(baseUrl: string, token: string) {
   const events = unwrap(await api.GET('/events', { params: { query: { after: 0 } } })).data
   const after = unwrap(await api.GET('/account', {})).balance
   return {
-    ...{ charge, paid, read, page, refund, refunds, readRefund },
-    ...{ withdrawal, approved, withdrawals, readWithdrawal, problems },
+    charge,
+    paid,
+    read,
+    page,
+    refund,
+    refunds,
+    readRefund,
+    withdrawal,
+    approved,
+    withdrawals,
+    readWithdrawal,
+    problems,
     eventSummaries: events.map(summarizeEvent),
     gained: after - before,
   }

@@ -54,7 +54,8 @@ export function listFaults(rounds: number): Fault[] {
     { name: 'planned switchover', targetSeconds: SWITCHOVER_SECONDS, play: switchOver },
     ...Array.from({ length: rounds }, (_, round) => ({
       name: `death of the primary${rounds > 1 ? ` ${round + 1}` : ''}`,
-      ...{ targetSeconds: DEATH_SECONDS, play: killPrimary },
+      targetSeconds: DEATH_SECONDS,
+      play: killPrimary,
     })),
   ]
 }
@@ -62,15 +63,18 @@ export function listFaults(rounds: number): Fault[] {
 function faultsOfProcess({ kind, service, target, paused }: (typeof PROCESSES)[number]): Fault[] {
   return [
     {
-      ...{ name: `kill -9 of ${kind}`, targetSeconds: target },
+      name: `kill -9 of ${kind}`,
+      targetSeconds: target,
       play: async cluster => cluster.service(service).signal('SIGKILL'),
     },
     {
-      ...{ name: `SIGSTOP of ${kind} for 30 s`, targetSeconds: paused },
+      name: `SIGSTOP of ${kind} for 30 s`,
+      targetSeconds: paused,
       play: cluster => pauseFor30s(signal => cluster.service(service).signal(signal)),
     },
     {
-      ...{ name: `restart of ${kind}`, targetSeconds: target },
+      name: `restart of ${kind}`,
+      targetSeconds: target,
       play: cluster => cluster.service(service).restart(),
     },
   ]
@@ -81,18 +85,21 @@ function faultsOfPatroni(): Fault[] {
     cluster.service(`patroni-${(await cluster.roles()).primary}`)
   return [
     {
-      ...{ name: 'kill -9 of Patroni at the primary', targetSeconds: SWITCHOVER_SECONDS },
+      name: 'kill -9 of Patroni at the primary',
+      targetSeconds: SWITCHOVER_SECONDS,
       play: async cluster => (await patroni(cluster)).signal('SIGKILL', true),
     },
     {
-      ...{ name: 'SIGSTOP of Patroni at the primary for 30 s', targetSeconds: DEATH_SECONDS },
+      name: 'SIGSTOP of Patroni at the primary for 30 s',
+      targetSeconds: DEATH_SECONDS,
       async play(cluster) {
         const service = await patroni(cluster)
         await pauseFor30s(signal => service.signal(signal, true))
       },
     },
     {
-      ...{ name: 'restart of Patroni at the primary', targetSeconds: SWITCHOVER_SECONDS },
+      name: 'restart of Patroni at the primary',
+      targetSeconds: SWITCHOVER_SECONDS,
       play: async cluster => (await patroni(cluster)).restart(),
     },
   ]
@@ -102,7 +109,8 @@ function faultsOfPostgres(role: 'primary' | 'replica'): Fault[] {
   const isPrimary = role === 'primary'
   return [
     {
-      ...{ name: `kill -9 of the ${role}`, targetSeconds: isPrimary ? DEATH_SECONDS : 10 },
+      name: `kill -9 of the ${role}`,
+      targetSeconds: isPrimary ? DEATH_SECONDS : 10,
       play: async cluster => cluster.signalPostgres((await cluster.roles())[role], 'SIGKILL'),
     },
     {
@@ -114,7 +122,8 @@ function faultsOfPostgres(role: 'primary' | 'replica'): Fault[] {
       },
     },
     {
-      ...{ name: `restart of the ${role}`, targetSeconds: isPrimary ? SWITCHOVER_SECONDS : 10 },
+      name: `restart of the ${role}`,
+      targetSeconds: isPrimary ? SWITCHOVER_SECONDS : 10,
       play: async cluster => cluster.askPatroni((await cluster.roles())[role], '/restart'),
     },
   ]

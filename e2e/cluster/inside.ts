@@ -65,12 +65,19 @@ async function openStage(folder: string): Promise<Stage> {
   const owner = ['--name', 'Loja do Cluster', '--email', 'loja@example.com']
   const accountId = await cluster.command(['account', 'create', ...owner])
   const token = await cluster.command([
-    ...['token', 'create', '--account', accountId, '--name', 'cluster'],
-    ...['--permissions', PERMISSIONS],
+    'token',
+    'create',
+    '--account',
+    accountId,
+    '--name',
+    'cluster',
+    '--permissions',
+    PERMISSIONS,
   ])
   supplyEnv({
     ...trocoSettings(folder),
-    ...{ DATABASE_URL: databaseUrl('troco', 'balancer'), LOG_LEVEL: 'silent' },
+    DATABASE_URL: databaseUrl('troco', 'balancer'),
+    LOG_LEVEL: 'silent',
   })
   const load = new Load(token, cluster.certificate)
   await load.addEndpoint(receiver.url)
@@ -118,7 +125,12 @@ async function judge(
   if (isLast && findings.waiting > 0) findings.lost.push(`${findings.waiting} still wait`)
   const { targetSeconds, hasHealed, machineLoad } = facts
   const row: Row = {
-    ...{ fault: facts.name, seconds, targetSeconds, errors, hasHealed, machineLoad },
+    fault: facts.name,
+    seconds,
+    targetSeconds,
+    errors,
+    hasHealed,
+    machineLoad,
     slowestSeconds: load.slowestMs / 1_000,
     lost: reportNew(findings.lost),
     doubled: reportNew(findings.doubled),
@@ -158,8 +170,16 @@ function failedRow(fault: string): (error: unknown) => Row {
   return error => {
     report(error instanceof Error ? (error.stack ?? error.message) : String(error))
     return {
-      ...{ fault, seconds: 0, targetSeconds: null, errors: '', slowestSeconds: 0 },
-      ...{ lost: 0, doubled: 0, wrong: 1, hasHealed: false, machineLoad: loadavg()[0] ?? 0 },
+      fault,
+      seconds: 0,
+      targetSeconds: null,
+      errors: '',
+      slowestSeconds: 0,
+      lost: 0,
+      doubled: 0,
+      wrong: 1,
+      hasHealed: false,
+      machineLoad: loadavg()[0] ?? 0,
     }
   }
 }

@@ -71,7 +71,9 @@ export class Load {
   constructor(token: string, certificate: string) {
     this.#token = token
     this.#agent = new Agent({
-      ...{ keepAlive: true, maxSockets: OPEN_MAX, ca: certificate },
+      keepAlive: true,
+      maxSockets: OPEN_MAX,
+      ca: certificate,
       servername: nameOf('balancer'),
     })
   }
@@ -96,7 +98,10 @@ export class Load {
   async addEndpoint(url: string): Promise<void> {
     const body = { url, event_types: EVENT_TYPES }
     const { outcome, text } = await this.#send({
-      ...{ kind: 'endpoint', customer: 0, path: '/webhooks/endpoints', body },
+      kind: 'endpoint',
+      customer: 0,
+      path: '/webhooks/endpoints',
+      body,
     })
     if (outcome !== '200') throw new Error(`The endpoint was refused: ${outcome} ${text}`)
   }
@@ -150,7 +155,10 @@ export class Load {
     const startedAt = performance.now()
     const answer = await new Promise<Answer>(resolve => {
       const sent = request({
-        ...{ host: addressOf('balancer'), path: `/api${path}`, method: 'POST', agent: this.#agent },
+        host: addressOf('balancer'),
+        path: `/api${path}`,
+        method: 'POST',
+        agent: this.#agent,
         signal: AbortSignal.timeout(ATTEMPT_MAX_MS),
         headers: {
           authorization: `Bearer ${this.#token}`,
@@ -161,7 +169,8 @@ export class Load {
       const fail = ({ code, name }: NodeJS.ErrnoException) =>
         resolve({
           outcome: name === 'AbortError' || name === 'TimeoutError' ? 'timeout' : `${code}`,
-          ...{ text: '', isRetryable: true },
+          text: '',
+          isRetryable: true,
         })
       sent.on('error', fail)
       sent.on('response', response => {

@@ -64,8 +64,14 @@ export function dnsArgs(): string[] {
     ...HOST_NAMES.map(host => ({ address: addressOf(host), name: nameOf(host) })),
   ]
   return [
-    ...['--keep-in-foreground', '--no-hosts', '--no-resolv', '--user=root', '--pid-file='],
-    ...[`--listen-address=${addressOf('dns')}`, '--bind-interfaces', '--local-ttl=5'],
+    '--keep-in-foreground',
+    '--no-hosts',
+    '--no-resolv',
+    '--user=root',
+    '--pid-file=',
+    `--listen-address=${addressOf('dns')}`,
+    '--bind-interfaces',
+    '--local-ttl=5',
     ...records.map(({ name, address }) => `--host-record=${name},${address}`),
   ]
 }

@@ -28,8 +28,18 @@ const PACKAGES = {
 
 /** Poolers, restores, rolls, upgrades and packages, each with its own processes. */
 const OPERATIONS = [
-  ...['pooler', 'pooler-processes', 'pooler-queue', 'pgbackrest', 'standby', 'clock'],
-  ...['roll', 'caddy', 'upgrade', 'metrics', 'systemd', 'container'],
+  'pooler',
+  'pooler-processes',
+  'pooler-queue',
+  'pgbackrest',
+  'standby',
+  'clock',
+  'roll',
+  'caddy',
+  'upgrade',
+  'metrics',
+  'systemd',
+  'container',
 ].map(name => `e2e/torture/${name}.test.ts`)
 
 const isPart = process.argv.includes('--only')
@@ -83,8 +93,18 @@ async function runInNamespaces(args: string[], folder: string): Promise<number> 
   const child = spawn(
     'unshare',
     [
-      ...['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-      ...['sh', '-c', script, 'sh', ...node, ...args],
+      '--net',
+      '--mount',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--mount-proc',
+      'sh',
+      '-c',
+      script,
+      'sh',
+      ...node,
+      ...args,
     ],
     { stdio: 'inherit', env: inheritedEnv(), detached: true },
   )

@@ -10,8 +10,16 @@ import {
 import { formatTable, hasPassed, measureDisturbance, type Row } from '#e2e/cluster/table.ts'
 
 const ROW: Row = {
-  ...{ fault: 'kill -9 of a web', seconds: 0.4, targetSeconds: 0.5, errors: 'none' },
-  ...{ slowestSeconds: 1, lost: 0, doubled: 0, wrong: 0, hasHealed: true, machineLoad: 2 },
+  fault: 'kill -9 of a web',
+  seconds: 0.4,
+  targetSeconds: 0.5,
+  errors: 'none',
+  slowestSeconds: 1,
+  lost: 0,
+  doubled: 0,
+  wrong: 0,
+  hasHealed: true,
+  machineLoad: 2,
 }
 
 test('a disturbance lasts from the first to the last start of an attempt that failed or was slow', () => {
@@ -31,7 +39,11 @@ test('a fault fails if it takes too long, loses, doubles or leaves anything, or 
   expect(hasPassed(ROW)).toBe(true)
   expect(hasPassed({ ...ROW, seconds: 99, targetSeconds: null })).toBe(true)
   const failures: Partial<Row>[] = [
-    ...[{ seconds: 0.6 }, { lost: 1 }, { doubled: 1 }, { wrong: 1 }, { hasHealed: false }],
+    { seconds: 0.6 },
+    { lost: 1 },
+    { doubled: 1 },
+    { wrong: 1 },
+    { hasHealed: false },
     { seconds: 0, targetSeconds: 0, errors: '503 × 1' },
   ]
   for (const failure of failures) {

@@ -162,12 +162,19 @@ export class Cluster {
       pgbouncerSettings(this.#write('users.txt', pgbouncerUsers())),
     )
     this.#run({
-      ...{ name: 'haproxy', host: 'balancer', program: 'haproxy', args: ['-W', '-f', settings] },
+      name: 'haproxy',
+      host: 'balancer',
+      program: 'haproxy',
+      args: ['-W', '-f', settings],
       reloadSignal: 'SIGUSR2',
     })
     this.#run({
-      ...{ name: 'pgbouncer', host: 'pooler', program: 'pgbouncer', args: [pooler] },
-      ...{ user: 'postgres', stopSignal: 'SIGINT' },
+      name: 'pgbouncer',
+      host: 'pooler',
+      program: 'pgbouncer',
+      args: [pooler],
+      user: 'postgres',
+      stopSignal: 'SIGINT',
     })
     const redis = ['--bind', addressOf('redis'), '--protected-mode', 'no', '--save', '']
     this.#run({ name: 'redis', host: 'redis', program: 'redis-server', args: redis })
@@ -200,7 +207,10 @@ export class Cluster {
       const own = { HOST: addressOf(host), PORT: '3000', WORKER: 'false' }
       const args = [...TROCO, isWeb ? 'start' : 'worker']
       this.#run({
-        ...{ name: host, host, program: process.execPath, args },
+        name: host,
+        host,
+        program: process.execPath,
+        args,
         settings: { ...settings, ...(isWeb ? own : {}) },
       })
     }

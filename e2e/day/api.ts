@@ -40,7 +40,8 @@ export class Api {
     this.requests += 1
     const headers = {
       authorization: `Bearer ${token}`,
-      ...{ 'content-type': 'application/json', 'idempotency-key': key },
+      'content-type': 'application/json',
+      'idempotency-key': key,
       'content-length': String(Buffer.byteLength(body)),
     }
     return new Promise((resolve, reject) => {

@@ -43,8 +43,12 @@ export interface OwnBook extends Book {
 }
 
 const ENDS: Record<string, Item['state']> = {
-  ...{ REALIZADO: 'done', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' },
-  ...{ approved: 'done', completed: 'done', rejected: 'failed' },
+  REALIZADO: 'done',
+  DEVOLVIDO: 'done',
+  NAO_REALIZADO: 'failed',
+  approved: 'done',
+  completed: 'done',
+  rejected: 'failed',
 }
 const stateOf = (status: string) => ENDS[status] ?? 'open'
 
@@ -62,21 +66,27 @@ export async function readBankBook(
     payments: payments.map(({ e2eid: id, amount }) => ({ id, amount, state: 'done' })),
     txids: new Map(payments.flatMap(({ e2eid, txid }) => (txid ? [[e2eid, txid]] : []))),
     payouts: payouts.map(({ idEnvio: id, amount, status, payeeKey: key, returns }) => ({
-      ...{ id, amount, key, state: stateOf(status) },
+      id,
+      amount,
+      key,
+      state: stateOf(status),
       returned: returns.reduce((total, each) => total + each.amount, 0),
     })),
     refunds: payments.flatMap(({ refunds }) => refunds.filter(isOrdered).map(toItem)),
     returns: payments.flatMap(({ refunds }) =>
       refunds.filter(refund => !isOrdered(refund)).map(toItem),
     ),
-    ...{ fees, balance: balance - sum(/^opening$/) + fees },
+    fees,
+    balance: balance - sum(/^opening$/) + fees,
   }
 }
 
 /** The bank gives its own returns no id but that of the return. */
 const isOrdered = ({ id, rtrId }: { id: string; rtrId: string }) => id !== rtrId
 const toItem = ({ id, amount, status }: { id: string; amount: number; status: string }): Item => ({
-  ...{ id, amount, state: stateOf(status) },
+  id,
+  amount,
+  state: stateOf(status),
 })
 
 const ACCOUNTED = { mode: 'live' }
@@ -130,10 +140,14 @@ export async function readOwnBook(connectionId: string): Promise<OwnBook> {
         : { ...payout, state: stateOf(status), returned: Number(returnedAmount) }
     }),
     refunds: refunds.map(({ id, amount, status }) => ({
-      ...{ id: removeHyphens(id), amount: Number(amount), state: stateOf(status) },
+      id: removeHyphens(id),
+      amount: Number(amount),
+      state: stateOf(status),
     })),
     returns: returns.map(({ returnId: id, amount }) => ({
-      ...{ id, amount: Number(amount), state: 'done' },
+      id,
+      amount: Number(amount),
+      state: 'done',
     })),
     balance: transfers.reduce(
       (total, { debit, credit, amount }) =>

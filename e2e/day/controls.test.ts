@@ -48,8 +48,14 @@ async function serveHere(settings: Record<string, string>) {
 }
 
 const QUIET_HOUR: Hour = {
-  ...{ weather: 'calm', settings: CALM, faults: [], revokesTokens: false, killed: null },
-  ...{ charges: [], payouts: [], refunds: [] },
+  weather: 'calm',
+  settings: CALM,
+  faults: [],
+  revokesTokens: false,
+  killed: null,
+  charges: [],
+  payouts: [],
+  refunds: [],
 }
 
 function planFew(
@@ -57,7 +63,11 @@ function planFew(
   changes: { settings?: SettingsChange; faults?: Fault[]; habits?: Partial<Habits> } = {},
 ): Plan {
   const charges = payments.map((payment, number) => ({
-    ...{ number, account: 0, amount: 10_000 + number, expiresInS: 3_600, payment },
+    number,
+    account: 0,
+    amount: 10_000 + number,
+    expiresInS: 3_600,
+    payment,
   }))
   const payout = { number: 0, account: 0, amount: 1_000, key: 'payee-0@example.com' }
   const { settings = CALM, faults, habits = {} } = changes
@@ -86,7 +96,10 @@ async function findIn(plan: Plan, prepare = async () => {}): Promise<string[]> {
 }
 
 const LOST_RESPONSE: Fault = {
-  ...{ kind: 'reset', method: 'PUT', path: '/v3/gn/pix/', hasActed: true },
+  kind: 'reset',
+  method: 'PUT',
+  path: '/v3/gn/pix/',
+  hasActed: true,
 }
 const LYING: SettingsChange = { ...CALM, notices: { amountFactor: 100 } }
 const PAYMENTS: PaymentKind[] = ['exact', 'wrong amount', 'no txid']

@@ -48,11 +48,17 @@ test.each(seeds)(
       const exchanges = await bank.run('readTraffic', {})
       const { charges, payouts, refunds } = acknowledged
       recordFigures(`day ${seed}`, {
-        ...{ charges: charges.size, payouts: payouts.size, refunds: refunds.size },
-        ...{ payments, 'payments refused by the bank': refused, kills: driver.kills },
+        charges: charges.size,
+        payouts: payouts.size,
+        refunds: refunds.size,
+        payments,
+        'payments refused by the bank': refused,
+        kills: driver.kills,
         'faults met': exchanges.filter(isFaulty).length,
-        ...{ 'requests of merchants': api.requests, 'exchanges with the bank': exchanges.length },
-        ...{ 'until the last request': untilLast, 'until quiet': formatSecondsSince(began) },
+        'requests of merchants': api.requests,
+        'exchanges with the bank': exchanges.length,
+        'until the last request': untilLast,
+        'until quiet': formatSecondsSince(began),
       })
     } finally {
       await time.close()

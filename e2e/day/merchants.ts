@@ -19,7 +19,10 @@ export interface Acknowledged {
 /** Programs of merchants, and the payers of their charges. */
 export class Merchants {
   readonly acknowledged: Acknowledged = {
-    ...{ charges: new Map(), payouts: new Map(), refunds: new Map(), returned: new Set() },
+    charges: new Map(),
+    payouts: new Map(),
+    refunds: new Map(),
+    returned: new Set(),
   }
   /** Payments that a payer's bank has made or refused. */
   payments = 0

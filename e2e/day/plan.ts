@@ -94,7 +94,9 @@ export function makePlan(seed: number, size: Size): Plan {
       ...partOf(short, hour, weathers.length),
     ]
     return {
-      ...{ weather: name, settings, revokesTokens: hour % 3 === 1 },
+      weather: name,
+      settings,
+      revokesTokens: hour % 3 === 1,
       faults: hour === outageHour ? [...own, makeOutage(random)] : own,
       killed: (hour % 2 === 1 && kills[(hour - 1) / 2]) || null,
       charges: charges.filter(
@@ -123,7 +125,9 @@ function hourOf(number: number, count: number, hours: number): number {
 
 function makeCharges(random: Random, { accounts, charges }: Size): ChargeStep[] {
   return Array.from({ length: charges }, (_, number) => ({
-    ...{ number, account: number % accounts, amount: random.between(AMOUNT_MIN, AMOUNT_MAX) },
+    number,
+    account: number % accounts,
+    amount: random.between(AMOUNT_MIN, AMOUNT_MAX),
     expiresInS: random.chance(0.1) ? random.between(60, 180) : random.between(1, 3) * HOUR_S,
     // The first charges earn what is paid out and refunded.
     payment: random.chance(number < charges / 4 ? 0.95 : 0.8) ? 'exact' : random.pick(OTHERS),

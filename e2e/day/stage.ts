@@ -24,8 +24,11 @@ const PAYOUTS_IN_FLIGHT = 16
 /** The same limits as in production, which `npm test` turns off for others. */
 const LIMITS = [
   'RATE_TOKEN_PER_SECOND',
-  ...['RATE_IP_PER_SECOND', 'RATE_TOKEN_IN_FLIGHT', 'RATE_IP_IN_FLIGHT'],
-  ...['RATE_TOKEN_BYTES_PER_SECOND', 'RATE_FAILED_BEARERS_PER_MINUTE'],
+  'RATE_IP_PER_SECOND',
+  'RATE_TOKEN_IN_FLIGHT',
+  'RATE_IP_IN_FLIGHT',
+  'RATE_TOKEN_BYTES_PER_SECOND',
+  'RATE_FAILED_BEARERS_PER_MINUTE',
 ]
 
 export interface Merchant {
@@ -72,12 +75,18 @@ async function open<Server extends { stop: () => Promise<void> }>(
   const publicUrl = `https://127.0.0.1:${port}`
   const settings = await enterInstallation(publicUrl, opened)
   const startingBank = startBank({
-    ...{ kind: 'efi', keys: [newId(), PAYING_KEY], openingBalance: OPENING_BALANCE, payees },
+    kind: 'efi',
+    keys: [newId(), PAYING_KEY],
+    openingBalance: OPENING_BALANCE,
+    payees,
   })
   const startingServer = serve({
     ...settings,
-    ...{ TROCO_ENV: 'production', NODE_ENV: 'production', PORT: String(trocoPort) },
-    ...{ DATABASE_OWNER_URL: ownerUrlOf(), BANK_ALLOW_CIDRS: '127.0.0.0/8' },
+    TROCO_ENV: 'production',
+    NODE_ENV: 'production',
+    PORT: String(trocoPort),
+    DATABASE_OWNER_URL: ownerUrlOf(),
+    BANK_ALLOW_CIDRS: '127.0.0.0/8',
     ...Object.fromEntries(LIMITS.map(name => [name, ''])),
   })
   for (const starting of [startingBank, startingServer]) {
@@ -106,8 +115,10 @@ async function open<Server extends { stop: () => Promise<void> }>(
 async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack) {
   const before = { DATABASE_URL: env().DATABASE_URL ?? '', PUBLIC_URL: env().PUBLIC_URL }
   const settings = {
-    ...{ DATABASE_URL: await makeDatabase(), PUBLIC_URL: publicUrl },
-    ...{ TRUST_PROXY: '1', CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify' },
+    DATABASE_URL: await makeDatabase(),
+    PUBLIC_URL: publicUrl,
+    TRUST_PROXY: '1',
+    CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify',
   }
   await disconnect()
   supplyEnv(settings)
@@ -121,7 +132,9 @@ async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack
 /** As the operator does: adds and checks the connection, and has its notices arrive with a certificate. */
 async function connect(bank: RunningBank): Promise<string> {
   const { id } = await openAt(bank, {
-    ...{ kind: 'efi', receiving_keys: bank.keys.slice(0, 1), paying_key: PAYING_KEY },
+    kind: 'efi',
+    receiving_keys: bank.keys.slice(0, 1),
+    paying_key: PAYING_KEY,
     settings: { ...settingsAt(bank), payouts_in_flight: PAYOUTS_IN_FLIGHT },
   })
   await restrictNotices(id, { isCertificateRequired: true }, ACTOR)

@@ -37,7 +37,8 @@ export function listWeathers(random: Random): Weather[] {
 
 function merge({ notices, quirks, ...others }: SettingsChange): SettingsChange {
   return {
-    ...{ ...CALM, ...others },
+    ...CALM,
+    ...others,
     notices: { ...CALM.notices, ...notices },
     quirks: { ...CALM.quirks, ...quirks },
   }
@@ -47,11 +48,16 @@ function merge({ notices, quirks, ...others }: SettingsChange): SettingsChange {
 export function drawHabits(random: Random): Habits {
   const drawn: Habits = {
     ...NO_HABITS,
-    ...{ masksKeys: true, hasLocalTimes: true, hasEmptyObjects: true },
-    ...{ shiftsPages: random.between(3, 9), refusesUnnamed: 1, hidesPayouts: random.between(1, 3) },
-    ...{ failsPayouts: random.between(3, 9) },
-    ...{ returnsPayments: random.between(5, 9) },
-    ...{ limitsRequests: random.between(60, 120), balanceBehindMs: random.between(1, 60) * 1_000 },
+    masksKeys: true,
+    hasLocalTimes: true,
+    hasEmptyObjects: true,
+    shiftsPages: random.between(3, 9),
+    refusesUnnamed: 1,
+    hidesPayouts: random.between(1, 3),
+    failsPayouts: random.between(3, 9),
+    returnsPayments: random.between(5, 9),
+    limitsRequests: random.between(60, 120),
+    balanceBehindMs: random.between(1, 60) * 1_000,
   }
   const kept = Object.entries(drawn).filter(() => random.chance(0.5))
   return { ...NO_HABITS, ...Object.fromEntries(kept) }
@@ -83,7 +89,9 @@ export function listFaults(random: Random): { long: Fault[]; short: Fault[] } {
   const lists = { method: 'GET', path: '/v2/pix', kind: 'shift-pages' } as const
   const tokens = { method: 'POST', path: '/oauth/token' } as const
   const further: Fault[] = [
-    ...[lists, lists, lists],
+    lists,
+    lists,
+    lists,
     { ...tokens, kind: 'reset' },
     { ...tokens, kind: 'respond', status: 503 },
     { ...tokens, kind: 'half-body' },
@@ -99,7 +107,9 @@ function listQuickFaults(random: Random, target: Pick<Fault, 'method' | 'path'>)
     { ...target, hasActed, kind: 'respond', status: random.pick([500, 502, 503, 504]) },
   ])
   const limit: Fault = {
-    ...{ ...target, kind: 'respond', status: 429 },
+    ...target,
+    kind: 'respond',
+    status: 429,
     body: '{"nome":"limite_excedido","mensagem":"Muitas requisições"}',
     ...(random.chance(0.5) && { headers: { 'retry-after': '1' } }),
   }

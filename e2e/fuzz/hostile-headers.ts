@@ -127,15 +127,23 @@ const CONTENT_TYPES: readonly string[] = [
     'application/xml',
     'json',
   ],
-  ...['multipart/form-data; boundary=x', 'application/jsonp', 'application/json5', '*/*', 'a/json'],
-  ...['application/json; charset=utf-16', 'application/json; charset=iso-8859-1', 'text/json;;'],
+  'multipart/form-data; boundary=x',
+  'application/jsonp',
+  'application/json5',
+  '*/*',
+  'a/json',
+  'application/json; charset=utf-16',
+  'application/json; charset=iso-8859-1',
+  'text/json;;',
   ...[
     'application/json, text/plain',
     'application/vnd.api+json',
     'APPLICATION/JSON',
     toLatin1('ç/json'),
   ],
-  ...['application/json; charset="', ` ${'a'.repeat(5_000)}/json`, 'application/json\x00'],
+  'application/json; charset="',
+  ` ${'a'.repeat(5_000)}/json`,
+  'application/json\x00',
 ]
 
 const ENCODINGS: readonly string[] = [

@@ -54,6 +54,16 @@ export const QUERY_VALUES: readonly TextSource[] = [
 
 /** Queries of up to 25 KB: many parameters, with and without names, and all separators. */
 export const QUERY_FLOODS: readonly TextSource[] = [
-  ...['a&', '&', '=&', 'a=b&', 'a[]=1&', 'a[b]=&', 'limit=1&', 'metadata[a]=1&', ';', '%26', '+'],
+  'a&',
+  '&',
+  '=&',
+  'a=b&',
+  'a[]=1&',
+  'a[b]=&',
+  'limit=1&',
+  'metadata[a]=1&',
+  ';',
+  '%26',
+  '+',
   ...['%', '?', '[', '%00&', '%F0%9F%A6%8A'],
 ].map(piece => flood(piece, 25_000))

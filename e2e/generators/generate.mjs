@@ -18,7 +18,9 @@ await generate({
 mkdirSync(into('oazapfts'), { recursive: true })
 writeFileSync(into('oazapfts/api.ts'), await generateSource(document))
 await generateApi({
-  ...{ input: document, output: into('swagger-typescript-api'), fileName: 'api.ts' },
+  input: document,
+  output: into('swagger-typescript-api'),
+  fileName: 'api.ts',
   silent: true,
 })
 

@@ -5,27 +5,41 @@ import { type Call, type Reply, type Route, readBody } from './route.ts'
 
 export const ACCOUNT_ROUTES: Route[] = [
   {
-    ...{ method: 'GET', path: '/v2/gn/saldo', scope: 'gn.balance.read', kind: 'efi' },
+    method: 'GET',
+    path: '/v2/gn/saldo',
+    scope: 'gn.balance.read',
+    kind: 'efi',
     handle: readBalance,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/config', scope: 'gn.settings.read', kind: 'efi' },
+    method: 'GET',
+    path: '/v2/gn/config',
+    scope: 'gn.settings.read',
+    kind: 'efi',
     handle: bank => ({ status: 200, body: bank.config }),
   },
   {
-    ...{ method: 'PUT', path: '/v2/gn/config', scope: 'gn.settings.write', kind: 'efi' },
+    method: 'PUT',
+    path: '/v2/gn/config',
+    scope: 'gn.settings.write',
+    kind: 'efi',
     handle: putConfig,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/chaves/balde', scope: 'gn.keys.bucket.read', kind: 'efi' },
+    method: 'GET',
+    path: '/v2/gn/chaves/balde',
+    scope: 'gn.keys.bucket.read',
+    kind: 'efi',
     handle: readBuckets,
   },
 ]
 
 /** Guesses, which limit no test. */
 const BUCKET = {
-  ...{ capacidade: 1_000, fichasDisponiveis: 1_000 },
-  ...{ taxaDeReposicaoFichas: 20, periodoReposicaoEmSegundos: 60 },
+  capacidade: 1_000,
+  fichasDisponiveis: 1_000,
+  taxaDeReposicaoFichas: 20,
+  periodoReposicaoEmSegundos: 60,
 }
 
 const KEY_CONFIG = z.strictObject({

@@ -131,11 +131,13 @@ test('lists have pages, both limits and filters', async () => {
   const read = (path: string, more: Record<string, string>) =>
     client.call('GET', `${path}?${new URLSearchParams({ inicio, fim, ...more })}`)
   const second = await read('/v2/cob', {
-    ...{ 'paginacao.itensPorPagina': '2', 'paginacao.paginaAtual': '1' },
+    'paginacao.itensPorPagina': '2',
+    'paginacao.paginaAtual': '1',
   })
   expect(second.body.cobs).toHaveLength(1)
   expect(second.body.parametros.paginacao).toMatchObject({
-    ...{ quantidadeDePaginas: 2, quantidadeTotalDeItens: 3 },
+    quantidadeDePaginas: 2,
+    quantidadeTotalDeItens: 3,
   })
   expect((await read('/v2/cob', { status: 'CONCLUIDA' })).body.cobs).toHaveLength(1)
   expect((await read('/v2/pix', { txid: txids[0] ?? '' })).body.pix).toHaveLength(1)

@@ -134,8 +134,17 @@ class Authority {
     writeFileSync(this.#config, describeAuthority(this.#folder))
     const { cert, key } = pairIn(folder, 'ca')
     runOpenssl(
-      ...['req', '-x509', ...this.#newKey(key), '-subj', `/CN=${basename(folder)}`],
-      ...['-days', String(days + 1), '-extensions', 'authority', '-out', cert],
+      'req',
+      '-x509',
+      ...this.#newKey(key),
+      '-subj',
+      `/CN=${basename(folder)}`,
+      '-days',
+      String(days + 1),
+      '-extensions',
+      'authority',
+      '-out',
+      cert,
     )
   }
 
@@ -146,13 +155,30 @@ class Authority {
     const start = Math.min(end, Date.now()) - 2 * DAY_MS
     writeFileSync(path('ext'), `basicConstraints=CA:FALSE\nextendedKeyUsage=${usage}\n${NAMES}\n`)
     runOpenssl(
-      ...['req', '-new', ...this.#newKey(path('key')), '-subj', `/CN=${name}`],
-      ...['-out', path('csr')],
+      'req',
+      '-new',
+      ...this.#newKey(path('key')),
+      '-subj',
+      `/CN=${name}`,
+      '-out',
+      path('csr'),
     )
     runOpenssl(
-      ...['ca', '-config', this.#config, '-batch', '-notext'],
-      ...['-startdate', certificateTime(start), '-enddate', certificateTime(end)],
-      ...['-extfile', path('ext'), '-in', path('csr'), '-out', path('pem')],
+      'ca',
+      '-config',
+      this.#config,
+      '-batch',
+      '-notext',
+      '-startdate',
+      certificateTime(start),
+      '-enddate',
+      certificateTime(end),
+      '-extfile',
+      path('ext'),
+      '-in',
+      path('csr'),
+      '-out',
+      path('pem'),
     )
   }
 
@@ -193,8 +219,17 @@ function certificateTime(at: number): string {
 
 function exportP12(pair: KeyPair, file: string, passphrase: string, ...ciphers: string[]): void {
   runOpenssl(
-    ...['pkcs12', '-export', '-in', pair.cert, '-inkey', pair.key, ...ciphers],
-    ...['-passout', `pass:${passphrase}`, '-out', file],
+    'pkcs12',
+    '-export',
+    '-in',
+    pair.cert,
+    '-inkey',
+    pair.key,
+    ...ciphers,
+    '-passout',
+    `pass:${passphrase}`,
+    '-out',
+    file,
   )
 }
 

@@ -86,7 +86,12 @@ function createCharge(bank: Bank, txid: string, terms: ChargeTerms, locationId?:
   location.txid = txid
   const createdAt = bank.now()
   const charge: Charge = {
-    ...{ txid, createdAt, status: 'ATIVA', revisions: [terms], location, payments: [] },
+    txid,
+    createdAt,
+    status: 'ATIVA',
+    revisions: [terms],
+    location,
+    payments: [],
   }
   bank.charges.set(txid, charge)
   return renderCharge(bank, charge)
@@ -181,7 +186,11 @@ function renderCharge(bank: Bank, charge: Charge, revisao = charge.revisions.len
   const { calendario, ...terms } = charge.revisions[revisao] as ChargeTerms
   return {
     calendario: { criacao: createdAt.toISOString(), ...calendario },
-    ...{ txid, revisao, loc: renderLocation(location), location: location.location, status },
+    txid,
+    revisao,
+    loc: renderLocation(location),
+    location: location.location,
+    status,
     ...terms,
     pixCopiaECola: codeOf(bank, location),
   }

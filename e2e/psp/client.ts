@@ -60,7 +60,9 @@ export class Client {
         try {
           const text = Buffer.concat(await response.toArray()).toString()
           resolve({
-            ...{ status: response.statusCode ?? 0, headers: response.headers, text },
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
             body: /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : null,
           })
         } catch (error) {

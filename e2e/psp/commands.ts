@@ -110,7 +110,9 @@ export const COMMANDS = {
   readRecords({ bank }: Stage) {
     return {
       charges: [...bank.charges.values()].map(({ txid, status, payments }) => ({
-        ...{ txid, status, e2eids: payments.map(({ e2eid }) => e2eid) },
+        txid,
+        status,
+        e2eids: payments.map(({ e2eid }) => e2eid),
       })),
       payments: [...bank.payments.values()],
       payouts: [...bank.payouts.values()],
@@ -133,7 +135,9 @@ async function pay(bank: Bank, order: PaymentOrder) {
     key: order.key ?? terms?.chave ?? fail('The payment needs a key'),
     amount: order.amount ?? toCents(terms?.valor.original ?? fail('The payment needs an amount')),
     txid: order.dropsTxid ? undefined : order.txid,
-    ...{ payer, payerText, secondsAgo },
+    payer,
+    payerText,
+    secondsAgo,
   }
   const pix = await receive(bank, payment, order.dropsTxid ? undefined : charge)
   returnByHabit(bank, pix)

@@ -48,8 +48,11 @@ async function makeTraffic(kind: Kind): Promise<void> {
   await client.call('GET', `/v2/loc?${DAYS}`)
   const txid = makeHexId()
   await client.call('PUT', `/v2/cob/${txid}`, {
-    ...{ calendario: { expiracao: 600 }, valor: { original: '12.34' }, chave },
-    ...{ devedor: { cpf: '52998224725', nome: 'Maria da Silva' }, loc: { id: loc.id } },
+    calendario: { expiracao: 600 },
+    valor: { original: '12.34' },
+    chave,
+    devedor: { cpf: '52998224725', nome: 'Maria da Silva' },
+    loc: { id: loc.id },
     infoAdicionais: [{ nome: 'Pedido', valor: '1' }],
   })
   await client.call('GET', `/v2/cob/${txid}`)
@@ -89,75 +92,96 @@ interface Proof {
 const NOTICE = 'POST null 200'
 const PROOFS: Record<string, Proof> = {
   cpf: {
-    ...{ call: 'PUT /v2/cob/:txid 201', part: 'requestBody' },
+    call: 'PUT /v2/cob/:txid 201',
+    part: 'requestBody',
     replace: ['"52998224725"', '"5299822472"'],
   },
   'whole texts': {
-    ...{ call: 'PUT /v2/cob/:txid 201', part: 'requestBody', isTooLax: true },
+    call: 'PUT /v2/cob/:txid 201',
+    part: 'requestBody',
+    isTooLax: true,
     replace: ['"12.34"', '"x-12.341y"'],
   },
   'list of payments': {
-    ...{ call: 'GET /v2/pix 200', part: 'responseBody' },
+    call: 'GET /v2/pix 200',
+    part: 'responseBody',
     replace: ['"pix"', '"cobs"'],
   },
   'txid of a payment': {
-    ...{ call: 'GET /v2/pix/:e2eid 200', part: 'responseBody' },
+    call: 'GET /v2/pix/:e2eid 200',
+    part: 'responseBody',
     replace: ['"A1"', '"A-1"'],
   },
   'list of charges': {
-    ...{ call: 'GET /v2/cob 200', part: 'responseBody' },
+    call: 'GET /v2/cob 200',
+    part: 'responseBody',
     replace: ['"txid"', '"idCob"'],
   },
   'location in a charge': {
-    ...{ call: 'GET /v2/cob/:txid 200', part: 'responseBody' },
+    call: 'GET /v2/cob/:txid 200',
+    part: 'responseBody',
     replace: ['"tipoCob":"cob",', ''],
   },
   'location in a request': {
-    ...{ call: 'PUT /v2/cob/:txid 201', part: 'requestBody' },
+    call: 'PUT /v2/cob/:txid 201',
+    part: 'requestBody',
     replace: ['"loc":{"id":1}', '"loc":{}'],
   },
   'address of a location': {
-    ...{ call: 'POST /v2/loc 201', part: 'responseBody' },
+    call: 'POST /v2/loc 201',
+    part: 'responseBody',
     replace: ['"location":"', `"location":"${'x'.repeat(77)}`],
   },
   webhook: {
-    ...{ call: 'GET /v2/webhook/:chave 200', part: 'responseBody' },
+    call: 'GET /v2/webhook/:chave 200',
+    part: 'responseBody',
     replace: [/"chave":"[0-9a-f-]{36}"/, '"cnpj":"12345678000195"'],
   },
   'additional texts': {
-    ...{ call: 'PUT /v2/cob/:txid 201', part: 'requestBody', isTooLax: true },
+    call: 'PUT /v2/cob/:txid 201',
+    part: 'requestBody',
+    isTooLax: true,
     replace: ['"infoAdicionais":[', `"infoAdicionais":[${'{"nome":"a","valor":"b"},'.repeat(50)}`],
   },
   notice: {
-    ...{ call: NOTICE, part: 'requestBody', isTooLax: true },
+    call: NOTICE,
+    part: 'requestBody',
+    isTooLax: true,
     replace: [/^\{"pix".*$/, '[]'],
   },
   'refused queries': {
-    ...{ call: 'GET /v2/pix 400', part: 'responseBody' },
+    call: 'GET /v2/pix 400',
+    part: 'responseBody',
     replace: ['"title"', '"titulo"'],
   },
   'refused tokens': {
-    ...{ call: 'GET /v2/cob/:txid 401', part: 'responseBody' },
+    call: 'GET /v2/cob/:txid 401',
+    part: 'responseBody',
     replace: ['"error"', '"erro"'],
   },
   'key of an application': {
-    ...{ call: 'GET /v2/pix 200', part: 'target' },
+    call: 'GET /v2/pix 200',
+    part: 'target',
     replace: ['gw-dev-app-key=a1', 'gw-dev-app-key='],
   },
   'errors of Efí': {
-    ...{ call: 'GET /v2/cob/:txid 400', part: 'responseBody' },
+    call: 'GET /v2/cob/:txid 400',
+    part: 'responseBody',
     replace: ['"nome"', '"name"'],
   },
   'list of locations of Efí': {
-    ...{ call: 'GET /v2/loc 200', part: 'responseBody' },
+    call: 'GET /v2/loc 200',
+    part: 'responseBody',
     replace: ['"locs"', '"loc"'],
   },
   'registered webhook of Efí': {
-    ...{ call: 'PUT /v2/webhook/:chave 201', part: 'responseBody' },
+    call: 'PUT /v2/webhook/:chave 201',
+    part: 'responseBody',
     replace: ['"webhookUrl"', '"url"'],
   },
   'additions of Efí to a notice': {
-    ...{ call: NOTICE, part: 'requestBody' },
+    call: NOTICE,
+    part: 'requestBody',
     replace: ['"tarifa":"0.15"', '"tarifa":0.15'],
   },
 }

@@ -9,7 +9,10 @@ import { type Call, type Reply, type Route, readBody } from './route.ts'
 
 export const DISPUTE_ROUTES: Route[] = [
   {
-    ...{ method: 'GET', path: '/v2/gn/infracoes', scope: 'gn.infractions.read', kind: 'efi' },
+    method: 'GET',
+    path: '/v2/gn/infracoes',
+    scope: 'gn.infractions.read',
+    kind: 'efi',
     handle: listDisputes,
   },
   {
@@ -18,7 +21,8 @@ export const DISPUTE_ROUTES: Route[] = [
       path: '/v2/gn/infracoes/:idInfracao/defesa',
       scope: 'gn.infractions.write',
     },
-    ...{ kind: 'efi', handle: defend },
+    kind: 'efi',
+    handle: defend,
   },
 ]
 
@@ -33,8 +37,13 @@ const ANALYSIS_DAYS = 7
 export function openDispute(bank: Bank, pix: ReceivedPix): Dispute {
   const openedAt = bank.now()
   const dispute: Dispute = {
-    ...{ id: makeHexId(), pix, status: 'ABERTA', openedAt, changedAt: openedAt },
-    ...{ protocol: bank.disputes.size + 1, dueAt: new Date(+openedAt + ANALYSIS_DAYS * DAY_MS) },
+    id: makeHexId(),
+    pix,
+    status: 'ABERTA',
+    openedAt,
+    changedAt: openedAt,
+    protocol: bank.disputes.size + 1,
+    dueAt: new Date(+openedAt + ANALYSIS_DAYS * DAY_MS),
   }
   bank.disputes.set(dispute.id, dispute)
   return dispute
@@ -74,9 +83,17 @@ function renderDispute(bank: Bank, dispute: Dispute) {
   const { payer } = pix
   const isOver = status === 'ACEITA' || status === 'REJEITADA'
   return {
-    ...{ idInfracao: id, endToEndId: pix.e2eid, protocolo: protocol, chave: pix.key },
-    ...{ dataTransacao: pix.at.toISOString(), valor: pix.amount / 100, status },
-    ...{ razao: 'Fraude', tipoSituacao: 'golpe', defesa: defense, identificadorTicket: [] },
+    idInfracao: id,
+    endToEndId: pix.e2eid,
+    protocolo: protocol,
+    chave: pix.key,
+    dataTransacao: pix.at.toISOString(),
+    valor: pix.amount / 100,
+    status,
+    razao: 'Fraude',
+    tipoSituacao: 'golpe',
+    defesa: defense,
+    identificadorTicket: [],
     dadosAnalise: {
       abertura: openedAt.toISOString(),
       prazoFinalizacao: dueAt.toISOString(),
@@ -84,7 +101,8 @@ function renderDispute(bank: Bank, dispute: Dispute) {
     },
     origem: party('Banco do Pagador', payer.nome, payer.cpf ?? payer.cnpj ?? ''),
     destino: party('Banco de Teste', bank.settings.ownerName, '11222333000181'),
-    ...{ criadoEm: openedAt.toISOString(), atualizadoEm: changedAt.toISOString() },
+    criadoEm: openedAt.toISOString(),
+    atualizadoEm: changedAt.toISOString(),
   }
 }
 

@@ -12,7 +12,8 @@ const EFI_ERROR = {
   type: 'object',
   required: ['nome', 'mensagem'],
   properties: {
-    ...{ nome: TEXT, mensagem: TEXT },
+    nome: TEXT,
+    mensagem: TEXT,
     erros: {
       type: 'array',
       items: {

@@ -18,7 +18,8 @@ export async function openFront(
   const options = {
     ...readPair(certificates.receiver),
     ca: readFileSync(certificates.authority.cert),
-    ...{ requestCert: true, rejectUnauthorized: false },
+    requestCert: true,
+    rejectUnauthorized: false,
   }
   const server = createServer(options, (incoming, response) => {
     const { method, url: path, headers, socket } = incoming

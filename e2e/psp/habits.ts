@@ -23,9 +23,16 @@ export interface Habits {
 }
 
 export const NO_HABITS: Habits = {
-  ...{ masksKeys: false, hasLocalTimes: false, hasEmptyObjects: false, shiftsPages: 0 },
-  ...{ returnsPayments: 0, refusesUnnamed: 0, hidesPayouts: 0, failsPayouts: 0 },
-  ...{ limitsRequests: 0, balanceBehindMs: 0 },
+  masksKeys: false,
+  hasLocalTimes: false,
+  hasEmptyObjects: false,
+  shiftsPages: 0,
+  returnsPayments: 0,
+  refusesUnnamed: 0,
+  hidesPayouts: 0,
+  failsPayouts: 0,
+  limitsRequests: 0,
+  balanceBehindMs: 0,
 }
 
 /** What of a bank its habits need; `counts`: how often each had an occasion. */

@@ -41,14 +41,26 @@ const document = {
 
 const TYPE = { 'content-type': 'application/json' }
 const GET: Exchange = {
-  ...{ kind: 'efi', to: 'bank', at: '', method: 'GET', target: '/v2/cob/aa?cheia=true' },
-  ...{ route: '/v2/cob/:txid', requestHeaders: {}, requestBody: '', status: 200, fault: null },
+  kind: 'efi',
+  to: 'bank',
+  at: '',
+  method: 'GET',
+  target: '/v2/cob/aa?cheia=true',
+  route: '/v2/cob/:txid',
+  requestHeaders: {},
+  requestBody: '',
+  status: 200,
+  fault: null,
   ...{ responseHeaders: TYPE, responseBody: '{"valor":"1","list":[{"valor":"1"}]}' },
 }
 const PUT: Exchange = {
   ...GET,
-  ...{ method: 'PUT', target: '/v2/cob/aa', requestHeaders: TYPE, requestBody: '{"valor":"1"}' },
-  ...{ status: 201, responseBody: '{"valor":"1"}' },
+  method: 'PUT',
+  target: '/v2/cob/aa',
+  requestHeaders: TYPE,
+  requestBody: '{"valor":"1"}',
+  status: 201,
+  responseBody: '{"valor":"1"}',
 }
 const NOTICE: Exchange = { ...PUT, to: 'receiver', method: 'POST', target: 'https://shop/pix' }
 

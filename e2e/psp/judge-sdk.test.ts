@@ -26,8 +26,11 @@ beforeAll(async () => {
   key = bank.keys[0] ?? ''
   redirectSdk()
   sdk = new EfiPay({
-    ...{ sandbox: true, client_id: bank.clientId, client_secret: bank.clientSecret },
-    ...{ certificate: bank.certificates.p12.plain, validateMtls: false },
+    sandbox: true,
+    client_id: bank.clientId,
+    client_secret: bank.clientSecret,
+    certificate: bank.certificates.p12.plain,
+    validateMtls: false,
   })
 })
 
@@ -55,7 +58,8 @@ test('the SDK receives: charges, payments, refunds and locations', async () => {
     calendario: { expiracao: 3600 },
     devedor: { cpf: '52998224725', nome: 'Maria da Silva' },
     valor: { original: '100.00' },
-    ...{ chave: key, solicitacaoPagador: 'Pedido 1' },
+    chave: key,
+    solicitacaoPagador: 'Pedido 1',
     infoAdicionais: [{ nome: 'Pedido', valor: '1' }],
   }
   expect((await sdk.pixCreateCharge({ txid }, charge)).status).toBe('ATIVA')
@@ -99,7 +103,8 @@ test('the SDK pays out, reads the balance and changes settings', async () => {
     sdk.pixSend(
       { idEnvio: id },
       {
-        ...{ valor: '10.00', pagador: { chave: key, infoPagador: 'Saque' } },
+        valor: '10.00',
+        pagador: { chave: key, infoPagador: 'Saque' },
         favorecido: { chave },
       },
     )

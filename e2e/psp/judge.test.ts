@@ -13,7 +13,8 @@ import type { Exchange } from './traffic.ts'
 
 const PROGRAM = fileURLToPath(new URL('judge.ts', import.meta.url))
 const CHARGE = {
-  ...{ calendario: { expiracao: 600 }, valor: { original: '5.00' } },
+  calendario: { expiracao: 600 },
+  valor: { original: '5.00' },
   chave: '7d9f0335-8dcc-4054-9bf9-0dbd61d36906',
 }
 
@@ -51,7 +52,8 @@ function spoilRefused(text: string, wrong: string): void {
       .split('\n')
       .map(line => JSON.parse(line))
     const changed = exchanges.map(exchange => ({
-      ...{ ...exchange, requestHeaders: { 'content-type': 'application/json' } },
+      ...exchange,
+      requestHeaders: { 'content-type': 'application/json' },
       requestBody:
         exchange.status === 409 ? exchange.requestBody.replace(text, wrong) : exchange.requestBody,
     }))
@@ -73,7 +75,8 @@ describe('with the recorded traffic', () => {
     const file = join(folder, 'other.yaml')
     writeFileSync(file, 'a: 1')
     expect(judge(file)).toMatchObject({
-      ...{ status: 1, output: expect.stringContaining('could not run') },
+      status: 1,
+      output: expect.stringContaining('could not run'),
     })
   })
 

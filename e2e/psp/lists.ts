@@ -46,7 +46,9 @@ export function selectPage<T>(bank: Bank, call: Call, listing: Listing<T>) {
   }
   const { query } = call
   const parametros = {
-    ...{ inicio: query.get('inicio'), fim: query.get('fim'), paginacao },
+    inicio: query.get('inicio'),
+    fim: query.get('fim'),
+    paginacao,
     ...listing.filters,
   }
   return { parametros, records: found.slice(page * size, (page + 1) * size) }

@@ -25,8 +25,10 @@ const controlPort = await openControl({ bank, server }, ports[1])
 const trocoPort = troco === null ? null : await openFront(certificates, troco, ports[2])
 const read = (file: string) => readFileSync(file, 'utf8')
 const credentialsOf = ({ cert, key }: KeyPair) => ({
-  ...{ client_id: clientId, client_secret: clientSecret },
-  ...{ certificate: read(cert), private_key: read(key) },
+  client_id: clientId,
+  client_secret: clientSecret,
+  certificate: read(cert),
+  private_key: read(key),
 })
 const files = {
   'settings.json': {

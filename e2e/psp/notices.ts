@@ -83,8 +83,17 @@ export class Notices {
     const at = new Date().toISOString()
     const { status, headers, text } = await call(target, agent, requestHeaders, body)
     this.#traffic.record({
-      ...{ to: 'receiver', at, method: 'POST', target, route: null, requestHeaders },
-      ...{ requestBody: body, status, responseHeaders: headers, responseBody: text, fault },
+      to: 'receiver',
+      at,
+      method: 'POST',
+      target,
+      route: null,
+      requestHeaders,
+      requestBody: body,
+      status,
+      responseHeaders: headers,
+      responseBody: text,
+      fault,
     })
     return status
   }

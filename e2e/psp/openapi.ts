@@ -73,7 +73,9 @@ export function findOperation(document: OpenApi, method: string, pathname: strin
       name.startsWith('{') ? [[name.slice(1, -1), decode(sent[index] ?? '')]] : [],
     )
   return {
-    ...{ label: `${method} ${path}`, operation, values: Object.fromEntries(values) },
+    label: `${method} ${path}`,
+    operation,
+    values: Object.fromEntries(values),
     parameters: [...inPath, ...(operation.parameters ?? [])].map(one => resolve(document, one)),
   }
 }

@@ -17,20 +17,32 @@ import type { Payee } from './settings.ts'
 
 export const PAYOUT_ROUTES: Route[] = [
   {
-    ...{ method: 'PUT', path: '/v3/gn/pix/:idEnvio', scope: 'pix.send' },
-    ...{ kind: 'efi', handle: putPayout },
+    method: 'PUT',
+    path: '/v3/gn/pix/:idEnvio',
+    scope: 'pix.send',
+    kind: 'efi',
+    handle: putPayout,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/pix/enviados/id-envio/:idEnvio', scope: 'gn.pix.send.read' },
-    ...{ kind: 'efi', handle: readPayout },
+    method: 'GET',
+    path: '/v2/gn/pix/enviados/id-envio/:idEnvio',
+    scope: 'gn.pix.send.read',
+    kind: 'efi',
+    handle: readPayout,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/pix/enviados/:e2eid', scope: 'gn.pix.send.read' },
-    ...{ kind: 'efi', handle: readPayout },
+    method: 'GET',
+    path: '/v2/gn/pix/enviados/:e2eid',
+    scope: 'gn.pix.send.read',
+    kind: 'efi',
+    handle: readPayout,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/pix/enviados', scope: 'gn.pix.send.read' },
-    ...{ kind: 'efi', handle: listPayouts },
+    method: 'GET',
+    path: '/v2/gn/pix/enviados',
+    scope: 'gn.pix.send.read',
+    kind: 'efi',
+    handle: listPayouts,
   },
 ]
 
@@ -61,16 +73,24 @@ function putPayout(bank: Bank, { params, body: sent }: Call): Reply {
     throw new Refusal('unnamedPayout', 'Refused by a habit of the bank')
   const requestedAt = bank.now()
   const payout: Payout = {
-    ...{ idEnvio, e2eid: makePixId('E', requestedAt), amount: toCents(body.valor), requestedAt },
-    ...{ payerKey: body.pagador.chave, payeeKey: body.favorecido.chave },
-    ...{ text: body.pagador.infoPagador, status: 'EM_PROCESSAMENTO', returns: [] },
+    idEnvio,
+    e2eid: makePixId('E', requestedAt),
+    amount: toCents(body.valor),
+    requestedAt,
+    payerKey: body.pagador.chave,
+    payeeKey: body.favorecido.chave,
+    text: body.pagador.infoPagador,
+    status: 'EM_PROCESSAMENTO',
+    returns: [],
   }
   bank.payouts.set(idEnvio, payout)
   if (bank.available >= payout.amount) bank.book.add(requestedAt, 'payout', -payout.amount, idEnvio)
   bank.settleLater(() => settlePayout(bank, payout))
   const response = {
     [bank.settings.quirks.payoutIdName]: payout.e2eid,
-    ...{ idEnvio, valor: body.valor, horario: { solicitacao: requestedAt.toISOString() } },
+    idEnvio,
+    valor: body.valor,
+    horario: { solicitacao: requestedAt.toISOString() },
     status: payout.status,
   }
   return { status: 201, body: response }
@@ -134,7 +154,11 @@ export function announcePayout(bank: Bank, payout: Payout): void {
   if (!webhook) return
   const { e2eid, idEnvio, payerKey, amount, settledAt, status, failure } = payout
   bank.notices.announce(webhook.url, {
-    ...{ endToEndId: e2eid, chave: payerKey, tipo: 'SOLICITACAO', status, valor: toReais(amount) },
+    endToEndId: e2eid,
+    chave: payerKey,
+    tipo: 'SOLICITACAO',
+    status,
+    valor: toReais(amount),
     horario: failure ? null : settledAt?.toISOString(),
     devolucoes: renderReturns(payout),
     gnExtras: { idEnvio, erro: failure && { ...failure, origem: 'SPI' } },
@@ -144,7 +168,9 @@ export function announcePayout(bank: Bank, payout: Payout): void {
 function renderReturns({ returns }: Payout) {
   if (returns.length === 0) return undefined
   return returns.map(({ rtrId, amount, at }) => ({
-    ...{ rtrId, valor: toReais(amount), horario: at.toISOString() },
+    rtrId,
+    valor: toReais(amount),
+    horario: at.toISOString(),
   }))
 }
 
@@ -169,8 +195,12 @@ function renderPayout(bank: Bank, payout: Payout) {
     ? { nome, [document.length === 14 ? 'cnpj' : 'cpf']: mask(document) }
     : undefined
   return {
-    ...{ endToEndId: e2eid, idEnvio, valor: toReais(amount), chave: payerKey },
-    ...{ status: payout.status, infoPagador: text },
+    endToEndId: e2eid,
+    idEnvio,
+    valor: toReais(amount),
+    chave: payerKey,
+    status: payout.status,
+    infoPagador: text,
     horario: { solicitacao: requestedAt.toISOString(), liquidacao: settledAt?.toISOString() },
     favorecido: { chave: payeeKey, identificacao },
     devolucoes: renderReturns(payout),

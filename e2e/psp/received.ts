@@ -28,8 +28,14 @@ export interface Payment {
 export async function receive(bank: Bank, payment: Payment, charge?: Charge): Promise<ReceivedPix> {
   const at = new Date(bank.now().getTime() - (payment.secondsAgo ?? 0) * 1000)
   const pix: ReceivedPix = {
-    ...{ e2eid: makePixId('E', at), amount: payment.amount, key: payment.key, txid: payment.txid },
-    ...{ at, payer: payment.payer ?? PAYER, payerText: payment.payerText, refunds: [] },
+    e2eid: makePixId('E', at),
+    amount: payment.amount,
+    key: payment.key,
+    txid: payment.txid,
+    at,
+    payer: payment.payer ?? PAYER,
+    payerText: payment.payerText,
+    refunds: [],
     fee: Math.round((payment.amount * bank.settings.fees.receivedBasisPoints) / 10_000),
   }
   const { earlyMs } = bank.settings.notices
@@ -72,7 +78,11 @@ export function renderPix(bank: Bank, pix: ReceivedPix, hasReasons: boolean) {
     isEfi ? renderPlainRefund(refund, hasReasons) : renderRefund(refund),
   )
   return {
-    ...{ endToEndId: e2eid, txid, valor: toReais(amount), chave: key, horario: at.toISOString() },
+    endToEndId: e2eid,
+    txid,
+    valor: toReais(amount),
+    chave: key,
+    horario: at.toISOString(),
     infoPagador: payerText,
     pagador: bank.settings.quirks.hasPayerIdentity ? pix.payer : undefined,
     devolucoes: shown.length > 0 ? shown : undefined,
@@ -82,9 +92,14 @@ export function renderPix(bank: Bank, pix: ReceivedPix, hasReasons: boolean) {
 export function renderRefund(refund: Refund) {
   const { id, rtrId, amount, nature, description, requestedAt, settledAt, status, reason } = refund
   return {
-    ...{ id, rtrId, valor: toReais(amount), natureza: nature, descricao: description },
+    id,
+    rtrId,
+    valor: toReais(amount),
+    natureza: nature,
+    descricao: description,
     horario: { solicitacao: requestedAt.toISOString(), liquidacao: settledAt?.toISOString() },
-    ...{ status, motivo: reason },
+    status,
+    motivo: reason,
   }
 }
 

@@ -28,7 +28,8 @@ export async function openReceiver({ certificates }: RunningBank): Promise<Recei
   const options = {
     ...readPair(certificates.receiver),
     ca: readFileSync(certificates.authority.cert),
-    ...{ requestCert: true, rejectUnauthorized: false },
+    requestCert: true,
+    rejectUnauthorized: false,
   }
   const server = createServer(options, async (request, response) => {
     const socket = request.socket as TLSSocket

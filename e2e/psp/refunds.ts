@@ -62,8 +62,12 @@ interface Wish {
 function addRefund(bank: Bank, pix: ReceivedPix, wish: Wish): Refund {
   const requestedAt = bank.now()
   const refund: Refund = {
-    ...{ id: wish.id, rtrId: makePixId('D', requestedAt), amount: wish.amount, requestedAt },
-    ...{ nature: wish.natureza ?? 'ORIGINAL', description: wish.descricao },
+    id: wish.id,
+    rtrId: makePixId('D', requestedAt),
+    amount: wish.amount,
+    requestedAt,
+    nature: wish.natureza ?? 'ORIGINAL',
+    description: wish.descricao,
     status: 'EM_PROCESSAMENTO',
   }
   pix.refunds.push(refund)
@@ -97,7 +101,12 @@ export function takeBack(
   const rtrId = makePixId('D', at)
   bank.book.add(at, 'med', -amount, rtrId)
   const refund: Refund = {
-    ...{ id: rtrId, rtrId, amount, nature, requestedAt: at, settledAt: at },
+    id: rtrId,
+    rtrId,
+    amount,
+    nature,
+    requestedAt: at,
+    settledAt: at,
     status: 'DEVOLVIDO',
   }
   pix.refunds.push(refund)

@@ -61,7 +61,8 @@ test('a report that was made is given again; one in the making is ordered anew',
   expect(second.body.id).not.toBe(first.body.id)
   await client.call('GET', `${PATH}/${second.body.id}`)
   expect((await order(dayAgo(3), flags)).body).toMatchObject({
-    ...{ id: second.body.id, status: 'CONCLUIDO' },
+    id: second.body.id,
+    status: 'CONCLUIDO',
   })
   expect((await order(dayAgo(3), { saldoDia: true })).body.status).not.toBe('CONCLUIDO')
 })

@@ -9,12 +9,18 @@ import { type Call, type Reply, type Route, readBody } from './route.ts'
 
 export const REPORT_ROUTES: Route[] = [
   {
-    ...{ method: 'POST', path: '/v2/gn/relatorios/extrato-conciliacao', scope: 'gn.reports.write' },
-    ...{ kind: 'efi', handle: orderReport },
+    method: 'POST',
+    path: '/v2/gn/relatorios/extrato-conciliacao',
+    scope: 'gn.reports.write',
+    kind: 'efi',
+    handle: orderReport,
   },
   {
-    ...{ method: 'GET', path: '/v2/gn/relatorios/:id', scope: 'gn.reports.read' },
-    ...{ kind: 'efi', handle: readReport },
+    method: 'GET',
+    path: '/v2/gn/relatorios/:id',
+    scope: 'gn.reports.read',
+    kind: 'efi',
+    handle: readReport,
   },
 ]
 
@@ -64,7 +70,10 @@ function orderReport(bank: Bank, { body }: Call): Reply {
     report => report.day === day && report.flags.join() === flags.join() && isMade(report),
   )
   const report = made ?? {
-    ...{ id: randomUUID(), day, flags, orderedAt: bank.now() },
+    id: randomUUID(),
+    day,
+    flags,
+    orderedAt: bank.now(),
     questionsLeft: bank.settings.reportQuestions,
   }
   bank.reports.set(report.id, report)

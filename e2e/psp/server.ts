@@ -97,9 +97,15 @@ export class BankServer {
     const fault = this.#bank.faults.take(method, path)
     const sent = await this.#respond({ request, text, path, query }, response, fault)
     this.#bank.traffic.record({
-      ...{ to: 'bank', at, method, target: request.url ?? '', route: this.#routeOf(method, path) },
+      to: 'bank',
+      at,
+      method,
+      target: request.url ?? '',
+      route: this.#routeOf(method, path),
       requestHeaders: flattenHeaders(request.headers),
-      ...{ requestBody: text, status: sent?.status ?? null, responseHeaders: sent?.headers ?? {} },
+      requestBody: text,
+      status: sent?.status ?? null,
+      responseHeaders: sent?.headers ?? {},
       ...{
         responseBody: sent?.text ?? '',
         fault: sent?.hasQuirk ? 'quirk' : (fault?.kind ?? null),

@@ -117,7 +117,8 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
   const kind = chosen.kind ?? 'api-pix'
   return {
     kind,
-    ...{ ports: [0, 0, 0], troco: null },
+    ports: [0, 0, 0],
+    troco: null,
     keys: ['7d9f0335-8dcc-4054-9bf9-0dbd61d36906'],
     ownerName: 'Loja Exemplo',
     ownerCity: 'São Paulo',
@@ -132,7 +133,10 @@ export function completeSettings(chosen: Partial<Settings>): Settings {
     refundFailure: null,
     isAccountBlocked: false,
     clockOffsetMs: 0,
-    ...{ listsBehindMs: 0, listMs: null, listPages: null, listSize: 1_000 },
+    listsBehindMs: 0,
+    listMs: null,
+    listPages: null,
+    listSize: 1_000,
     reportQuestions: 1,
     notices: {
       isAbsent: false,

@@ -13,8 +13,11 @@ export const WEBHOOK_ROUTES: Route[] = [
   { method: 'DELETE', path: '/v2/webhook/:chave', scope: 'webhook.write', handle: deleteWebhook },
   { method: 'GET', path: '/v2/webhook', scope: 'webhook.read', handle: listWebhooks },
   {
-    ...{ method: 'POST', path: '/v2/gn/webhook/reenviar', scope: 'webhook.write' },
-    ...{ kind: 'efi', handle: resendNotices },
+    method: 'POST',
+    path: '/v2/gn/webhook/reenviar',
+    scope: 'webhook.write',
+    kind: 'efi',
+    handle: resendNotices,
   },
 ]
 

@@ -36,10 +36,19 @@ describe.skipIf(!program)('behind Caddy, as compose.yaml sets it up', () => {
   const startWeb = async (port: number) => {
     const { DATABASE_URL = '' } = env()
     const settings = {
-      ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), MIGRATE: 'false' },
-      ...{ PORT: `${port}`, HOST: '127.0.0.1', PUBLIC_URL: url, TROCO_DATA: folder },
-      ...{ NODE_ENV: 'production', DRAIN_SECONDS: '3', TRUST_PROXY: '1', WORKER: 'false' },
-      ...{ RATE_TOKEN_PER_SECOND: '0', RATE_IP_PER_SECOND: '0' },
+      DATABASE_URL,
+      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+      MIGRATE: 'false',
+      PORT: `${port}`,
+      HOST: '127.0.0.1',
+      PUBLIC_URL: url,
+      TROCO_DATA: folder,
+      NODE_ENV: 'production',
+      DRAIN_SECONDS: '3',
+      TRUST_PROXY: '1',
+      WORKER: 'false',
+      RATE_TOKEN_PER_SECOND: '0',
+      RATE_IP_PER_SECOND: '0',
     }
     webs.set(port, await startWebProcess(settings))
   }
@@ -56,7 +65,10 @@ describe.skipIf(!program)('behind Caddy, as compose.yaml sets it up', () => {
       stdio: 'ignore',
       env: {
         ...inheritedEnv(),
-        ...{ PUBLIC_URL: url, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, HOME: folder },
+        PUBLIC_URL: url,
+        XDG_DATA_HOME: folder,
+        XDG_CONFIG_HOME: folder,
+        HOME: folder,
       },
     })
     const certificate = join(folder, 'caddy/pki/authorities/local/root.crt')

@@ -50,9 +50,15 @@ describe.skipIf(!isPossible)('a container of the image', () => {
     await run('buildah', [...build, '.'], LOAD_OPTIONS)
     const port = await findFreePort()
     settings = {
-      ...{ DATABASE_URL: env().DATABASE_URL ?? '', TROCO_SECRET: env().TROCO_SECRET ?? '' },
-      ...{ PUBLIC_URL: `http://127.0.0.1:${port}`, PORT: `${port}`, HOST: '127.0.0.1' },
-      ...{ MIGRATE: 'false', WORKER: 'false', DRAIN_SECONDS: '1', ...WITHOUT_RATE_LIMITS },
+      DATABASE_URL: env().DATABASE_URL ?? '',
+      TROCO_SECRET: env().TROCO_SECRET ?? '',
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      PORT: `${port}`,
+      HOST: '127.0.0.1',
+      MIGRATE: 'false',
+      WORKER: 'false',
+      DRAIN_SECONDS: '1',
+      ...WITHOUT_RATE_LIMITS,
     }
   }, 1_800_000)
   afterAll(async () => {
@@ -79,8 +85,10 @@ describe.skipIf(!isPossible)('a container of the image', () => {
     const stopTime = formatSecondsSince(stopped)
     expect(await stop(worker)).toBe(0)
     recordFigures('container', {
-      ...{ 'image MiB': Math.round(Number(stdout) / MIB), 'ready after': startUp },
-      ...{ 'web and worker MiB': memory.join(' and '), 'web stopped after': stopTime },
+      'image MiB': Math.round(Number(stdout) / MIB),
+      'ready after': startUp,
+      'web and worker MiB': memory.join(' and '),
+      'web stopped after': stopTime,
     })
   })
 

@@ -58,9 +58,15 @@ test('each TypeScript client compiles, and refuses an amount that is text', asyn
     }
   }
   const compilerOptions = {
-    ...{ target: 'es2024', lib: ['es2024', 'dom', 'dom.iterable'], module: 'esnext' },
-    ...{ moduleResolution: 'bundler', strict: true, noUncheckedIndexedAccess: true },
-    ...{ noEmit: true, types: [], allowImportingTsExtensions: true },
+    target: 'es2024',
+    lib: ['es2024', 'dom', 'dom.iterable'],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    types: [],
+    allowImportingTsExtensions: true,
   }
   writeFileSync(into('tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const tsc = resolve(PACKAGE, 'node_modules/typescript/bin/tsc')
@@ -82,8 +88,11 @@ test.skipIf(!hasProgram('javac'))('the types in Java compile', async () => {
 test.skipIf(!hasPython)('the types in Python read what the API returns', async () => {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({
-    ...{ amount: 5_000, client_name: 'Ana', client_email: 'ana@example.com' },
-    ...{ client_doc: '52998224725', items: [{ name: 'Café', price: 2_500, quantity: 2 }] },
+    amount: 5_000,
+    client_name: 'Ana',
+    client_email: 'ana@example.com',
+    client_doc: '52998224725',
+    items: [{ name: 'Café', price: 2_500, quantity: 2 }],
   })
   await fetch(`${api.url}/api/transactions`, { method: 'POST', headers, body })
   const page = await (await fetch(`${api.url}/api/transactions`, { headers })).text()
@@ -115,8 +124,11 @@ test.skipIf(!hasPython || !hasProgram('java'))(
     const shop = JSON.parse(stdout)
     const [id] = shop.created
     expect(shop).toMatchObject({
-      ...{ created: [id, 5_000, 'pending'], replayed: id, listed: [id] },
-      ...{ read: [id, 'paid', { order: 1048 }], balance: 5_000 },
+      created: [id, 5_000, 'pending'],
+      replayed: id,
+      listed: [id],
+      read: [id, 'paid', { order: 1048 }],
+      balance: 5_000,
       refusal: [422, 'invalid_input', { errors: expect.stringContaining('client_doc') }],
     })
   },

@@ -55,10 +55,18 @@ export async function openPgBackRestStage({ lines = [], variables = {} }: PgBack
     writeFileSync(
       config,
       [
-        ...['[global]', `repo1-path=${join(folder, 'repository')}`],
-        ...[`log-path=${join(folder, 'log')}`, `lock-path=${join(folder, 'spool')}`],
-        ...['start-fast=y', ...lines, `[${STANZA}]`, `pg1-path=${data}`],
-        ...[`pg1-port=${port}`, `pg1-socket-path=${folder}`, 'pg1-user=postgres', ''],
+        '[global]',
+        `repo1-path=${join(folder, 'repository')}`,
+        `log-path=${join(folder, 'log')}`,
+        `lock-path=${join(folder, 'spool')}`,
+        'start-fast=y',
+        ...lines,
+        `[${STANZA}]`,
+        `pg1-path=${data}`,
+        `pg1-port=${port}`,
+        `pg1-socket-path=${folder}`,
+        'pg1-user=postgres',
+        '',
       ].join('\n'),
     )
   writeConfig(location)
@@ -68,9 +76,13 @@ export async function openPgBackRestStage({ lines = [], variables = {} }: PgBack
   writeFileSync(
     settingsFile,
     [
-      ...[`port = ${port}`, `listen_addresses = '127.0.0.1'`],
-      ...[`unix_socket_directories = '${folder}'`, `hba_file = '${location}/pg_hba.conf'`],
-      ...[`archive_mode = on`, `archive_command = '${archive}'`, ''],
+      `port = ${port}`,
+      `listen_addresses = '127.0.0.1'`,
+      `unix_socket_directories = '${folder}'`,
+      `hba_file = '${location}/pg_hba.conf'`,
+      `archive_mode = on`,
+      `archive_command = '${archive}'`,
+      '',
     ].join('\n'),
   )
   rmSync(join(location, 'postgresql.conf'))
@@ -103,19 +115,32 @@ export async function openPgBackRestStage({ lines = [], variables = {} }: PgBack
   await disconnect()
   supplyEnv({ DATABASE_URL: url, TROCO_SECRET: SECRET })
   const settings: Record<string, string> = {
-    ...{ DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl, TROCO_SECRET: SECRET },
-    ...{ TROCO_ENV: 'local', TROCO_DATA: join(folder, 'troco') },
-    ...{ BACKUP_FOLDER: join(folder, 'backups'), ...variables },
-    ...{ PGBACKREST_STANZA: STANZA, PGBACKREST_CONFIG: config },
+    DATABASE_URL: url,
+    DATABASE_OWNER_URL: ownerUrl,
+    TROCO_SECRET: SECRET,
+    TROCO_ENV: 'local',
+    TROCO_DATA: join(folder, 'troco'),
+    BACKUP_FOLDER: join(folder, 'backups'),
+    ...variables,
+    PGBACKREST_STANZA: STANZA,
+    PGBACKREST_CONFIG: config,
   }
   return {
-    ...{ folder, settings, superuserUrl, serve, stop, user },
+    folder,
+    settings,
+    superuserUrl,
+    serve,
+    stop,
+    user,
     backups: join(folder, 'backups'),
     troco: (...args: string[]) => runTroco(args, settings),
     startTroco: (...args: string[]) => startTroco(args, settings),
     pgBackRest: (...args: string[]) =>
       execFileSync('pgbackrest', [`--config=${config}`, `--stanza=${STANZA}`, ...args], {
-        ...{ cwd: '/', encoding: 'utf8', env: environment, ...user },
+        cwd: '/',
+        encoding: 'utf8',
+        env: environment,
+        ...user,
       }),
     close: async () => {
       await disconnect()

@@ -43,16 +43,24 @@ for (const { name, program, hasStatements } of POOLERS)
     let token: string
 
     const settings = () => ({
-      ...{ DATABASE_URL: pooler.urls.url, DATABASE_OWNER_URL: pooler.urls.ownerUrl },
-      ...{ DATABASE_DIRECT_URL: pooler.directUrl, PG_NAMED_STATEMENTS: String(hasStatements) },
+      DATABASE_URL: pooler.urls.url,
+      DATABASE_OWNER_URL: pooler.urls.ownerUrl,
+      DATABASE_DIRECT_URL: pooler.directUrl,
+      PG_NAMED_STATEMENTS: String(hasStatements),
     })
     const startWeb = async () => {
       const port = await findFreePort()
       const web = await startWebProcess({
         ...settings(),
-        ...{ PORT: `${port}`, HOST: '127.0.0.1', PUBLIC_URL: env().PUBLIC_URL },
-        ...{ TROCO_DATA: folder, WORKER: 'false', NODE_ENV: 'production', DRAIN_SECONDS: '0' },
-        ...{ RATE_TOKEN_PER_SECOND: '0', RATE_IP_PER_SECOND: '0' },
+        PORT: `${port}`,
+        HOST: '127.0.0.1',
+        PUBLIC_URL: env().PUBLIC_URL,
+        TROCO_DATA: folder,
+        WORKER: 'false',
+        NODE_ENV: 'production',
+        DRAIN_SECONDS: '0',
+        RATE_TOKEN_PER_SECOND: '0',
+        RATE_IP_PER_SECOND: '0',
       })
       return { web, url: `http://127.0.0.1:${port}` }
     }
@@ -76,7 +84,8 @@ for (const { name, program, hasStatements } of POOLERS)
 
     async function post(path: string, body: object) {
       const response = await fetch(`${webs[0]}/api${path}`, {
-        ...{ method: 'POST', body: JSON.stringify(body) },
+        method: 'POST',
+        body: JSON.stringify(body),
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       })
       const text = await response.text()

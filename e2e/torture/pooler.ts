@@ -53,8 +53,9 @@ export async function openPooler(program: string, hasStatements: boolean): Promi
   await vi.waitFor(() => query(url, 'SELECT 1'), { timeout: 10_000 })
   await disconnect()
   supplyEnv({
-    ...{ DATABASE_URL: url, PG_NAMED_STATEMENTS: String(hasStatements) },
-    ...{ DATABASE_DIRECT_URL: directUrl },
+    DATABASE_URL: url,
+    PG_NAMED_STATEMENTS: String(hasStatements),
+    DATABASE_DIRECT_URL: directUrl,
   })
   const stop = async () => {
     await disconnect()

@@ -181,7 +181,9 @@ test(
       const items = [...(found.items ?? []), ...(statement?.items ?? [])].toSorted()
       const judged = await bank.judge(day)
       expect(judged, `${day}: ${differences}, ${file}`).toMatchObject({
-        ...{ items, flaw: null, state: items.length > 0 ? 'items' : 'green' },
+        items,
+        flaw: null,
+        state: items.length > 0 ? 'items' : 'green',
         counts: { waiting: 0, on_other_days: onOtherDays },
       })
       await found.check?.()

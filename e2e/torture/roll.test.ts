@@ -35,10 +35,19 @@ describe.skipIf(!program)('behind a balancer that repeats no request', () => {
   const startWeb = async (port: number) => {
     const { DATABASE_URL = '', PUBLIC_URL } = env()
     const settings = {
-      ...{ DATABASE_URL, DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL), MIGRATE: 'false' },
-      ...{ PORT: `${port}`, HOST: '127.0.0.1', PUBLIC_URL, TROCO_DATA: folder, WORKER: 'false' },
-      ...{ NODE_ENV: 'production', DRAIN_SECONDS: '3', TRUST_PROXY: '1' },
-      ...{ RATE_TOKEN_PER_SECOND: '0', RATE_IP_PER_SECOND: '0' },
+      DATABASE_URL,
+      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+      MIGRATE: 'false',
+      PORT: `${port}`,
+      HOST: '127.0.0.1',
+      PUBLIC_URL,
+      TROCO_DATA: folder,
+      WORKER: 'false',
+      NODE_ENV: 'production',
+      DRAIN_SECONDS: '3',
+      TRUST_PROXY: '1',
+      RATE_TOKEN_PER_SECOND: '0',
+      RATE_IP_PER_SECOND: '0',
     }
     webs.set(port, await startWebProcess(settings))
   }

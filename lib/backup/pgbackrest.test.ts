@@ -37,14 +37,22 @@ function print(text: string, exitCode = 0): void {
 
 const status = (code: number, message = 'ok') => ({ code, message })
 const copyOf = (label: string, more: object = {}) => ({
-  ...{ label, type: 'full', error: false, prior: null, reference: null },
-  ...{ archive: { start: '000000010000000000000002', stop: '000000010000000000000002' } },
-  ...{ lsn: { start: '0/2000028', stop: '0/2000100' }, info: { size: 24_516_355 }, ...more },
+  label,
+  type: 'full',
+  error: false,
+  prior: null,
+  reference: null,
+  archive: { start: '000000010000000000000002', stop: '000000010000000000000002' },
+  lsn: { start: '0/2000028', stop: '0/2000100' },
+  info: { size: 24_516_355 },
+  ...more,
 })
 const infoOf = (backup: object[], code = 0, repositories = [status(0)]) =>
   JSON.stringify([
     {
-      ...{ name: 's', backup, status: status(code) },
+      name: 's',
+      backup,
+      status: status(code),
       repo: repositories.map((each, index) => ({ key: index + 1, status: each })),
     },
   ])

@@ -29,7 +29,9 @@ describe('the settings of a connection', () => {
   const add = (host: unknown) =>
     addConnection(
       {
-        ...{ name: newId(), kind: 'efi', environment: 'homologation' },
+        name: newId(),
+        kind: 'efi',
+        environment: 'homologation',
         ...{ receiving_keys: [newId()], settings: { hosts: [{ api: host as string }] } },
       },
       ACTOR,

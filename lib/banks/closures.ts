@@ -36,9 +36,10 @@ export async function refuseMoneyOut(operation: string, connectionId: string | u
 }
 
 const MONEY_OUT_CLOSED = {
-  ...({ outcome: 'retryable', reason: 'money out is closed since a restore' } as const),
+  outcome: 'retryable',
+  reason: 'money out is closed since a restore',
   retryAfterMs: 60_000,
-}
+} as const
 
 /** Whether the order is older than the latest restore of the connection, which may have lost calls about it. */
 export async function isFromBeforeRestore(order: {

@@ -36,7 +36,8 @@ test('a list is journaled as the number of its items', async () => {
   expect(page).toMatchObject({ value: { items: [{ endToEndId: 'E1' }, { endToEndId: 'E2' }] } })
   expect(await listCalls()).toMatchObject([
     {
-      ...{ operation: 'listPayments', request: { since: since.toISOString() } },
+      operation: 'listPayments',
+      request: { since: since.toISOString() },
       response: { count: 2, isLastPage: false },
     },
   ])

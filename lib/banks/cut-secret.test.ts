@@ -30,9 +30,14 @@ test('a long name of a payer is hidden as it was sent to the bank', async () => 
   bank.script.push(problem(400, 'CobOperacaoInvalida', [{ razao: 'nome', propriedade: 'x' }]))
   await open().createCharge(
     {
-      ...{ txid: removeHyphens(newId()), amount: 1_500, expiresInSeconds: 3_600 },
-      ...{ merchantName: 'Padaria', merchantCity: 'Recife', payerName },
-      ...{ payerEmail: 'ana@example.com', payerDoc: '52998224725' },
+      txid: removeHyphens(newId()),
+      amount: 1_500,
+      expiresInSeconds: 3_600,
+      merchantName: 'Padaria',
+      merchantCity: 'Recife',
+      payerName,
+      payerEmail: 'ana@example.com',
+      payerDoc: '52998224725',
     },
     AbortSignal.timeout(10_000),
   )

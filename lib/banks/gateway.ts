@@ -456,7 +456,13 @@ export type ChargeField = 'amount' | 'document' | 'expiry'
 
 /** What the operator must solve with the bank. */
 const BLOCK_CODES = [
-  ...(['credentials', 'certificate', 'scope', 'document', 'key', 'balance', 'other'] as const),
+  'credentials',
+  'certificate',
+  'scope',
+  'document',
+  'key',
+  'balance',
+  'other',
 ] as const
 export type BlockCode = (typeof BLOCK_CODES)[number]
 

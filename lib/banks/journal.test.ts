@@ -17,7 +17,9 @@ beforeAll(async () => {
 })
 
 const subject = () => ({
-  ...{ accountId: merchant.id, id: newId(), mode: 'test' as const },
+  accountId: merchant.id,
+  id: newId(),
+  mode: 'test' as const,
   connectionId: SIMULATOR_CONNECTION_ID,
 })
 const callsOf = (id: string) =>
@@ -170,7 +172,9 @@ describe('the journal contains no payer data', () => {
       payerDoc: '52998224725',
     }
     bank.createCharge = async order => ({
-      ...{ outcome: 'rejected', code: 'unspecified', params: {} },
+      outcome: 'rejected',
+      code: 'unspecified',
+      params: {},
       bankText: `${order.payerName} (${order.payerDoc}, ${order.payerEmail}) is unknown`,
     })
     await withJournal(bank, [charge]).createCharge({
@@ -203,7 +207,9 @@ describe('the journal contains no payer data', () => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({
-      ...{ outcome: 'rejected', ...REFUSAL, bankText: `No key ${sent.dictKey}` },
+      outcome: 'rejected',
+      ...REFUSAL,
+      bankText: `No key ${sent.dictKey}`,
     })
     await withJournal(bank, [order]).sendPayout(payout(order.id, dictKey))
     expect(await callsOf(order.id)).toMatchObject([
@@ -215,7 +221,9 @@ describe('the journal contains no payer data', () => {
     const order = subject()
     const bank = new StubBank()
     bank.sendPayout = async sent => ({
-      ...{ outcome: 'rejected', ...REFUSAL, bankText: `${sent.ownerDoc} does not own the key` },
+      outcome: 'rejected',
+      ...REFUSAL,
+      bankText: `${sent.ownerDoc} does not own the key`,
     })
     await withJournal(bank, [order]).sendPayout({ ...payout(order.id), ownerDoc: '52998224725' })
     const [call] = await callsOf(order.id)
@@ -252,7 +260,9 @@ test("what a bank blocks is kept with the connection without the subject's priva
   const order = { ...subject(), connectionId: newId() }
   const bank = new StubBank()
   bank.sendPayout = async ({ dictKey }) => ({
-    ...{ outcome: 'blocked', code: 'key', reason: `No ${dictKey} of 123.456.789-09` },
+    outcome: 'blocked',
+    code: 'key',
+    reason: `No ${dictKey} of 123.456.789-09`,
   })
   await withJournal(bank, [order]).sendPayout(payout(order.id))
   const where = { connectionId: order.connectionId }

@@ -27,7 +27,9 @@ function observe(
   const [booked, positions] = [[] as string[], [] as (string | null)[]]
   const clock = { at: 0 }
   const reader = createListReader<string>({
-    ...{ name: 'items', everyMs: HOUR_MS, findSince: async () => new Date(0) },
+    name: 'items',
+    everyMs: HOUR_MS,
+    findSince: async () => new Date(0),
     open: ({ id }) =>
       id === good || id === bad
         ? async (_, cursor) => {

@@ -29,8 +29,11 @@ inOwnDatabase()
 const ACTOR = { type: 'command_line' } as const
 const KEY = '123E4567-e12b-12d1-a456-426655440000'
 const request = (changes: Partial<NewConnection> = {}): NewConnection => ({
-  ...{ name: newId(), kind: 'efi', environment: 'production' },
-  ...{ receiving_keys: ['Pix@Example.com', KEY], paying_key: '+55 11 98765-4321' },
+  name: newId(),
+  kind: 'efi',
+  environment: 'production',
+  receiving_keys: ['Pix@Example.com', KEY],
+  paying_key: '+55 11 98765-4321',
   ...changes,
 })
 const rowOf = (id: string) => db().connection.findUniqueOrThrow({ where: { id } })
@@ -70,16 +73,28 @@ describe('adding a connection', () => {
     const name = `Banco Azul ${newId()}`
     const id = await addConnection(request({ name, profile: 'azul', settings: { a: 1 } }), ACTOR)
     expect(await rowOf(id)).toMatchObject({
-      ...{ name, kind: 'efi', environment: 'production', profile: 'azul', settings: { a: 1 } },
+      name,
+      kind: 'efi',
+      environment: 'production',
+      profile: 'azul',
+      settings: { a: 1 },
       receivingKeys: ['pix@example.com', KEY.toLowerCase()],
-      ...{ payingKey: '+5511987654321', sealedCredentials: null, checkCode: null },
-      ...{ isAssignable: true, disabledAt: null },
+      payingKey: '+5511987654321',
+      sealedCredentials: null,
+      checkCode: null,
+      isAssignable: true,
+      disabledAt: null,
     })
     expect(await recordsOf(id)).toMatchObject([
       {
-        ...{ action: 'connection.added', actorType: 'command_line', accountId: null },
+        action: 'connection.added',
+        actorType: 'command_line',
+        accountId: null,
         after: {
-          ...{ name, kind: 'efi', environment: 'production', profile: 'azul' },
+          name,
+          kind: 'efi',
+          environment: 'production',
+          profile: 'azul',
           receiving_keys: ['p***@example.com', '123e4567-****-****-****-************'],
           paying_key: '+55 (11) *****-4321',
         },
@@ -153,7 +168,10 @@ describe('adding a connection', () => {
     await locker.end()
     const added = await adding
     expect(added.map(({ status }) => status).toSorted()).toEqual([
-      ...['fulfilled', 'rejected', 'rejected', 'rejected'],
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
     ])
     expect(await db().connection.count({ where: { name: { in: names } } })).toBe(1)
   })

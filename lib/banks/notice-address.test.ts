@@ -21,7 +21,9 @@ const UNSET = { TRUST_PROXY: '', CLIENT_CERTIFICATE_HEADER: '', TROCO_SECRET_BEF
 afterEach(() => supplyEnv({ TROCO_SECRET: SECRET, ...UNSET }))
 
 const rulesOf = (secretNumber: number, rotatedHoursAgo: number | null = null): NoticeRules => ({
-  ...{ secretNumber, cidrs: [], isCertificateRequired: false },
+  secretNumber,
+  cidrs: [],
+  isCertificateRequired: false,
   rotatedAt: rotatedHoursAgo === null ? null : new Date(Date.now() - rotatedHoursAgo * HOUR_MS),
 })
 const secretOf = (address: string) => address.split('/').at(-1) ?? ''
@@ -98,7 +100,9 @@ describe('restrictions', () => {
     await restrict()
     await restrictNotices(id, { cidrs: ['203.0.113.0/24'] }, ACTOR)
     expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
-      ...{ noticeCertificate: true, noticeCidrs: ['203.0.113.0/24'], checkCode: 'ok' },
+      noticeCertificate: true,
+      noticeCidrs: ['203.0.113.0/24'],
+      checkCode: 'ok',
     })
   })
 })

@@ -3,9 +3,7 @@ import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 
 test('the pauses between attempts double from one second to five minutes', () => {
   const pauses = [0, 1, 2, 3, 4, 9, 10, 60, 5_000].map(n => doublingPauseMs(n, 1_000, 300_000))
-  expect(pauses).toEqual([
-    ...[1_000, 1_000, 2_000, 4_000, 8_000, 256_000, 300_000, 300_000, 300_000],
-  ])
+  expect(pauses).toEqual([1_000, 1_000, 2_000, 4_000, 8_000, 256_000, 300_000, 300_000, 300_000])
 })
 
 test.each([

@@ -115,9 +115,15 @@ test('an adapter is opened once per row, and again with the new one after a chan
   const ofRow = () => opened.filter(connection => connection.id === id)
   expect(ofRow()).toEqual([
     {
-      ...{ id, name: id, kind: 'efi', environment: 'production', profile: 'blue' },
-      ...{ settings: { agency: '0001' }, credentials: 'a client and its secret' },
-      ...{ receivingKeys: ['pix@example.com'], payingKey: 'pix@example.com' },
+      id,
+      name: id,
+      kind: 'efi',
+      environment: 'production',
+      profile: 'blue',
+      settings: { agency: '0001' },
+      credentials: 'a client and its secret',
+      receivingKeys: ['pix@example.com'],
+      payingKey: 'pix@example.com',
     },
   ])
   await change(id, { sealedCredentials: seal('a new secret', id, 'bank-credentials') })

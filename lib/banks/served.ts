@@ -162,8 +162,10 @@ async function readAgain(): Promise<void> {
   const began = performance.now()
   const columns = { id: true, ...CONNECTION_COLUMNS, isAssignable: true, disabledAt: true } as const
   const rules = {
-    ...({ noticeSecretNumber: true, noticeRotatedAt: true } as const),
-    ...({ noticeCidrs: true, noticeCertificate: true } as const),
+    noticeSecretNumber: true,
+    noticeRotatedAt: true,
+    noticeCidrs: true,
+    noticeCertificate: true,
   }
   const rows = await db().connection.findMany({
     where: { kind: { not: 'simulator' } },

@@ -189,7 +189,9 @@ describe('a payment that no notice announced', () => {
     expect([await statusOf(wrong.id), await statusOf(twice.id)]).toEqual(['pending', 'paid'])
     const items = await db().difference.findMany({ where: { connectionId } })
     expect(items.map(({ kind }) => kind).sort()).toEqual([
-      ...['payment_amount', 'payment_repeated', 'payment_unmatched'],
+      'payment_amount',
+      'payment_repeated',
+      'payment_unmatched',
     ])
   })
 })

@@ -25,7 +25,10 @@ const AMOUNT = 1_000
 inOwnDatabase()
 /** Each table that a payment writes, so that a crash is tried at every step. */
 const TABLES = [
-  ...(['booked_payments', 'charges', 'ledger_accounts', 'ledger_transfers'] as const),
+  'booked_payments',
+  'charges',
+  'ledger_accounts',
+  'ledger_transfers',
   ...([
     'ledger_entries',
     'event_sequences',

@@ -93,8 +93,12 @@ test('one cent paid on a charge of R$ 1.000,00 credits nothing and moves to `unm
   expect(item).toMatchObject({
     connection: 'simulator',
     facts: {
-      ...{ amount: 1, expected_amount: AMOUNT, txid: removeHyphens(id), mode: 'test' },
-      ...{ account_id: merchant.id, transaction_id: id },
+      amount: 1,
+      expected_amount: AMOUNT,
+      txid: removeHyphens(id),
+      mode: 'test',
+      account_id: merchant.id,
+      transaction_id: id,
     },
   })
 })

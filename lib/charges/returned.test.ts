@@ -65,7 +65,10 @@ const list = (payment: ReceivedPayment, ...returns: PaymentReturn[]) =>
   matchPayments(CONNECTION, [returns.length > 0 ? { ...payment, returns } : payment])
 
 const reportOf = ({ endToEndId }: ReceivedPayment, amount = AMOUNT) => ({
-  ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), endToEndId, amount },
+  connectionId: SIMULATOR_CONNECTION_ID,
+  bankId: newId(),
+  endToEndId,
+  amount,
 })
 
 async function withdraw(amount: number): Promise<void> {
@@ -109,7 +112,10 @@ describe('of a charge', () => {
     expect(await eventsOf(id)).toEqual([
       { type: 'transaction.paid' },
       {
-        ...{ type: 'transaction.returned', id: returnId, amount, nature },
+        type: 'transaction.returned',
+        id: returnId,
+        amount,
+        nature,
         returned_at: expect.stringMatching(/Z$/),
       },
     ])
@@ -237,7 +243,9 @@ describe('with a dispute, a return for it (MED) costs once:', () => {
     await list(payment, makeMed(AMOUNT))
     expect(await readBooks()).toEqual(GONE)
     expect((await eventsOf(id)).map(({ type }) => type)).toEqual([
-      ...['transaction.paid', 'transaction.dispute_opened', 'transaction.dispute_closed'],
+      'transaction.paid',
+      'transaction.dispute_opened',
+      'transaction.dispute_closed',
       'transaction.returned',
     ])
     expect(await loseDispute(report)).toMatchObject({ status: 'lost', lostAmount: 10_000n })
@@ -265,7 +273,10 @@ describe('with a dispute, a return for it (MED) costs once:', () => {
     await list(payment, makeMed(3_000))
     await loseDispute({ ...report, amount: lost })
     expect(await readBooks()).toEqual({
-      ...{ available: 15_000 - lost, disputed: 0, claim: 0, external: 15_000 - lost },
+      available: 15_000 - lost,
+      disputed: 0,
+      claim: 0,
+      external: 15_000 - lost,
     })
     await list(payment, ...(lost > 3_000 ? [makeMed(lost - 3_000)] : []))
     expect(await readBooks()).toMatchObject({ available: 15_000 - lost })
@@ -284,7 +295,9 @@ describe('with a dispute, a return for it (MED) costs once:', () => {
       }
       expect(await loseDispute(report)).toMatchObject({ status: 'lost', lostAmount: 10_000n })
       expect(await readBooks()).toMatchObject({
-        ...{ available: before.available - AMOUNT, disputed: 0, claim: 0 },
+        available: before.available - AMOUNT,
+        disputed: 0,
+        claim: 0,
       })
       expect(await itemsAbout(report.bankId)).toEqual([])
     }

@@ -48,7 +48,8 @@ beforeAll(async () => {
   merchant = await makeMerchant()
   const payers = {
     joao: {
-      ...{ client_name: 'João da Conceição', client_email: 'jc@padaria.example' },
+      client_name: 'João da Conceição',
+      client_email: 'jc@padaria.example',
       amount: 44_654,
     },
     plain: { client_name: 'JOAO PEREIRA', client_email: 'Pereira@Example.com' },

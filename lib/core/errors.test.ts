@@ -107,7 +107,8 @@ test('a refusal by the database is read from the pool and from the ORM, and no o
   const refusing = Prisma.sql`SELECT troco_refuse('above_left', json_build_object('left', 5))`
   for (const call of [pool().query(refusing.text), db().$queryRaw(refusing)])
     expect(parseDatabaseRefusal(await catchError(call))).toEqual({
-      ...{ code: 'above_left', params: { left: 5 } },
+      code: 'above_left',
+      params: { left: 5 },
     })
   expect(parseDatabaseRefusal(await catchError(db().$queryRaw`SELECT 1 / 0`))).toBeNull()
 })

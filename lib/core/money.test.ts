@@ -75,8 +75,21 @@ test.each([
 )
 
 test.each([
-  ...['', ' ', 'R$', 'abc', '-15', '+15', '1e3', '0x10', '１５', '15 reais', '.', ',', '1/2'],
-  ...['10000000000,00', '99999999999999'],
+  '',
+  ' ',
+  'R$',
+  'abc',
+  '-15',
+  '+15',
+  '1e3',
+  '0x10',
+  '１５',
+  '15 reais',
+  '.',
+  ',',
+  '1/2',
+  '10000000000,00',
+  '99999999999999',
 ])('%j is no amount and has no reading', text => {
   for (const locale of LOCALES)
     expect(readReais(text, locale)).toEqual({ amount: null, readings: [] })
@@ -88,7 +101,9 @@ const notations = (amount: number, locale: string) => {
   const grouped = formatReais(amount, locale)
   const [group, decimal] = locale === 'pt-BR' ? ['.', ','] : [',', '.']
   const all = [grouped, grouped.replaceAll(group, '')].flatMap(text => [
-    ...[text, text.replace(/0$/, ''), text.split(decimal)[0] ?? ''],
+    text,
+    text.replace(/0$/, ''),
+    text.split(decimal)[0] ?? '',
   ])
   return all.filter(text => parseReais(text, locale) === amount)
 }

@@ -17,8 +17,13 @@ afterEach(() => collector.close())
 
 function record(name: string): void {
   recordSpan(() => ({
-    ...{ trace: childSpan(null), name, kind: 'client', isFailed: false },
-    ...{ endMs: Date.now(), tookMs: 1.5, attributes: { 'troco.outcome': 'ok' } },
+    trace: childSpan(null),
+    name,
+    kind: 'client',
+    isFailed: false,
+    endMs: Date.now(),
+    tookMs: 1.5,
+    attributes: { 'troco.outcome': 'ok' },
   }))
 }
 

@@ -2,8 +2,12 @@ import { formatReais } from '#lib/core/money.ts'
 
 /** Limits of amounts in live mode: those of the account, and those of its connection to a bank. */
 export const LIMITS = [
-  ...(['account_charge', 'account_withdrawal', 'account_night', 'account_day'] as const),
-  ...(['connection_withdrawal', 'connection_day'] as const),
+  'account_charge',
+  'account_withdrawal',
+  'account_night',
+  'account_day',
+  'connection_withdrawal',
+  'connection_day',
 ] as const
 type LimitName = (typeof LIMITS)[number]
 

@@ -34,7 +34,12 @@ test('a valid traceparent is continued with a span of its own', () => {
 test('a malformed traceparent is ignored: the trace has the id of the request', () => {
   const requestId = newId()
   for (const text of [
-    ...['', ' ', '00', 'null', TRACE_ID, `${TRACE_ID}-${PARENT_ID}`],
+    '',
+    ' ',
+    '00',
+    'null',
+    TRACE_ID,
+    `${TRACE_ID}-${PARENT_ID}`,
     `00-${TRACE_ID}-${PARENT_ID}`,
     `00-${TRACE_ID}-${PARENT_ID}-1`,
     `00-${TRACE_ID}-${PARENT_ID}-01-more`,

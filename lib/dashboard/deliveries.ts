@@ -12,9 +12,14 @@ import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 
 const PAGE_SIZE = 25
 const FILTERS = [
-  ...(['status', 'type', 'endpoint_id', 'reference', 'cursor'] as const),
-  ...(['created_from', 'created_to'] as const),
-]
+  'status',
+  'type',
+  'endpoint_id',
+  'reference',
+  'cursor',
+  'created_from',
+  'created_to',
+] as const
 
 /** Reads the filters from a page's URL; invalid values are dropped. */
 export function readDeliveriesQuery(params: SearchParams, timeZone: string): DeliveriesQuery {

@@ -170,7 +170,9 @@ test('what a dispute holds and releases is on the statement, as rows of its char
   const { id: chargeId } = await openCharge(merchant, 3_000)
   const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, chargeId, 'paid')
   const report = {
-    ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 3_000 },
+    connectionId: SIMULATOR_CONNECTION_ID,
+    bankId: newId(),
+    amount: 3_000,
     endToEndId: endToEndId ?? '',
   }
   await openDispute(report)

@@ -106,8 +106,13 @@ test("webhook attempts are listed with status or problem, and without the URL's 
   const url = 'https://shop.example:8443/hooks?key=hidden'
   const delivery = { accountId: merchant.id, id: newId(), mode: 'test', host: 'shop.example' }
   const data = {
-    ...{ ...delivery, eventId: event.id, subjectId: id, sequence: event.sequence, url },
-    ...{ status: 'delivered', deliveredAt: new Date() },
+    ...delivery,
+    eventId: event.id,
+    subjectId: id,
+    sequence: event.sequence,
+    url,
+    status: 'delivered',
+    deliveredAt: new Date(),
   }
   await withOwner(owner => owner.delivery.create({ data }))
   const attempt = { accountId: merchant.id, deliveryId: delivery.id, requestHeaders: {} }

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { assessClocks, isAloneWrong, type ProcessClock, provenOffset } from '#lib/db/clock.ts'
 
 const clock = (machine: string, offsetS: number, serves = true): ProcessClock => ({
-  ...{ host: `container of ${machine}`, pid: 1, machine, serves },
+  host: `container of ${machine}`,
+  pid: 1,
+  machine,
+  serves,
   offsetMs: offsetS * 1_000,
 })
 const worker = (machine: string, offsetS: number) => clock(machine, offsetS, false)
@@ -31,7 +34,9 @@ test.each<[string, boolean, ProcessClock, ProcessClock[]]>([
   ['is wrong with its worker', true, clock('a', 61), [worker('a', 61), clock('b', 0)]],
   ['is wrong as a worker elsewhere is', false, clock('a', 61), [worker('b', 61), clock('c', 0)]],
   [
-    ...(['is wrong in two containers', true, clock('a', 61)] as const),
+    'is wrong in two containers',
+    true,
+    clock('a', 61),
     [{ ...clock('a', 61), host: 'another container' }, clock('b', 0)],
   ],
   ['is wrong on one of two machines', false, clock('a', 99), [clock('b', 99), clock('c', 0)]],

@@ -49,15 +49,21 @@ test('each pending migration is planned with its effect, rows and duration, and 
   const read = { table: 'notes', rows: 1_000, seconds: expect.any(Number) }
   expect(migrations).toEqual([
     {
-      ...{ name: '2_text', about: 'What is written.', requires: null },
+      name: '2_text',
+      about: 'What is written.',
+      requires: null,
       steps: [{ kind: 'instant', table: 'notes', rows: 0, seconds: 0 }],
     },
     {
-      ...{ name: '3_index', about: 'For a list.', requires: null },
+      name: '3_index',
+      about: 'For a list.',
+      requires: null,
       steps: [{ kind: 'builds_index', ...read }],
     },
     {
-      ...{ name: '4_pages', about: '', requires: '2_text' },
+      name: '4_pages',
+      about: '',
+      requires: '2_text',
       steps: [
         { kind: 'instant', table: 'pages', rows: 0, seconds: 0 },
         { kind: 'blocks', ...read },

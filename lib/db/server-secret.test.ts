@@ -22,7 +22,9 @@ describe('the database knows its TROCO_SECRET', () => {
         DATABASE_OWNER_URL: ownerUrlOf(url),
         PORT: `${await findFreePort()}`,
       },
-      ...{ PUBLIC_URL: 'https://pay.example.com', TROCO_ENV: 'production', SMTP_URL: '' },
+      PUBLIC_URL: 'https://pay.example.com',
+      TROCO_ENV: 'production',
+      SMTP_URL: '',
     }
   })
 

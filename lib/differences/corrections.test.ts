@@ -64,7 +64,9 @@ async function report({ what, bank: there, ours }: Sides, key = newId()): Promis
         ? 'day_missing_there'
         : 'day_different'
   const facts = {
-    ...{ what, day: DAY, bank: there === undefined ? null : { amount: there } },
+    what,
+    day: DAY,
+    bank: there === undefined ? null : { amount: there },
     ours: ours === undefined ? null : { amount: ours, state: 'booked' },
   }
   await reportAll([{ kind, key, facts }])
@@ -74,7 +76,12 @@ const reportAll = (items: DayItem[]) =>
   transaction(tx => reportDay(tx, { connectionId, day: DAY }, items))
 
 const request = (itemId: string, changes: Partial<CorrectionRequest> = {}): CorrectionRequest => ({
-  ...{ itemId, from: 'bank', to: 'operator', amount: 2_500, reason: REASON, attachment: PDF },
+  itemId,
+  from: 'bank',
+  to: 'operator',
+  amount: 2_500,
+  reason: REASON,
+  attachment: PDF,
   ...changes,
 })
 async function correct(itemId: string, changes: Partial<CorrectionRequest> = {}): Promise<string> {
@@ -152,7 +159,10 @@ describe('two admins settle a difference with an entry', () => {
   test('what both have, with another amount, is settled by the amount that differs', async () => {
     const itemId = await report({ what: 'payment', bank: 900, ours: 1_000 })
     expect((await readItem(itemId))?.correction_terms).toEqual({
-      ...{ from: null, to: 'bank', amount: 100, isWithBank: true },
+      from: null,
+      to: 'bank',
+      amount: 100,
+      isWithBank: true,
     })
     await correct(itemId, { from: merchant.id, to: 'bank', amount: 100 })
     expect(await restWith(-100)).toMatchObject({ rest: 0 })
@@ -171,9 +181,12 @@ describe('two admins settle a difference with an entry', () => {
     await transaction(tx => noteItem(tx, { connectionId, kind: 'order_contradicted', key, facts }))
     const { id } = await db().difference.findFirstOrThrow({ where: { connectionId, key } })
     const ofDay: DayItem = {
-      ...{ kind: 'day_different', key: newId() },
+      kind: 'day_different',
+      key: newId(),
       facts: {
-        ...{ what: 'payout', day: DAY, bank: { amount: -700 } },
+        what: 'payout',
+        day: DAY,
+        bank: { amount: -700 },
         ours: { amount: -700, state: 'rejected', withdrawal_id: withdrawalId },
       },
     }

@@ -17,13 +17,23 @@ import { asJson, queryRows, utc } from '#lib/db/sql.ts'
  * day does not make its own balance, or cannot be read.
  */
 export const DIFFERENCE_KINDS = [
-  ...(['payment_amount', 'payment_repeated'] as const),
-  ...(['payment_unmatched', 'payment_unreadable'] as const),
-  ...(['return_above_payment', 'return_above_payout', 'return_unmatched'] as const),
-  ...(['dispute_unmatched', 'dispute_contradicted'] as const),
-  ...(['removal_unconfirmed', 'order_contradicted'] as const),
-  ...(['payout_unbooked', 'refund_unbooked'] as const),
-  ...(['day_missing_here', 'day_missing_there', 'day_different', 'day_balance'] as const),
+  'payment_amount',
+  'payment_repeated',
+  'payment_unmatched',
+  'payment_unreadable',
+  'return_above_payment',
+  'return_above_payout',
+  'return_unmatched',
+  'dispute_unmatched',
+  'dispute_contradicted',
+  'removal_unconfirmed',
+  'order_contradicted',
+  'payout_unbooked',
+  'refund_unbooked',
+  'day_missing_here',
+  'day_missing_there',
+  'day_different',
+  'day_balance',
 ] as const
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
 

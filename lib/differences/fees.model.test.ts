@@ -37,8 +37,12 @@ test(
 
     async function checkReports(reports: { which: number; fault: string | null }[]): Promise<void> {
       const fees = AMOUNTS.map(amount => ({
-        ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const },
-        ...{ bankId: newId(), amount, at: new Date(), isReturn: amount === RETURNED },
+        connectionId: SIMULATOR_CONNECTION_ID,
+        mode: 'test' as const,
+        bankId: newId(),
+        amount,
+        at: new Date(),
+        isReturn: amount === RETURNED,
       }))
       const changeOf = (fee: (typeof fees)[number]) => (fee.isReturn ? 0 - fee.amount : fee.amount)
       const before = await ownBalance()

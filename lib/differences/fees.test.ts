@@ -8,8 +8,12 @@ import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/
 inOwnDatabase()
 
 const makeFee = (amount: number) => ({
-  ...{ connectionId: SIMULATOR_CONNECTION_ID, mode: 'test' as const },
-  ...{ bankId: newId(), amount, at: new Date(), isReturn: false },
+  connectionId: SIMULATOR_CONNECTION_ID,
+  mode: 'test' as const,
+  bankId: newId(),
+  amount,
+  at: new Date(),
+  isReturn: false,
 })
 
 async function ownBalance(): Promise<number> {

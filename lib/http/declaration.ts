@@ -163,7 +163,10 @@ export type Declaration<Body = undefined, Query = undefined> = Details<Body, Que
 
 /** Permissions of operations that store what a program sends, as charges, withdrawals and events do. */
 const STORING_PERMISSIONS: AnyPermission[] = [
-  ...(['transactions:write', 'refunds:write', 'withdrawals:write', 'webhooks:write'] as const),
+  'transactions:write',
+  'refunds:write',
+  'withdrawals:write',
+  'webhooks:write',
 ]
 
 /** Returns whether requests count toward the daily bytes of an account's test mode. */

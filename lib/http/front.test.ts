@@ -486,7 +486,10 @@ describe('a request that is larger than any client needs', () => {
       '/pay/none',
       '/docs/en',
     ],
-    ...['/api/openapi.json', '/healthz', '/icon.svg', '/api/banks/x/notices/y'],
+    '/api/openapi.json',
+    '/healthz',
+    '/icon.svg',
+    '/api/banks/x/notices/y',
   ]
 
   test('gets 414 for its query on every path, and up to the bound what it asks for', async () => {

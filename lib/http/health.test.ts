@@ -33,7 +33,8 @@ async function request(path: string) {
 
 const OK = { status: 200, code: null, body: { status: 'ok' } }
 const unavailable = (reason: unknown) => ({
-  ...{ status: 503, code: 'service_unavailable' },
+  status: 503,
+  code: 'service_unavailable',
   body: { status: 'unavailable', reason },
 })
 

@@ -22,10 +22,19 @@ test('only listed fields of a known form are stored; every other value is masked
   }
   expect(maskResponse({ data: body })).toEqual({
     data: {
-      ...{ amount: 1500, status: 'pending', transaction_id: ID, expires_at: body.expires_at },
-      ...{ external_id: '***', client_name: '***', client_doc: '***', pix_key: '***' },
-      ...{ metadata: '***', items: '***', field_of_a_later_version: '***' },
-      ...{ is_first: true, reason: null },
+      amount: 1500,
+      status: 'pending',
+      transaction_id: ID,
+      expires_at: body.expires_at,
+      external_id: '***',
+      client_name: '***',
+      client_doc: '***',
+      pix_key: '***',
+      metadata: '***',
+      items: '***',
+      field_of_a_later_version: '***',
+      is_first: true,
+      reason: null,
     },
   })
 })

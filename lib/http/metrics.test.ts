@@ -73,9 +73,17 @@ test('a refusal that a merchant simulates is counted as one of test mode', async
 test('no request adds a series for what its sender chose: a path, an id, a method or a secret', async () => {
   const send = async (mark: string) => {
     const paths = [
-      ...[`/api/transactions/${mark}`, `/api/${mark}`, `/${mark}`, `/pay/${mark}`],
-      ...[`/api/banks/${newId()}/notices/${mark}`, `/receipt/${mark}`, `/_next/${mark}.js`],
-      ...[`/healthz?${mark}`, `//${mark}//`, `/api/auth/${mark}`, `/%zz${mark}`],
+      `/api/transactions/${mark}`,
+      `/api/${mark}`,
+      `/${mark}`,
+      `/pay/${mark}`,
+      `/api/banks/${newId()}/notices/${mark}`,
+      `/receipt/${mark}`,
+      `/_next/${mark}.js`,
+      `/healthz?${mark}`,
+      `//${mark}//`,
+      `/api/auth/${mark}`,
+      `/%zz${mark}`,
     ]
     for (const path of paths) await (await fetch(origin + path)).text()
     for (const header of [`Bearer troco_${mark}_x`, `Bearer ${mark}`])

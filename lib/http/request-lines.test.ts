@@ -70,8 +70,13 @@ test('each request is one line at info, by its route, without what its path and 
   const line = await lineOf(created)
   expect(line).toMatchObject({
     ...sameProcess,
-    ...{ method: 'POST', route: '/transactions', status: 200, mode: 'test' },
-    ...{ requestId: created, accountId: merchant.id, msg: 'request completed' },
+    method: 'POST',
+    route: '/transactions',
+    status: 200,
+    mode: 'test',
+    requestId: created,
+    accountId: merchant.id,
+    msg: 'request completed',
     tookMs: expect.any(Number),
   })
   expect(line).not.toHaveProperty('code')

@@ -47,7 +47,8 @@ const RESPONSES = [
   [refuse('invalid_input', {}), 422, 'Invalid input'],
   [
     refuse('limit_exceeded', { limit: { name: 'account_charge', amount: 100_000, freesAt: null } }),
-    ...([422, "amount must be at most R$ 1,000.00, this account's limit per charge"] as const),
+    422,
+    "amount must be at most R$ 1,000.00, this account's limit per charge",
     { 'x-error-fields': 'amount', 'x-limit': 'account_charge', 'x-limit-amount': '100000' },
   ],
   [
@@ -57,13 +58,16 @@ const RESPONSES = [
     422,
     "amount would bring the withdrawals above R$ 50.00, this account's limit per day: possible again from 2026-11-22T03:00:00.000000Z",
     {
-      ...{ 'x-error-fields': 'amount', 'x-limit': 'account_day', 'x-limit-amount': '5000' },
+      'x-error-fields': 'amount',
+      'x-limit': 'account_day',
+      'x-limit-amount': '5000',
       'x-limit-frees-at': '2026-11-22T03:00:00.000000Z',
     },
   ],
   [
     refuse('limit_exceeded', { limit: { name: 'connection_day', amount: null, freesAt: null } }),
-    ...([422, "amount must be at most the bank connection's limit per day"] as const),
+    422,
+    "amount must be at most the bank connection's limit per day",
     { 'x-error-fields': 'amount', 'x-limit': 'connection_day' },
   ],
   [refuse('insufficient_balance'), 422, 'Insufficient balance', { 'x-error-fields': 'amount' }],
@@ -128,7 +132,8 @@ const RESPONSES = [
     410,
     'A restore has removed the events after sequence 11: continue with the epoch in Troco-Feed-Epoch and after=4294967296',
     {
-      ...{ ...FEED_HEADERS, 'troco-continue-after': '4294967296' },
+      ...FEED_HEADERS,
+      'troco-continue-after': '4294967296',
       'troco-last-kept': '11',
     },
   ],
@@ -264,7 +269,11 @@ const RESPONSES = [
 
 test.each(
   RESPONSES.map(([error, status, message, headers = {}]) => ({
-    ...{ error, code: error.code, status, message, headers },
+    error,
+    code: error.code,
+    status,
+    message,
+    headers,
   })),
 )(
   '$code is status $status with the message "$message"',

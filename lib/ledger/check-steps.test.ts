@@ -89,7 +89,9 @@ test('within a week each older row is read again, in steps', async () => {
       ledger_entries: 2 * transfers,
       charges: PAYMENTS + NEW_PAYMENTS,
     },
-    ...{ withdrawals: PAYMENTS / 10, refunds: PAYMENTS / 10, bank_fees: 0 },
+    withdrawals: PAYMENTS / 10,
+    refunds: PAYMENTS / 10,
+    bank_fees: 0,
   })
   expect(await readWrong()).toBeNull()
 }, 600_000)

@@ -649,7 +649,8 @@ describe('each corruption of the ledger is found and its row is reported', () =>
     ])
     const violations = Object.fromEntries(expected)
     expect(await findViolations(url, undefined, account, OTHER_ACCOUNT)).toEqual([
-      ...[violations, violations],
+      violations,
+      violations,
       {},
     ])
     const wrong = await checkAgain(url, account)

@@ -57,7 +57,9 @@ test('a backup that failed after the newest one is a problem, but not the age of
     level: 'problem',
     state: 'backup_failed',
     figures: {
-      ...{ age_s: expect.any(Number), problem: 'damaged pages', has_other: 'true' },
+      age_s: expect.any(Number),
+      problem: 'damaged pages',
+      has_other: 'true',
       good_s: expect.any(Number),
     },
   })

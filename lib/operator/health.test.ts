@@ -179,16 +179,19 @@ test('clocks that differ from the database’s are named, and what they show tog
   }
   expect(await examine(0, 1_999)).toMatchObject({ state: 'clocks_agree', level: 'ok' })
   expect(await examine(0, -2_000)).toMatchObject({
-    ...{ state: 'clock_off', level: 'warning' },
+    state: 'clock_off',
+    level: 'warning',
     figures: { processes: 2, names: 'host1 (1) −2 s' },
   })
   expect(await examine(61_000, 0, 3_000)).toMatchObject({
-    ...{ state: 'clock_wrong', level: 'problem' },
+    state: 'clock_wrong',
+    level: 'problem',
     figures: { processes: 3, names: 'host0 (0) +61 s' },
   })
   expect(await examine(61_000)).toMatchObject({ state: 'clock_single', level: 'problem' })
   expect(await examine(61_000, 62_000)).toMatchObject({
-    ...{ state: 'clock_database', level: 'problem' },
+    state: 'clock_database',
+    level: 'problem',
     figures: { processes: 2, names: 'host0 (0) +61 s, host1 (1) +62 s' },
   })
   await db().$executeRaw`UPDATE process_clocks SET measured_at = now() - interval '31 s'`
@@ -234,7 +237,9 @@ describe('a stuck queue', () => {
 
   test('has its stuck work in its line, also if nothing is due', async () => {
     const { id } = await createWithdrawal(merchant.id, 'test', {
-      ...{ amount: 1_000, pixKeyType: 'email', pixKey: 'hold@x.example' },
+      amount: 1_000,
+      pixKeyType: 'email',
+      pixKey: 'hold@x.example',
       dictKey: 'hold@x.example',
     })
     const readStuck = async () =>
@@ -325,7 +330,8 @@ test('a gateway that is down, fails or is slow is reported', async () => {
   await call('ok', 300)
   const { checks } = await readHealth()
   expect(checks.find(({ figures }) => figures.name === 'Banco Azul')).toMatchObject({
-    ...{ state: 'gateway_answers', level: 'ok' },
+    state: 'gateway_answers',
+    level: 'ok',
     figures: { name: 'Banco Azul', calls: 10, failed: 0, p50_ms: 300, p95_ms: 300 },
     subjects: [{ kind: 'bank', id: connectionId, name: 'Banco Azul' }],
   })
@@ -421,7 +427,8 @@ test('a bank that blocks calls or is not called is reported, until a call succee
   expect(await readBank()).toMatchObject([
     { state: 'gateway_answers' },
     {
-      ...{ level: 'problem', state: 'gateway_blocks' },
+      level: 'problem',
+      state: 'gateway_blocks',
       figures: { operation: 'getBalance', code: 'scope', reason: 'insufficient_scope' },
     },
   ])
@@ -545,7 +552,11 @@ describe('in production', () => {
     supplyEnv({ PUBLIC_URL: 'https://troco.example', SMTP_URL: 'smtp://localhost:25' })
     await db().passkey.create({
       data: {
-        ...{ id: newId(), userId: staff.id, credentialId: newId(), name: 'a key', counter: 0 },
+        id: newId(),
+        userId: staff.id,
+        credentialId: newId(),
+        name: 'a key',
+        counter: 0,
         publicKey: new Uint8Array(1),
       },
     })
@@ -604,7 +615,9 @@ test('a role that owns the tables, or has more than it needs, is a warning', asy
   await runAsOwner('GRANT UPDATE ON events TO PUBLIC')
   const { checks } = await readHealth()
   expect(checks.find(({ name }) => name === 'roles')).toMatchObject({
-    ...{ level: 'warning', state: 'role_excessive', figures: { names: 'UPDATE on events' } },
+    level: 'warning',
+    state: 'role_excessive',
+    figures: { names: 'UPDATE on events' },
   })
   await prepareDatabase({ url, ownerUrl: ownerUrlOf() })
   expect(await readCheck('roles')).toEqual(['ok', 'role_limited'])

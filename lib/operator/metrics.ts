@@ -56,8 +56,13 @@ async function readWorkers(): Promise<Reading[]> {
 
 /** Without the search index, whose reading takes a step per account. */
 const MEASURED_QUEUES = [
-  ...(['charges', 'withdrawals', 'refunds', 'deliveries', 'notices', 'mails'] as const),
-]
+  'charges',
+  'withdrawals',
+  'refunds',
+  'deliveries',
+  'notices',
+  'mails',
+] as const
 
 async function readQueues(): Promise<Reading[]> {
   const readings: Reading[] = []

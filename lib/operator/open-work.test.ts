@@ -27,6 +27,9 @@ test('what has ended is not counted, nor what is open at another connection', as
   await connectBank(new StubBank(), merchant)
   await openLiveCharge(merchant)
   expect(await countOpenWork(connectionId)).toEqual({
-    ...{ charges: 1, withdrawals: 2, unapproved: 1, refunds: 1 },
+    charges: 1,
+    withdrawals: 2,
+    unapproved: 1,
+    refunds: 1,
   })
 })

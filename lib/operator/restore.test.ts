@@ -94,7 +94,8 @@ describe('beginning', () => {
     const marked = new Date()
     await db().$executeRaw`INSERT INTO restore_marks (restored_to) VALUES (${marked})`
     expect(await beginRestore(earlier, COMMAND_LINE)).toMatchObject({
-      ...{ isNew: true, restoredTo: marked },
+      isNew: true,
+      restoredTo: marked,
     })
     expect(await isMoneyOutClosed(connectionId)).toBe(true)
   })
@@ -150,7 +151,8 @@ describe('after a restore', () => {
     const [item, ...more] = await listItems()
     expect([item, more]).toMatchObject([
       {
-        ...{ kind: 'payout_unbooked', key: removeHyphens(id) },
+        kind: 'payout_unbooked',
+        key: removeHyphens(id),
         facts: { cause: 'order_unknown', amount: AMOUNT, account_id: null },
       },
       [],
@@ -311,7 +313,8 @@ describe('after a restore', () => {
     for (let times = 0; times < 2; times++) await readRestored()
     expect(await isMoneyOutClosed(connectionId)).toBe(false)
     expect(await db().refund.findFirst({ where: { chargeId } })).toMatchObject({
-      ...{ id, status: 'completed' },
+      id,
+      status: 'completed',
     })
     await sendDueRefunds()
     expect(countSent(id)).toBe(1)

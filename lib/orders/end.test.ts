@@ -80,7 +80,8 @@ describe('two admins end a refund', () => {
     const { available, outbound } = await readBalances(merchant.id, 'live')
     await endAs(id, 'sent')
     expect(await findRefund(merchant.id, 'live', chargeId, id)).toMatchObject({
-      ...{ status: 'completed', return_id: null },
+      status: 'completed',
+      return_id: null,
     })
     const balances = { available, outbound: outbound - AMOUNT }
     expect(await readBalances(merchant.id, 'live')).toEqual(balances)
@@ -97,7 +98,8 @@ describe('two admins end a refund', () => {
     await db().mail.deleteMany()
     await endAs(id, 'not_sent')
     expect(await findRefund(merchant.id, 'live', chargeId, id)).toMatchObject({
-      ...{ status: 'rejected', rejection_code: 'ended_unsent' },
+      status: 'rejected',
+      rejection_code: 'ended_unsent',
     })
     const balances = { available: available + AMOUNT, outbound: outbound - AMOUNT }
     expect(await readBalances(merchant.id, 'live')).toEqual(balances)

@@ -170,8 +170,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 10,
     arbitrary: fc.record({
       do: fc.constantFrom(
-        ...(['run', 'time passes', 'time passes', 'lease lapses'] as const),
-        ...(['worker dies', 'bank settles', 'suspend', 'activate', 'activate'] as const),
+        'run',
+        'time passes',
+        'time passes',
+        'lease lapses',
+        'worker dies',
+        'bank settles',
+        'suspend',
+        'activate',
+        'activate',
       ),
     }),
   },

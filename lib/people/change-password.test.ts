@@ -70,7 +70,9 @@ test('a reset of the second factor removes all of it once, ends the sessions and
   expect(mails[0]?.text).toContain('lost phone')
   expect(await listRecordsAbout(user.id)).toMatchObject([
     {
-      ...{ action: 'user.second_factor_reset', actorId: actor.id, reason: 'lost phone' },
+      action: 'user.second_factor_reset',
+      actorId: actor.id,
+      reason: 'lost phone',
       before: { factors: ['code', 'passkey'] },
     },
   ])

@@ -19,8 +19,15 @@ test('in an inactive account the only allowed write is leaving it', () => {
 
 test('a new token reads no statement and changes no webhooks or tokens unless asked', () => {
   expect(DEFAULT_PERMISSIONS).toEqual([
-    ...['account:read', 'transactions:read', 'transactions:write', 'refunds:write'],
-    ...['withdrawals:read', 'withdrawals:write', 'events:read', 'payers:read', 'requests:read'],
+    'account:read',
+    'transactions:read',
+    'transactions:write',
+    'refunds:write',
+    'withdrawals:read',
+    'withdrawals:write',
+    'events:read',
+    'payers:read',
+    'requests:read',
   ])
 })
 

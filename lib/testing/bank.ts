@@ -31,7 +31,13 @@ export const SEND_BEHAVIORS = [
 ] as const
 export type SendBehavior = (typeof SEND_BEHAVIORS)[number]
 export const QUERY_BEHAVIORS = [
-  ...(['answered', 'lost', 'down', 'busy', 'blocked', 'turned down', 'throws'] as const),
+  'answered',
+  'lost',
+  'down',
+  'busy',
+  'blocked',
+  'turned down',
+  'throws',
   'forgotten',
 ] as const
 export type QueryBehavior = (typeof QUERY_BEHAVIORS)[number]

@@ -35,14 +35,22 @@ const ITEMS: readonly Item[] = [
   ...ROLES.map(role => `session ${role}` as const),
   ...PERMISSIONS.map(name => `token ${name}` as const),
   ...ROLES.map(role => `link ${role}` as const),
-  ...(['full receiver', 'masked receiver', 'admin', 'second admin', 'end proposal'] as const),
+  'full receiver',
+  'masked receiver',
+  'admin',
+  'second admin',
+  'end proposal',
 ]
 
 /** Something that nobody may reach without a right to it. */
 type Reached = Item | 'withdrawal' | 'refund' | 'document' | 'membership' | 'end'
 const REACHED: readonly Reached[] = [
   ...ITEMS,
-  ...(['withdrawal', 'refund', 'document', 'membership', 'end'] as const),
+  'withdrawal',
+  'refund',
+  'document',
+  'membership',
+  'end',
 ]
 const BITS = new Map(REACHED.map((one, index) => [one, 1 << index]))
 

@@ -90,7 +90,9 @@ const BUILD_TOOLS = [
   '@tailwindcss/postcss',
   'prisma',
   // Next builds only where it finds these three, and else tries to install them.
-  ...['@types/node', '@types/react', 'typescript'],
+  '@types/node',
+  '@types/react',
+  'typescript',
 ]
 const STARTED = '{app,bin,cli,components,lib,prisma}/**/*.{ts,tsx,mjs,css}'
 const NOT_STARTED = /\.test\.ts$|^lib\/(testing|base\/db\/generated)\//

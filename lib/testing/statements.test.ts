@@ -62,8 +62,11 @@ const CALLS: Record<string, Record<string, () => Promise<unknown>>> = {
     'charges that were paid': () =>
       settleCharges([
         {
-          ...{ accountId: merchant.id, chargeId: newId() },
-          ...{ endToEndId: 'E1', amount: 1, paidAt: new Date() },
+          accountId: merchant.id,
+          chargeId: newId(),
+          endToEndId: 'E1',
+          amount: 1,
+          paidAt: new Date(),
         },
       ]),
   },

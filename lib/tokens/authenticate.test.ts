@@ -192,8 +192,13 @@ test('a remembered caller has exactly the columns that its proof compares', asyn
   } = findRememberedCaller(token) ?? expect.unreachable()
   const { id: _id, isActive: _isActive, ...columns } = account
   const compared = Object.keys({
-    ...{ ...rest, ...columns, accountId: '', status: '', allowedAddresses: [] },
-    ...{ parentId: null, parentAddresses: null },
+    ...rest,
+    ...columns,
+    accountId: '',
+    status: '',
+    allowedAddresses: [],
+    parentId: null,
+    parentAddresses: null,
   })
   expect(compared.sort()).toEqual(Object.keys(CALLER_COLUMNS).sort())
 })

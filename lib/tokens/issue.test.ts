@@ -133,7 +133,10 @@ describe('a child', () => {
     })
     const child = await issueChild(parent.id)
     expect(await readRow(child.id)).toMatchObject({
-      ...{ parentId: parent.id, issuedBy: ownerId, formerIssuers, permissions: GRANTED },
+      parentId: parent.id,
+      issuedBy: ownerId,
+      formerIssuers,
+      permissions: GRANTED,
     })
     expect([await isAccepted(child.token), await isAccepted(child.token)]).toEqual([true, true])
     const audited = await db().auditRecord.findMany({ where: { target: child.id } })
@@ -167,7 +170,8 @@ describe('a child', () => {
     const parent = await issueParent({ allowedAddresses: ['203.0.113.0/24'], expiresAt: end })
     const child = await issueChild(parent.id)
     expect(await readRow(child.id)).toMatchObject({
-      ...{ allowedAddresses: ['203.0.113.0/24'], expiresAt: end },
+      allowedAddresses: ['203.0.113.0/24'],
+      expiresAt: end,
     })
     const narrow = await issueChild(parent.id, { allowedAddresses: ['203.0.113.8/29'] })
     const caller = await verifyToken(narrow.token)
@@ -369,7 +373,10 @@ describe('a token that acts', () => {
     const rotation = { accountId, mode: 'test', id: parent.id, overlapHours: 0 } as const
     const successor = await rotateToken(rotation, actor)
     expect(await readRow(successor.id)).toMatchObject({
-      ...{ permissions, expiresAt, parentId: null, issuedBy: ownerId },
+      permissions,
+      expiresAt,
+      parentId: null,
+      issuedBy: ownerId,
     })
     expect((await readRow(child.id)).parentId).toBe(successor.id)
     expect(await isAccepted(parent.token)).toBe(false)

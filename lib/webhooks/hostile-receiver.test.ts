@@ -67,7 +67,8 @@ async function measureHeapGrowth(work: () => Promise<unknown>): Promise<number> 
 describe('a call ends in bounded time and memory with a receiver', () => {
   test('that never responds', async () => {
     expect(await postTo(() => {}, 300)).toMatchObject({
-      ...{ status: null, problem: 'The receiver did not answer within 0.3 s' },
+      status: null,
+      problem: 'The receiver did not answer within 0.3 s',
       address: '127.0.0.1',
     })
   })

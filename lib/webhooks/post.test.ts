@@ -81,13 +81,19 @@ describe('a request', () => {
       { body, headers: { 'Content-Type': 'application/json', 'webhook-id': 'evt_1' } },
     )
     expect(outcome).toMatchObject({
-      ...{ status: 201, body: 'thanks', problem: null, address: '127.0.0.1', retryAfterMs: null },
+      status: 201,
+      body: 'thanks',
+      problem: null,
+      address: '127.0.0.1',
+      retryAfterMs: null,
       headers: { 'x-receiver': 'shop' },
     })
     expect(outcome.durationMs).toBeGreaterThanOrEqual(0)
     expect(seen).toEqual([
       {
-        ...{ method: 'POST', url: '/hook/pix?a=1&b=%20', text: body },
+        method: 'POST',
+        url: '/hook/pix?a=1&b=%20',
+        text: body,
         headers: {
           'user-agent': 'Troco-Webhooks/1',
           'accept-encoding': 'identity',
@@ -108,8 +114,12 @@ describe('a request', () => {
       ok(request, response)
     })
     const requestHeaders = {
-      ...{ 'User-Agent': 'Mine/2', Host: 'other.example', 'Content-Length': '3' },
-      ...{ 'Transfer-Encoding': 'chunked', Expect: '100-continue', Cookie: 'a=b' },
+      'User-Agent': 'Mine/2',
+      Host: 'other.example',
+      'Content-Length': '3',
+      'Transfer-Encoding': 'chunked',
+      Expect: '100-continue',
+      Cookie: 'a=b',
     }
     expect(
       (await post(`http://127.0.0.1:${port}/`, {}, { headers: requestHeaders })).problem,
@@ -178,7 +188,9 @@ describe('a request', () => {
     const { port, hits } = await closeAfterTest(openListener(() => {}))
     const url = `http://127.0.0.1:${port}/`
     expect(await post(url, { signal: AbortSignal.abort() })).toMatchObject({
-      ...{ problem: 'Interrupted', status: null, address: null },
+      problem: 'Interrupted',
+      status: null,
+      address: null,
     })
     expect(hits()).toBe(0)
     const controller = new AbortController()
@@ -318,7 +330,8 @@ describe('of several addresses', () => {
     expect(
       await post(url, { resolve: resolveTo('127.0.0.1', '127.0.0.3', '127.0.0.2') }),
     ).toMatchObject({
-      ...{ status: 200, address: '127.0.0.2' },
+      status: 200,
+      address: '127.0.0.2',
     })
     closeConnections()
     const first = await openHttp(
@@ -327,7 +340,8 @@ describe('of several addresses', () => {
       second.port,
     )
     expect(await post(url, { resolve: resolveTo('127.0.0.1', '127.0.0.2') })).toMatchObject({
-      ...{ status: 500, address: '127.0.0.1' },
+      status: 500,
+      address: '127.0.0.1',
     })
     expect([first.hits(), second.hits()]).toEqual([1, 1])
   })

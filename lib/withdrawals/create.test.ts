@@ -61,8 +61,15 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
   const stored = await db().withdrawal.findFirstOrThrow({ where: { accountId: merchant.id } })
   expect(stored).toMatchObject({ id: row.id, dictKey: '52998224725' })
   expect(await orderOf(row.id)).toMatchObject({
-    ...{ kind: 'withdrawal', operation: 'payout', state: 'waiting', dueAt: expect.any(Date) },
-    ...{ amount: 4_000n, target: '52998224725', sentAt: null, lease: null, attempts: 0 },
+    kind: 'withdrawal',
+    operation: 'payout',
+    state: 'waiting',
+    dueAt: expect.any(Date),
+    amount: 4_000n,
+    target: '52998224725',
+    sentAt: null,
+    lease: null,
+    attempts: 0,
   })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 6_000, outbound: 4_000 })
   await expectBalancedLedger(merchant.id)

@@ -85,8 +85,14 @@ describe('two admins end a withdrawal', () => {
     const before = await readBalances(merchant.id, 'live')
     const id = await endAs('sent')
     expect(await stateOf(id)).toMatchObject({
-      ...{ status: 'approved', endToEndId: null, dueAt: null, lease: null },
-      ...{ endOutcome: 'sent', endReason: REASON, endProposedBy: first, endConfirmedBy: second },
+      status: 'approved',
+      endToEndId: null,
+      dueAt: null,
+      lease: null,
+      endOutcome: 'sent',
+      endReason: REASON,
+      endProposedBy: first,
+      endConfirmedBy: second,
     })
     expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_sent'])
     const { available, outbound } = await readBalances(merchant.id, 'live')
@@ -261,8 +267,12 @@ test('staff sees what can be done, what was proposed and by whom, the end and it
     (await db().user.findUniqueOrThrow({ where: { id: userId } })).name
   const nothing = { outcome: null, reason: null, proposed_by: null, confirmed_by: null }
   const open = {
-    ...{ id, kind: 'withdrawal', bank_text: 'no response' },
-    ...{ can_propose: true, ended_at: null, contradiction: null },
+    id,
+    kind: 'withdrawal',
+    bank_text: 'no response',
+    can_propose: true,
+    ended_at: null,
+    contradiction: null,
   }
   expect(await read(first)).toEqual({ ...open, ...nothing, proposal: null })
   await propose(id, 'not_sent')
@@ -282,7 +292,9 @@ test('staff sees what can be done, what was proposed and by whom, the end and it
       ended_at: expect.any(String),
       contradiction: 'done',
     },
-    ...{ ...said, confirmed_by: await nameOf(second), proposal: null },
+    ...said,
+    confirmed_by: await nameOf(second),
+    proposal: null,
   })
   expect(await readEnding(newId(), first)).toBeNull()
 })
@@ -405,7 +417,10 @@ describe('the command line', () => {
       await db().user.updateMany({ where: others, data: { disabledAt: null } })
     }
     expect(await stateOf(id)).toMatchObject({
-      ...{ status: 'rejected', endReason: REASON, endProposedBy: null, endConfirmedBy: null },
+      status: 'rejected',
+      endReason: REASON,
+      endProposedBy: null,
+      endConfirmedBy: null,
     })
     const where = { target: id, action: 'order.ended' }
     const record = await db().auditRecord.findFirstOrThrow({ where })
@@ -450,7 +465,8 @@ describe('a later answer of the bank that contradicts the end', () => {
         { ...item, facts: { ...facts, bank_reports: reported, ended_as: outcome } },
       ])
       expect(await examineEnded()).toMatchObject({
-        ...{ level: 'problem', state: 'ends_contradicted' },
+        level: 'problem',
+        state: 'ends_contradicted',
         subjects: expect.arrayContaining([{ kind: 'withdrawal', id, name: id }]),
       })
       await expectUnmoved(id)
@@ -546,7 +562,10 @@ test('what came back of a payout that people ended as sent is credited when the 
   bank.getPayout = getPayout
   expect(await movementsOf(id)).toEqual(['withdrawal_held', 'withdrawal_sent'])
   expect(await stateOf(id)).toMatchObject({
-    ...{ status: 'approved', returnedAmount: BigInt(AMOUNT), contradiction: null, endAskAt: null },
+    status: 'approved',
+    returnedAmount: BigInt(AMOUNT),
+    contradiction: null,
+    endAskAt: null,
   })
   await expectBalancedLedger(merchant.id)
 })

@@ -152,7 +152,9 @@ describe('the limit of a night', () => {
     const merchant = await makeLimitedMerchant({ night_max: 10_000 })
     const createAgain = () =>
       insertWithdrawal(merchant.id, 'live', {
-        ...{ amount: 10_000, ...KEY, externalId: 'payroll-7' },
+        amount: 10_000,
+        ...KEY,
+        externalId: 'payroll-7',
         bookedAt: new Date(EVENING),
         connectionId,
       })

@@ -25,8 +25,11 @@ async function makeReturn(hours: number) {
   const returnedAt = new Date(Date.now() - hours * 3_600_000)
   const back = { id: newEndToEndId().replace('E', 'D'), amount: 1_000, returnedAt }
   bank.sentPayouts.push({
-    ...{ id: removeHyphens(id), endToEndId: newEndToEndId(), amount: AMOUNT },
-    ...{ sentAt: new Date(), returns: [back] },
+    id: removeHyphens(id),
+    endToEndId: newEndToEndId(),
+    amount: AMOUNT,
+    sentAt: new Date(),
+    returns: [back],
   })
   const payment = { endToEndId: back.id, amount: 1_000, paidAt: returnedAt, txid: null }
   return {

@@ -18,11 +18,17 @@ inOwnDatabase()
 const AMOUNT = 4_000
 const find = (id: string) => db().withdrawal.findFirstOrThrow({ where: { id } })
 const newReturn = (amount = 1_000) => ({
-  ...{ id: newEndToEndId().replace('E', 'D'), amount, returnedAt: new Date() },
+  id: newEndToEndId().replace('E', 'D'),
+  amount,
+  returnedAt: new Date(),
 })
 const payoutOf = ({ id }: Pick<WithdrawalRow, 'id'>, changes: object = {}) => ({
-  ...{ id: removeHyphens(id), endToEndId: newEndToEndId(), amount: AMOUNT },
-  ...{ sentAt: new Date(), returns: [newReturn()], ...changes },
+  id: removeHyphens(id),
+  endToEndId: newEndToEndId(),
+  amount: AMOUNT,
+  sentAt: new Date(),
+  returns: [newReturn()],
+  ...changes,
 })
 
 /** Makes a withdrawal that people ended as sent, without an end-to-end id. */

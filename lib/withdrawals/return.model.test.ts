@@ -24,7 +24,10 @@ const WITHDRAWAL_COUNT = 2
 inOwnDatabase()
 /** Each table that a return writes, so that a crash is tried at every step. */
 const TABLES = [
-  ...(['booked_payments', 'withdrawals', 'payout_returns', 'ledger_accounts'] as const),
+  'booked_payments',
+  'withdrawals',
+  'payout_returns',
+  'ledger_accounts',
   ...([
     'ledger_transfers',
     'ledger_entries',
@@ -85,7 +88,9 @@ test(
       for (const step of commands) {
         if (step.do === 'come back')
           payouts[step.which]?.returns.push({
-            ...{ id: `D${newId()}`, amount: step.amount, returnedAt: new Date() },
+            id: `D${newId()}`,
+            amount: step.amount,
+            returnedAt: new Date(),
           })
         else if (step.fault) {
           const [first] = step.reports

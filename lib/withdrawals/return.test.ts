@@ -102,8 +102,11 @@ test('a return above the amount sent moves to `unmatched` as a whole', async () 
     {
       kind: 'return_above_payout',
       facts: {
-        ...{ withdrawal_id: withdrawal.withdrawalId, account_id: merchant.id },
-        ...{ amount: 1_001, sent_amount: AMOUNT, returned_amount: 4_000 },
+        withdrawal_id: withdrawal.withdrawalId,
+        account_id: merchant.id,
+        amount: 1_001,
+        sent_amount: AMOUNT,
+        returned_amount: 4_000,
       },
     },
   ])
@@ -182,7 +185,10 @@ test('the statement and the history of the withdrawal show what came back', asyn
   const range = await findStatementRange(merchant.id, 'test', {})
   const [row] = (await listStatement(merchant.id, 'test', range)).rows
   expect(row).toMatchObject({
-    ...{ kind: 'payout_returned', amount: 700, pix_key_type: 'email', charge_id: null },
+    kind: 'payout_returned',
+    amount: 700,
+    pix_key_type: 'email',
+    charge_id: null,
     withdrawal_id: withdrawal.withdrawalId,
   })
   const { steps } = await readWithdrawalTimeline(

@@ -792,7 +792,8 @@ test("the bank's text about a payout is stored without PIX key, receiver and CPF
   await makeDueAndSend(id, bank)
   const bankText = `Chave ${key} de Ana Souza, 123.456.789-09, recusada`
   bank.getPayout = async () => ({
-    ...{ outcome: 'ok', value: { state: 'refused', ...REFUSAL, bankText } },
+    outcome: 'ok',
+    value: { state: 'refused', ...REFUSAL, bankText },
   })
   expect(await makeDueAndSend(id, bank)).toBe('rejected')
   const redacted = 'Chave a***@example.com de ***, ***, recusada'

@@ -204,7 +204,11 @@ test('the calls of a withdrawal or refund that has not ended are kept', async ()
   const refund = await createRefund(merchant.id, 'test', chargeId, { amount: 1_000 })
   const call = { accountId: merchant.id, mode: 'test', gateway: 'bank', operation: 'sendPayout' }
   const data = [withdrawal, refund].map(({ id: subjectId }) => ({
-    ...{ ...call, id: newId(), subjectId, request: {}, createdAt: daysAgo(91) },
+    ...call,
+    id: newId(),
+    subjectId,
+    request: {},
+    createdAt: daysAgo(91),
   }))
   await db().gatewayCall.createMany({ data })
   expect(await pruneGatewayCalls()).toBe(0)

@@ -11,8 +11,12 @@ test('the generated curl command passes URL, headers and body through a shell un
   expect(output.toString().split('\0').slice(0, -1)).toEqual([
     '--globoff',
     url,
-    ...['-H', 'webhook-id: a', '-H', "webhook-signature: v1,a+b/c= v1,'"],
-    ...['--data-raw', body],
+    '-H',
+    'webhook-id: a',
+    '-H',
+    "webhook-signature: v1,a+b/c= v1,'",
+    '--data-raw',
+    body,
   ])
 })
 
@@ -21,7 +25,12 @@ const diff = (before: string, after: string) =>
 
 test('added and removed lines of a response are listed among the unchanged lines', () => {
   expect(diff('HTTP 500\na: 1\n\nx', 'HTTP 503\na: 1\n\nx\ny')).toEqual([
-    ...['-HTTP 500', '+HTTP 503', ' a: 1', ' ', ' x', '+y'],
+    '-HTTP 500',
+    '+HTTP 503',
+    ' a: 1',
+    ' ',
+    ' x',
+    '+y',
   ])
 })
 

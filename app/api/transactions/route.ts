@@ -27,8 +27,11 @@ export const POST = endpoint({
   mask: maskChargeRead,
   honorsPrefer: true,
   errorCodes: [
-    ...(['external_id_used', 'placeholder_document'] as const),
-    ...(['limit_exceeded', 'refused_by_bank', 'review_required'] as const),
+    'external_id_used',
+    'placeholder_document',
+    'limit_exceeded',
+    'refused_by_bank',
+    'review_required',
   ],
   allowsRememberedCaller: true,
   idempotency: {

@@ -33,8 +33,11 @@ export const POST = endpoint({
   responseHeaders: ['X-Ignored-Fields'],
   response: WithdrawalCreated,
   errorCodes: [
-    ...(['withdrawals_disabled', 'limit_exceeded', 'insufficient_balance'] as const),
-    ...(['dispute_not_covered', 'external_id_used'] as const),
+    'withdrawals_disabled',
+    'limit_exceeded',
+    'insufficient_balance',
+    'dispute_not_covered',
+    'external_id_used',
   ],
   allowsRememberedCaller: true,
   idempotency: {

@@ -93,11 +93,14 @@ export function buildGateway(bank: QueryBank & { receivingKeys: string[] }) {
 }
 
 const NONE_LISTED: GatewayResult<Listing<never>> = {
-  ...({ outcome: 'ok', value: { items: [], nextCursor: null } } as const),
+  outcome: 'ok',
+  value: { items: [], nextCursor: null },
 }
 
 const NO_PAYOUTS: GatewayResult<never> = {
-  ...({ outcome: 'blocked', code: 'other', reason: 'API Pix has no payouts' } as const),
+  outcome: 'blocked',
+  code: 'other',
+  reason: 'API Pix has no payouts',
 }
 
 function readProfile({ profile: name, settings }: Connection, environment: Environment) {

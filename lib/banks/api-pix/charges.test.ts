@@ -20,9 +20,14 @@ beforeEach(async () => {
   bank = await new StandardBank().open()
   gateway = openApiPix(bank.connection(), lookup as LookupFunction) ?? expect.unreachable()
   order = {
-    ...{ txid: removeHyphens(newId()), amount: 1_500, expiresInSeconds: 3_600 },
-    ...{ merchantName: 'Padaria', merchantCity: 'Recife' },
-    ...{ payerName: 'Ana', payerEmail: 'ana@example.com', payerDoc: '52998224725' },
+    txid: removeHyphens(newId()),
+    amount: 1_500,
+    expiresInSeconds: 3_600,
+    merchantName: 'Padaria',
+    merchantCity: 'Recife',
+    payerName: 'Ana',
+    payerEmail: 'ana@example.com',
+    payerDoc: '52998224725',
   }
 })
 afterEach(async () => {
@@ -49,7 +54,8 @@ describe('opening a charge', () => {
       {
         calendario: { expiracao: 3_600 },
         devedor: { cpf: '52998224725', nome: 'x'.repeat(200) },
-        ...{ valor: { original: '15.00' }, chave: RECEIVING_KEY },
+        valor: { original: '15.00' },
+        chave: RECEIVING_KEY,
       },
     ])
     const { brCode } = (result as { value: { brCode: string } }).value

@@ -44,7 +44,10 @@ describe('a token', () => {
     const client = openClient()
     expect(await ask(client)).toMatchObject({ status: 401 })
     expect(bank.requests.map(({ path }) => path)).toEqual([
-      ...['/oauth/token', '/v2/cob/x', '/oauth/token', '/v2/cob/x'],
+      '/oauth/token',
+      '/v2/cob/x',
+      '/oauth/token',
+      '/v2/cob/x',
     ])
   })
 

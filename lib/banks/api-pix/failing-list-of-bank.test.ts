@@ -105,7 +105,8 @@ test('a period above a day is halved at its first failure, within one reading', 
   failAbove(DAY_MS, { status: 504, text: HTML })
   const client = openClient()
   const list = {
-    ...{ path: '/pix', windowMs: 30 * DAY_MS },
+    path: '/pix',
+    windowMs: 30 * DAY_MS,
     read: () => ({ items: [], count: 0, unreadable: 0 }),
   }
   const since = new Date(Date.now() - 40 * DAY_MS)

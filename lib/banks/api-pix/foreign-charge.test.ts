@@ -16,9 +16,14 @@ afterEach(() => bank.close())
 
 const signal = () => AbortSignal.timeout(10_000)
 const order = (): ChargeOrder => ({
-  ...{ txid: removeHyphens(newId()), amount: 1_500, expiresInSeconds: 3_600 },
-  ...{ merchantName: 'Padaria', merchantCity: 'Recife' },
-  ...{ payerName: 'Ana', payerEmail: 'ana@example.com', payerDoc: '52998224725' },
+  txid: removeHyphens(newId()),
+  amount: 1_500,
+  expiresInSeconds: 3_600,
+  merchantName: 'Padaria',
+  merchantCity: 'Recife',
+  payerName: 'Ana',
+  payerEmail: 'ana@example.com',
+  payerDoc: '52998224725',
 })
 /** From now on each response is about another charge, as from a cache that mixes them up. */
 async function mixUp(isPaid: boolean): Promise<void> {
@@ -56,7 +61,8 @@ test('a payment without a txid below a charge pays it', async () => {
   const { txid: _, ...payment } = bank.payments[0] ?? expect.unreachable()
   bank.deform = body => ({ ...body, pix: [payment] })
   expect(await queryState(asked.txid)).toMatchObject({
-    ...{ state: 'paid', payments: [{ endToEndId: payment.endToEndId, txid: asked.txid }] },
+    state: 'paid',
+    payments: [{ endToEndId: payment.endToEndId, txid: asked.txid }],
   })
 })
 

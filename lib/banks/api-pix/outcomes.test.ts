@@ -40,8 +40,10 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
   'bank not trusted': {
     ends: 'blocked | blocked | blocked | blocked | blocked',
     replies: [
-      ...['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-      ...['ERR_TLS_CERT_ALTNAME_INVALID'],
+      'CERT_HAS_EXPIRED',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
     ].map(code => failure(code, false)),
   },
   'private address': {
@@ -89,8 +91,14 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
     ends: 'unknown | unknown | unknown | unknown | unknown',
     replies: [
       ...['RESPONSE_TIMEOUT', 'ECONNRESET', 'RESPONSE_TOO_LARGE'].map(code => failure(code, true)),
-      ...[response(500), response(503), noJson(504), efi(500, 'erro_aplicacao')],
-      ...[noJson(200), response(302), response(408), noJson(404)],
+      response(500),
+      response(503),
+      noJson(504),
+      efi(500, 'erro_aplicacao'),
+      noJson(200),
+      response(302),
+      response(408),
+      noJson(404),
     ],
   },
   'document blocked': {
@@ -152,8 +160,11 @@ const EXPECTED: Record<keyof typeof ROWS, { ends: string; replies: Reply[] }> = 
   'other refusal': {
     ends: 'rejected | unknown | unknown | rejected | rejected',
     replies: [
-      ...[standard(400, 'RequisicaoInvalida'), efi(400, 'json_invalido'), response(422)],
-      ...[standard(410, 'PermanentementeRemovido'), response(404, { message: 'no Route matched' })],
+      standard(400, 'RequisicaoInvalida'),
+      efi(400, 'json_invalido'),
+      response(422),
+      standard(410, 'PermanentementeRemovido'),
+      response(404, { message: 'no Route matched' }),
       response(404, null),
     ],
   },

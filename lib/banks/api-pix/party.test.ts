@@ -11,7 +11,9 @@ test('a payer is read where banks name one, and its document is masked', () => {
   expect(payerOf({ pagador })).toEqual(payer)
   expect(payerOf({ gnExtras: { pagador } })).toEqual(payer)
   expect(payerOf({ pagador: { nome: 'Loja', cnpj: '12ABC34501DE35' } })).toEqual({
-    ...{ name: 'Loja', maskedDoc: '**.ABC.345/****-**', bank: null },
+    name: 'Loja',
+    maskedDoc: '**.ABC.345/****-**',
+    bank: null,
   })
   expect(payerOf({ pagador: { nome: 'Ana', cpf: '***.982.247-**' } })?.maskedDoc).toBe(
     '***.982.247-**',

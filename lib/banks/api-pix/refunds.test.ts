@@ -27,7 +27,8 @@ const USED_ID = [{ propriedade: 'devolucao.id', razao: 'já usado' }]
 test('a refund is sent below its payment, and is done once the bank has returned the money', async () => {
   expect(await refund()).toMatchObject({ outcome: 'ok', value: { state: 'taken' } })
   expect(bank.requests.at(-1)).toMatchObject({
-    ...{ method: 'PUT', body: { valor: '5.07' } },
+    method: 'PUT',
+    body: { valor: '5.07' },
     path: `/v2/pix/${order.endToEndId}/devolucao/${order.id}`,
   })
   bank.settleRefunds()

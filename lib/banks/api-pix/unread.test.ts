@@ -14,13 +14,26 @@ test('an entry is named by its id, and by all of it without one', () => {
 
 test('what the bank sent is shown without persons, documents and texts that cannot be stored', () => {
   const { sent } = describeUnread({
-    ...{ endToEndId: ID, txid: '52998224725', valor: '529.982.247-25', horario: 'ontem\0\ud800' },
-    ...{ pagador: { cpf: '52998224725', nome: 'Ana' }, infoPagador: 'Ana', chave: 'ana@a.example' },
-    ...{ '52998224725': null, nota: '11.222.333/0001-81' },
+    endToEndId: ID,
+    txid: '52998224725',
+    valor: '529.982.247-25',
+    horario: 'ontem\0\ud800',
+    pagador: { cpf: '52998224725', nome: 'Ana' },
+    infoPagador: 'Ana',
+    chave: 'ana@a.example',
+    '52998224725': null,
+    nota: '11.222.333/0001-81',
   })
   expect(JSON.parse(sent)).toEqual({
-    ...{ endToEndId: ID, txid: '***', valor: '***', horario: 'ontem\ufffd' },
-    ...{ pagador: '***', infoPagador: '***', chave: '***', '***': null, nota: '***' },
+    endToEndId: ID,
+    txid: '***',
+    valor: '***',
+    horario: 'ontem\ufffd',
+    pagador: '***',
+    infoPagador: '***',
+    chave: '***',
+    '***': null,
+    nota: '***',
   })
   expect(describeUnread({ valor: 12.345 }).sent).toBe('{"valor":12.345}')
 })

@@ -20,7 +20,10 @@ const open = (changes: object = {}) =>
 const openPayer = () => open() ?? expect.unreachable()
 const signal = () => AbortSignal.timeout(10_000)
 const newOrder = (amount = 1_000) => ({
-  ...{ id: removeHyphens(newId()), amount, dictKey: 'ana@example.com', ownerDoc: null },
+  id: removeHyphens(newId()),
+  amount,
+  dictKey: 'ana@example.com',
+  ownerDoc: null,
 })
 const balance = (saldo: unknown): BankResponse => ({ status: 200, body: { saldo } })
 const sends = () => bank.requests.filter(({ path }) => path.startsWith('/v3/gn/pix/'))
@@ -50,7 +53,8 @@ test('each key that receives or pays is registered for notices, without demandin
   await openPayer().registerWebhook?.('https://troco.example/notices', signal())
   const registered = bank.requests.filter(({ method }) => method === 'PUT')
   expect(registered.map(({ path }) => decodeURIComponent(path))).toEqual([
-    ...['/v2/webhook/pix@example.com', `/v2/webhook/${PAYING_KEY}`],
+    '/v2/webhook/pix@example.com',
+    `/v2/webhook/${PAYING_KEY}`,
   ])
   for (const { headers } of registered) expect(headers['x-skip-mtls-checking']).toBe('true')
 })
@@ -90,7 +94,8 @@ test('notices name payouts, charges, payments and refunds; anything else is no n
       { kind: 'payout', id },
       { kind: 'return', id },
     ],
-    ...[{ kind: 'charge', id: 'abc' }, payment('E2')],
+    { kind: 'charge', id: 'abc' },
+    payment('E2'),
     ...[
       { kind: 'charge', id: 'def' },
       { kind: 'payment_return', id: 'E3' },

@@ -376,5 +376,7 @@ function readEntry(entry: unknown): GatewayNotification[] {
 }
 
 const NOTHING_RECEIVED: GatewayResult<never> = {
-  ...({ outcome: 'blocked', code: 'key', reason: 'the connection has no receiving key' } as const),
+  outcome: 'blocked',
+  code: 'key',
+  reason: 'the connection has no receiving key',
 }

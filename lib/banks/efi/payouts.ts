@@ -120,7 +120,9 @@ async function blameKey(
 }
 
 const PAYS_ITSELF: GatewayResult<never> = {
-  ...({ outcome: 'rejected', code: 'key_refused', params: {} } as const),
+  outcome: 'rejected',
+  code: 'key_refused',
+  params: {},
   bankText: 'The key belongs to the account that pays',
 }
 

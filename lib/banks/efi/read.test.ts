@@ -5,8 +5,15 @@ const AT = '2026-11-20T12:00:00.000Z'
 
 test('a payout without anything readable has nothing', () => {
   const nothing = {
-    ...{ id: null, endToEndId: null, amount: null, dictKey: null, status: null },
-    ...{ requestedAt: null, payee: null, returns: [], unreadable: 0 },
+    id: null,
+    endToEndId: null,
+    amount: null,
+    dictKey: null,
+    status: null,
+    requestedAt: null,
+    payee: null,
+    returns: [],
+    unreadable: 0,
     isGarbled: false,
     failure: { spiCode: '', text: null },
   }
@@ -33,7 +40,9 @@ test('a whole document of a payee is masked; one without a name is no payee', ()
   const of = (identificacao: object) => readPayout({ favorecido: { identificacao } }).payee
   expect(of({ nome: 'Ana', cpf: '52998224725' })?.maskedDoc).toBe('***.982.247-**')
   expect(of({ nome: 'Loja', cnpj: '12ABC34501DE35', codigoBanco: '99999999' })).toEqual({
-    ...{ name: 'Loja', maskedDoc: '**.ABC.345/****-**', bank: '99999999' },
+    name: 'Loja',
+    maskedDoc: '**.ABC.345/****-**',
+    bank: '99999999',
   })
   expect(of({ cpf: '52998224725' })).toBeNull()
 })
@@ -79,8 +88,12 @@ test.each<[string, object[]]>([
   ['A_NEW_STATUS', []],
 ])('of a payout with the status %s the list of those that have ended has %j', (status, listed) => {
   const payout = {
-    ...{ idEnvio: 'a'.repeat(32), valor: '10.00', status, favorecido: { chave: 'a@b.co' } },
-    ...{ endToEndId: `E${'1'.repeat(31)}`, horario: { solicitacao: AT } },
+    idEnvio: 'a'.repeat(32),
+    valor: '10.00',
+    status,
+    favorecido: { chave: 'a@b.co' },
+    endToEndId: `E${'1'.repeat(31)}`,
+    horario: { solicitacao: AT },
   }
   const { items, unreadable } = SENT_PAYOUTS.read({ pix: [payout] })
   expect({ items, unreadable }).toMatchObject({ items: listed, unreadable: 0 })

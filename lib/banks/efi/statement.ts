@@ -189,7 +189,9 @@ export async function readStatement(
 }
 
 const TOO_EARLY: GatewayResult<never> = {
-  ...({ outcome: 'rejected', code: 'unspecified', params: {} } as const),
+  outcome: 'rejected',
+  code: 'unspecified',
+  params: {},
   bankText: 'the bank reports days before today only',
 }
 

@@ -22,7 +22,9 @@ const horario = '2026-11-20T12:00:00.000Z'
 const AMOUNT = { valor: '12.34' }
 /** Additions of API Pix 2.10.0, and some that no version has. */
 const NEW_FIELDS = {
-  ...{ finalidadeMED: 'CONTESTACAO', natureza: 'NATUREZA_NOVA', tipo: 'TIPO_NOVO' },
+  finalidadeMED: 'CONTESTACAO',
+  natureza: 'NATUREZA_NOVA',
+  tipo: 'TIPO_NOVO',
   encerramento: { rejeicao: { codigo: 'AP15', motivo: 'MOTIVO_NOVO' } },
 }
 const payment = { endToEndId, ...AMOUNT, horario, txid: id, ...NEW_FIELDS }

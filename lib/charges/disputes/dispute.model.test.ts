@@ -32,9 +32,18 @@ const DISPUTES_PER_CHARGE = 2
 inOwnDatabase()
 /** Each table that a dispute, a refund or a credit writes, so that a crash is tried at every step. */
 const TABLES = [
-  ...(['disputes', 'ledger_accounts', 'ledger_transfers', 'ledger_entries', 'charges'] as const),
-  ...(['withdrawals', 'write_offs', 'audit_log', 'differences', 'booked_payments'] as const),
-  ...(['refunds', 'events'] as const),
+  'disputes',
+  'ledger_accounts',
+  'ledger_transfers',
+  'ledger_entries',
+  'charges',
+  'withdrawals',
+  'write_offs',
+  'audit_log',
+  'differences',
+  'booked_payments',
+  'refunds',
+  'events',
 ]
 const faults = new Faults(TABLES)
 
@@ -61,7 +70,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ do: one('refund'), which },
+      do: one('refund'),
+      which,
       amount: fc.option(amount, { nil: undefined }),
     }),
   },
@@ -133,7 +143,8 @@ async function readModel(accountId: string): Promise<Model> {
   const rows = await db().ledgerAccount.findMany({ where: { accountId, mode: 'test' } })
   const balance = (name: string) => Number(rows.find(({ ledger }) => ledger === name)?.balance ?? 0)
   const { available, outbound, disputed } = {
-    ...{ available: balance('available'), outbound: balance('outbound') },
+    available: balance('available'),
+    outbound: balance('outbound'),
     disputed: balance('disputed'),
   }
   return Object.assign(new Model(), { available, outbound, disputed, owed: 0 - balance('owed') })
@@ -321,7 +332,9 @@ test(
         refund_exceeds_remainder: 0,
         claims: 0,
       },
-      ...{ partlyLost: 0, refunded: 0, refusedByDispute: 0 },
+      partlyLost: 0,
+      refunded: 0,
+      refusedByDispute: 0,
     }
 
     async function checkGroups(

@@ -130,7 +130,9 @@ test('of a dispute that is lost in part, that part leaves the account and the re
   await openDispute(report)
   for (let time = 0; time < 2; time++)
     expect(await loseDispute({ ...report, amount: 4_000 })).toMatchObject({
-      ...{ status: 'lost', amount: BigInt(AMOUNT), lostAmount: 4_000n },
+      status: 'lost',
+      amount: BigInt(AMOUNT),
+      lostAmount: 4_000n,
     })
   expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 1_000 })
   expect(await openDispute(report)).toMatchObject({ status: 'lost' })
@@ -225,7 +227,8 @@ test('payments that are settled together repay in their order, each with its own
   )
   await receivePayments(
     charges.map(({ id, amount }) => ({
-      ...{ accountId: merchant.id, chargeId: id },
+      accountId: merchant.id,
+      chargeId: id,
       payments: [makePayment(Number(amount))],
     })),
   )

@@ -98,8 +98,13 @@ test('a refund holds its amount in the balance and in the charge', async () => {
   const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
   expect(stored).toMatchObject({ id: row.id, chargeId })
   expect(await orderOf(row.id)).toMatchObject({
-    ...{ kind: 'refund', operation: 'refund', state: 'waiting', dueAt: expect.any(Date) },
-    ...{ sentAt: null, lease: null, attempts: 0 },
+    kind: 'refund',
+    operation: 'refund',
+    state: 'waiting',
+    dueAt: expect.any(Date),
+    sentAt: null,
+    lease: null,
+    attempts: 0,
   })
   expect(await readRefundTotals(merchant, chargeId)).toEqual({
     refundedAmount: 0n,

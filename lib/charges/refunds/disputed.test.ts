@@ -56,7 +56,10 @@ afterEach(async () => {
 })
 
 const reportOf = (amount = AMOUNT): DisputeReport => ({
-  ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), endToEndId, amount },
+  connectionId: SIMULATOR_CONNECTION_ID,
+  bankId: newId(),
+  endToEndId,
+  amount,
 })
 
 async function open(amount = AMOUNT): Promise<DisputeReport> {
@@ -157,7 +160,10 @@ describe('a dispute of a charge with a refund', () => {
     const { id } = await refund(4_000)
     const report = await open()
     expect(await readBooks()).toMatchObject({
-      ...{ available: OTHER_MONEY - 4_000, outbound: 4_000, disputed: AMOUNT, held: AMOUNT },
+      available: OTHER_MONEY - 4_000,
+      outbound: 4_000,
+      disputed: AMOUNT,
+      held: AMOUNT,
     })
     await expect(refund(1)).rejects.toMatchObject(IS_DISPUTED)
     await rejectRefund({ ...settlementOf(id), reason: REASON })
@@ -207,7 +213,10 @@ describe('at the same time', () => {
     expect(made).toMatchObject({ value: { amount: 4_000 } })
     expect(dispute).toMatchObject({ value: { status: 'open' } })
     expect(await readBooks()).toMatchObject({
-      ...{ available: OTHER_MONEY - 4_000, outbound: 4_000, disputed: AMOUNT, held: AMOUNT },
+      available: OTHER_MONEY - 4_000,
+      outbound: 4_000,
+      disputed: AMOUNT,
+      held: AMOUNT,
     })
   })
 })

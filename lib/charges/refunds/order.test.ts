@@ -107,7 +107,9 @@ test('a rejected refund returns the held amount, which can be refunded again', a
   })
   const stored = await db().refund.findFirstOrThrow({ where: { accountId: merchant.id } })
   expect(stored).toMatchObject({
-    ...{ rejectionCode: 'account_closed', rejectionParams: {}, bankText: 'Conta encerrada' },
+    rejectionCode: 'account_closed',
+    rejectionParams: {},
+    bankText: 'Conta encerrada',
   })
   expect(await readRefundTotals(merchant, chargeId)).toEqual({ refunded: 0, held: 0 })
   expect(await readBalances(merchant.id, 'test')).toEqual({ available: 10_000, outbound: 0 })

@@ -9,13 +9,21 @@ test('documents are masked in each string of a value, and nothing else changes',
     key: '52998224725',
     text: 'payer 529.982.247-25, shop 11.222.333/0001-81 or 11222333000181; 12345678901 is none',
     body: '{"pix_key":"52998224725"}',
-    ...{ id, at, amount: 52_998_224_725, none: null, list: ['529.982.247-25'] },
+    id,
+    at,
+    amount: 52_998_224_725,
+    none: null,
+    list: ['529.982.247-25'],
   }
   expect(hideTaxIds(value)).toEqual({
     key: '***.982.247-**',
     text: 'payer ***.982.247-**, shop **.222.333/****-** or **.222.333/****-**; 12345678901 is none',
     body: '{"pix_key":"***.982.247-**"}',
-    ...{ id, at, amount: 52_998_224_725, none: null, list: ['***.982.247-**'] },
+    id,
+    at,
+    amount: 52_998_224_725,
+    none: null,
+    list: ['***.982.247-**'],
   })
 })
 

@@ -15,8 +15,10 @@ async function dispute(merchant: Account, hoursLeft: number | null = null) {
   const { id: chargeId } = await openCharge(merchant, 2_000)
   const { end_to_end_id: endToEndId } = await simulateCharge(merchant.id, chargeId, 'paid')
   const report = {
-    ...{ connectionId: SIMULATOR_CONNECTION_ID, bankId: newId(), amount: 2_000 },
-    ...{ endToEndId: endToEndId ?? '' },
+    connectionId: SIMULATOR_CONNECTION_ID,
+    bankId: newId(),
+    amount: 2_000,
+    endToEndId: endToEndId ?? '',
     respondBy: hoursLeft === null ? null : new Date(Date.now() + hoursLeft * HOUR_MS),
   }
   const { id } = (await openDispute(report)) ?? expect.unreachable()
@@ -35,8 +37,15 @@ test('an account sees its own disputes of the mode, with the charges that they a
   const { rows } = await listOwnDisputes(merchant.id, 'test', {})
   expect(rows).toEqual([
     {
-      ...{ id, mode: 'test', amount: 2_000, status: 'open', answer_state: null, respond_by: null },
-      ...{ charge_id: chargeId, external_id: expect.any(String), client_name: expect.any(String) },
+      id,
+      mode: 'test',
+      amount: 2_000,
+      status: 'open',
+      answer_state: null,
+      respond_by: null,
+      charge_id: chargeId,
+      external_id: expect.any(String),
+      client_name: expect.any(String),
       created_at: expect.any(String),
     },
   ])
@@ -46,8 +55,10 @@ test('filters separate what is due soon, can be answered, was answered and has e
   const merchant = await makeMerchant()
   const open = async (hoursLeft: number | null) => (await dispute(merchant, hoursLeft)).id
   const [passed, soon, later, unknown] = [
-    ...[await open(-1), await open(47)],
-    ...[await open(49), await open(null)],
+    await open(-1),
+    await open(47),
+    await open(49),
+    await open(null),
   ]
   const answered = await open(1)
   const refused = await open(1)

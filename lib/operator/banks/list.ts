@@ -47,7 +47,9 @@ export async function listBankLines(id?: string): Promise<BankLine[]> {
 
 async function readLine({ check_code, is_closed, ...row }: Row): Promise<BankLine> {
   const [gateway, health, traffic] = await Promise.all([
-    ...([findBank(row.id), readState(row.id), readTraffic(row.id)] as const),
+    findBank(row.id),
+    readState(row.id),
+    readTraffic(row.id),
   ])
   const { calls, failed, p50_ms, p95_ms } = traffic
   return {

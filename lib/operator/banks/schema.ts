@@ -10,7 +10,13 @@ import { reasonRequest } from '#lib/operator/schema.ts'
  * of call. open: works.
  */
 export const BANK_STATES = [
-  ...(['closed', 'unserved', 'unchecked', 'failed', 'resting', 'blocked', 'open'] as const),
+  'closed',
+  'unserved',
+  'unchecked',
+  'failed',
+  'resting',
+  'blocked',
+  'open',
 ] as const
 
 const count = z.int().min(0)

@@ -54,7 +54,9 @@ test('money goes back to its payer, and the item is resolved in the name of who 
   ])
   expect(await operatorBalances('live')).toMatchObject({ unmatched: 0, external: 0, own: 0 })
   expect(await findItem(itemId)).toMatchObject({
-    ...{ resolution: 'give_back', resolvedBy: ACTOR.id, reason: 'Paid by mistake' },
+    resolution: 'give_back',
+    resolvedBy: ACTOR.id,
+    reason: 'Paid by mistake',
   })
   await expect(giveBack(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
 })

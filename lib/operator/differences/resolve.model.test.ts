@@ -28,8 +28,15 @@ const ACTOR = { type: 'user', id: newId() } as const
 inOwnDatabase()
 /** Each table that an entry writes, so that a crash is tried at every step. */
 const TABLES = [
-  ...(['differences', 'unmatched_resolutions', 'unmatched_returns', 'charges', 'events'] as const),
-  ...(['ledger_accounts', 'ledger_transfers', 'ledger_entries', 'audit_log'] as const),
+  'differences',
+  'unmatched_resolutions',
+  'unmatched_returns',
+  'charges',
+  'events',
+  'ledger_accounts',
+  'ledger_transfers',
+  'ledger_entries',
+  'audit_log',
 ]
 const faults = new Faults(TABLES)
 const bank = new StubBank()

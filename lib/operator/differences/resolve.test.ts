@@ -53,12 +53,16 @@ test('kept money becomes the own money of the operator, once, with who decided i
   expect(after.own).toBe((before.own ?? 0) + AMOUNT)
   expect(after.unmatched).toBe((before.unmatched ?? 0) - AMOUNT)
   expect(await findItem(itemId)).toMatchObject({
-    ...{ resolution: 'keep', resolvedBy: ACTOR.id, reason: 'Agreed with the payer' },
+    resolution: 'keep',
+    resolvedBy: ACTOR.id,
+    reason: 'Agreed with the payer',
     resolvedAt: expect.any(Date),
   })
   const [record] = await db().auditRecord.findMany({ where: { target: itemId } })
   expect(record).toMatchObject({
-    ...{ action: 'difference.resolved', actorId: ACTOR.id, reason: 'Agreed with the payer' },
+    action: 'difference.resolved',
+    actorId: ACTOR.id,
+    reason: 'Agreed with the payer',
     after: { entry: 'keep', mode: 'test', amount: AMOUNT },
   })
 })

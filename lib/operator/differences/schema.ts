@@ -139,8 +139,15 @@ export const SideReturn = z.object({
 })
 
 export const WHYS = [
-  ...(['nothing_held', 'other_amount', 'paid_twice', 'nobody', 'one_candidate'] as const),
-  ...(['own_payout', 'above_payout', 'bank_refused', 'too_late'] as const),
+  'nothing_held',
+  'other_amount',
+  'paid_twice',
+  'nobody',
+  'one_candidate',
+  'own_payout',
+  'above_payout',
+  'bank_refused',
+  'too_late',
 ] as const
 
 export const Suggestion = z.object({

@@ -8,17 +8,35 @@ import type { Candidate, DifferenceEvidence } from '#lib/operator/differences/sc
 const account = { id: newId(), name: 'Padaria' }
 const at = '2026-11-21T12:00:00.000000Z'
 const charge = {
-  ...{ id: newId(), account, status: 'paid' as const, amount: 500, refunded_amount: 0 },
-  ...{ created_at: at, paid_at: at, cancelled_at: null, payer: '***', end_to_end_id: null },
+  id: newId(),
+  account,
+  status: 'paid' as const,
+  amount: 500,
+  refunded_amount: 0,
+  created_at: at,
+  paid_at: at,
+  cancelled_at: null,
+  payer: '***',
+  end_to_end_id: null,
 }
 const makeCandidate = (isSamePayer: boolean): Candidate => ({
-  ...{ id: newId(), account, status: 'pending', amount: 500, created_at: at, payer: '***' },
+  id: newId(),
+  account,
+  status: 'pending',
+  amount: 500,
+  created_at: at,
+  payer: '***',
   is_same_payer: isSamePayer,
 })
 const NOTHING = { account: null, charge: null, candidates: [], returns: [] }
 const rejected = {
-  ...{ id: newId(), status: 'rejected' as const, attempts: 1, created_at: at },
-  ...{ return_id: null, rejection_reason: 'Refused', bank_text: null },
+  id: newId(),
+  status: 'rejected' as const,
+  attempts: 1,
+  created_at: at,
+  return_id: null,
+  rejection_reason: 'Refused',
+  bank_text: null,
 }
 
 function suggest(kind: string, known: Partial<DifferenceEvidence> = {}) {
@@ -58,7 +76,9 @@ test('a payment that is too old to be given back goes to the account of its char
   const late = (known: Partial<DifferenceEvidence>) =>
     suggestEntry('payment_unmatched', ['credit', 'match', 'keep'], { ...NOTHING, ...known })
   expect(late({ account, charge })).toMatchObject({
-    ...{ entry: 'credit', why: 'too_late', account_id: account.id },
+    entry: 'credit',
+    why: 'too_late',
+    account_id: account.id,
   })
   expect(late({})).toMatchObject({ entry: 'keep', why: 'too_late' })
   expect(late({ candidates: [makeCandidate(true)] })).toMatchObject({ entry: 'match' })

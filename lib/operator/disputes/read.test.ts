@@ -31,8 +31,10 @@ async function dispute() {
 
 test('filters separate what is to be answered, was answered and has ended; the oldest open one is first', async () => {
   const [first, second, answered, closed] = [
-    ...[await dispute(), await dispute()],
-    ...[await dispute(), await dispute()],
+    await dispute(),
+    await dispute(),
+    await dispute(),
+    await dispute(),
   ]
   const where = { id: answered?.id }
   await db().dispute.updateMany({ where, data: { answerState: 'taken' } })
@@ -53,7 +55,10 @@ test('the evidence masks the payer, and the draft says only what it proves', asy
   const found = (await readDispute(merchant.id, id)) ?? expect.unreachable()
   const { evidence } = found
   expect(evidence).toMatchObject({
-    ...{ charge_id: chargeId, payer: '***.982.247-**', charged: 12_345, refunds: [] },
+    charge_id: chargeId,
+    payer: '***.982.247-**',
+    charged: 12_345,
+    refunds: [],
     viewed_at: expect.any(String),
   })
   const draft = draftAnswer(evidence, found.amount, 'pt-BR')

@@ -12,7 +12,9 @@ test('staff see the payments of one account and mode, by filters, without a whol
   await fundMerchant(merchant, 9_000)
   const key = { pixKeyType: 'cpf', pixKey: CANARY.document, dictKey: CANARY.document } as const
   const withdrawal = await createWithdrawal(merchant.id, 'test', {
-    ...{ amount: 1_000, externalId: `cli-${CANARY.document}`, ...key },
+    amount: 1_000,
+    externalId: `cli-${CANARY.document}`,
+    ...key,
   })
   const idsOf = (page: { rows: { id: string }[] }) => page.rows.map(({ id }) => id)
 

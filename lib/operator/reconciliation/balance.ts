@@ -47,7 +47,13 @@ async function readOpening(connectionId: string): Promise<bigint | null> {
  * has them and the books do not. acknowledged: in items that people have acknowledged without an entry.
  */
 export const BALANCE_TERMS = [
-  ...(['opening', 'books', 'payouts', 'refunds', 'payments', 'fees', 'others'] as const),
+  'opening',
+  'books',
+  'payouts',
+  'refunds',
+  'payments',
+  'fees',
+  'others',
   'acknowledged',
 ] as const
 type BalanceTerm = (typeof BALANCE_TERMS)[number]

@@ -16,7 +16,11 @@ const NIGHT = new Date('2026-11-21T06:00:00Z')
 const COVERED = new Set<What>(['payment', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'])
 
 const bankRow = (what: What, key: string, amount: number, changes: Partial<BankRow> = {}) => ({
-  ...{ what, keys: [key], amount, at: NOON, facts: {} },
+  what,
+  keys: [key],
+  amount,
+  at: NOON,
+  facts: {},
   ...changes,
 })
 const ownRow = (
@@ -25,12 +29,22 @@ const ownRow = (
   amount: number,
   changes: Partial<OwnRow> = {},
 ): OwnRow => ({
-  ...{ what, keys: [key], amount, at: NOON, state: 'booked', facts: {} },
+  what,
+  keys: [key],
+  amount,
+  at: NOON,
+  state: 'booked',
+  facts: {},
   ...changes,
 })
 const compare = (changes: Partial<DayToCompare>) =>
   compareDay({
-    ...{ day: DAY, bank: [], ours: [], elsewhere: new Set(), covers: COVERED, now: NIGHT },
+    day: DAY,
+    bank: [],
+    ours: [],
+    elsewhere: new Set(),
+    covers: COVERED,
+    now: NIGHT,
     ...changes,
   })
 const named = (changes: Partial<DayToCompare>) =>
@@ -116,7 +130,8 @@ describe('no difference is', () => {
       ownRow('payout_return', 'E1', 900),
     ]
     expect(compare({ bank: [payout, reversal], ours })).toMatchObject({
-      ...{ matched: 2, differences: [] },
+      matched: 2,
+      differences: [],
     })
     expect(named({ bank: [reversal], ours: [ownRow('payout_return', 'E1', 800)] })).toEqual([
       'day_different: 2026-11-20 payout_return E1',

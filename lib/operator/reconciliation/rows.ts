@@ -413,6 +413,4 @@ async function readByStatement(
   return { state: 'ready', bankDay: { source: 'statement', rows, covers: ALL, statement } }
 }
 
-const ALL = new Set<What>([
-  ...(['payment', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'] as const),
-])
+const ALL = new Set<What>(['payment', 'refund', 'payout', 'payout_return', 'fee', 'fee_return'])

@@ -22,7 +22,8 @@ test('before the payment the message names merchant, amount, due time and link',
     subject: 'Cobrança de Padaria São João & Cia: R$ 1.234,56',
     text: [
       'Padaria São João & Cia enviou uma cobrança Pix de R$ 1.234,56.',
-      ...['Mensalidade de {due}', 'Vale até 21/11/2026, 23:30.'],
+      'Mensalidade de {due}',
+      'Vale até 21/11/2026, 23:30.',
       'Para pagar: https://pix.example/pay/x',
     ].join('\n'),
   })

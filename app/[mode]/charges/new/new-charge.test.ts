@@ -60,10 +60,17 @@ test('an invalid amount, expiry, item or metadata entry is reported at its field
 
 test('filled rows are sent and added up; empty rows are dropped', () => {
   const rows = {
-    ...{ 'items.1.name': 'Café', 'items.1.quantity': '2', 'items.1.price': '45,00' },
-    ...{ 'items.3.name': '', 'items.3.quantity': '1', 'items.3.price': '' },
-    ...{ 'items.4.name': 'Moedor', 'items.4.quantity': '', 'items.4.price': '1.000' },
-    ...{ 'metadata.1.key': 'order', 'metadata.1.value': '1048' },
+    'items.1.name': 'Café',
+    'items.1.quantity': '2',
+    'items.1.price': '45,00',
+    'items.3.name': '',
+    'items.3.quantity': '1',
+    'items.3.price': '',
+    'items.4.name': 'Moedor',
+    'items.4.quantity': '',
+    'items.4.price': '1.000',
+    'metadata.1.key': 'order',
+    'metadata.1.value': '1048',
   }
   expect(validate(rows, [1, 3, 4], [1]).data).toMatchObject({
     items: [

@@ -23,8 +23,14 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
   return (
     <ClientMessages
       namespaces={[
-        ...(['withdrawals', 'withdrawal', 'withdrawalStatus', 'pixKey', 'approvals'] as const),
-        ...(['rejection', 'deliveryProblem', 'simulate'] as const),
+        'withdrawals',
+        'withdrawal',
+        'withdrawalStatus',
+        'pixKey',
+        'approvals',
+        'rejection',
+        'deliveryProblem',
+        'simulate',
       ]}
     >
       <WithdrawalView initialData={hideFromViewer(user, timeline)} />

@@ -40,9 +40,7 @@ export function MoneySection({ bank }: { bank: BankDetail }) {
   )
 }
 
-const TERMS = [
-  ...(['opening', 'books', 'payouts', 'refunds', 'payments', 'fees', 'others'] as const),
-] as const
+const TERMS = ['opening', 'books', 'payouts', 'refunds', 'payments', 'fees', 'others'] as const
 
 function Terms({ money }: { money: BankMoney }) {
   const t = useTranslations('banks')

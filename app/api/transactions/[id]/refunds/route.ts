@@ -19,9 +19,12 @@ export const POST = endpoint({
   body: refundRequest,
   response: RefundCreated,
   errorCodes: [
-    ...(['transaction_not_found', 'external_id_ambiguous'] as const),
-    ...(['not_paid', 'refund_window_closed'] as const),
-    ...(['refund_exceeds_remainder', 'insufficient_balance'] as const),
+    'transaction_not_found',
+    'external_id_ambiguous',
+    'not_paid',
+    'refund_window_closed',
+    'refund_exceeds_remainder',
+    'insufficient_balance',
   ],
   allowsRememberedCaller: true,
   idempotency: {

@@ -13,8 +13,11 @@ export const POST = adminEndpoint({
   body: resolveRequest,
   response: DifferenceDetailRead,
   errorCodes: [
-    ...(['item_not_found', 'transaction_not_found'] as const),
-    ...(['already_final', 'under_way', 'refund_window_closed'] as const),
+    'item_not_found',
+    'transaction_not_found',
+    'already_final',
+    'under_way',
+    'refund_window_closed',
   ],
   proof: 'required',
   async handle({ user, body, params: { id = '' } }) {

@@ -12,7 +12,9 @@ export const POST = endpoint({
   response: WithdrawalRead,
   mask: maskWithdrawalRead,
   errorCodes: [
-    ...(['withdrawal_not_found', 'approval_by_other', 'approval_ended'] as const),
+    'withdrawal_not_found',
+    'approval_by_other',
+    'approval_ended',
     'dispute_not_covered',
   ],
   idempotency: { retentionS: 86_400 },
