@@ -14,7 +14,7 @@ import { findLatestTrial, listTrialCalls } from '#lib/trials/steps.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 
-/** What only a real account can show, beside the steps of a trial: a person does it and writes down what was seen. */
+/** Checks that need a real account and a person, who writes down the result. The steps of a trial cover the rest. */
 const BY_PEOPLE = [
   'The app of the payer shows the name, the amount and the end-to-end id of the payment as the receipt does',
   'The payer has the refund, as a return of the payment and not as a Pix of its own',

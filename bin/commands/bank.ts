@@ -55,7 +55,7 @@ export async function add(args: string[]): Promise<void> {
     paying_key: values['paying-key'],
   }
   await withRuntime(async () => {
-    // The verb checks each field.
+    // `addConnection` validates each field.
     const id = await addConnection(request as NewConnection, ACTOR)
     process.stdout.write(`${id}\n`)
   })
@@ -134,7 +134,7 @@ export async function limit(args: string[]): Promise<void> {
   })
 }
 
-/** An amount that is not a number of cents becomes NaN, which the verb refuses. */
+/** An amount that is not a number of cents becomes NaN, which `limitConnection` refuses. */
 function readCents(text: string): number | null {
   if (text === 'none') return null
   return /^\d+$/.test(text) ? Number(text) : Number.NaN

@@ -46,7 +46,7 @@ interface ViewingBannerProps {
   accountName: string
 }
 
-/** Tells staff on each page that they view an account, until when, and ends it. */
+/** Banner on each page while staff view an account: which one, until when, and a button to stop. */
 export function ViewingBanner({ viewing: { accountId, until }, accountName }: ViewingBannerProps) {
   const t = useTranslations('viewing')
   const api = useApi()

@@ -148,7 +148,7 @@ export class TrialStage {
   }
 }
 
-/** What the operator's trial account has and holds. */
+/** Balance of the trial account, held amounts included. */
 export async function readRest(mode: Mode = 'live'): Promise<number> {
   const { available = 0, outbound = 0 } = await readBalances(TRIAL_ACCOUNT_ID, mode)
   return available + outbound

@@ -22,7 +22,7 @@ export interface Book {
   payments: Item[]
   payouts: Payout[]
   refunds: Item[]
-  /** What the bank gave back of payments by itself. */
+  /** Returns of payments that the bank made on its own. */
   returns: Item[]
   /** Sum of all movements in cents, without the opening balance and the bank's fees. */
   balance: number

@@ -127,7 +127,7 @@ export function settlePayout(bank: Bank, payout: Payout): void {
     bank.book.add(bank.now(), 'payout_fee', -bank.settings.fees.sentCents, payout.idEnvio)
   }
   announcePayout(bank, payout)
-  // What its payee gives back was paid.
+  // A payout that its payee gives back was paid first.
   payout.isDoomed = !failure && !payee.returns && isTurn(bank, 'failsPayouts')
   if (!failure) for (const amount of payee.returns ?? []) returnPayout(bank, payout, amount)
 }

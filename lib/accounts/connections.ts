@@ -127,8 +127,8 @@ export function closeConnection(
 }
 
 /**
- * Adds a connection to a bank from a page, and mails all admins: with one, somebody could have merchants
- * paid elsewhere. Called twice with one name, the second call is refused. Returns its id.
+ * Adds a connection from the dashboard and mails all admins, because a connection of an attacker would receive
+ * the merchants' money. A second call with the same name is refused. Returns its id.
  */
 export async function addBank(
   request: BankRequest,

@@ -29,7 +29,7 @@ interface NewInvitation {
 interface InvitationPaths {
   /** Shown to the inviter. It does not prove the mailbox of the invited user. */
   path: string
-  /** Sent to the invited user, and shown to nobody else: opening it proves the mailbox. */
+  /** Only mailed to the invited user: opening it proves the mailbox. */
   mailedPath: string
 }
 

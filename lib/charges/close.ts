@@ -16,8 +16,6 @@ import { wake } from '#lib/db/wake.ts'
 import { insertItemsSql } from '#lib/differences/differences.ts'
 import { recordEvent } from '#lib/ledger/book.ts'
 
-// Over the line limit: all ways to end a charge without money share one statement.
-
 export interface Closing {
   accountId: string
   chargeId: string

@@ -29,8 +29,6 @@ import { type AccountRef, accountSql, joinCtes, queryRows, writeRows } from '#li
 import { wake } from '#lib/db/wake.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 
-// Over the line limit: the statement of a charge and that of a repeated reference must stay equal.
-
 /** Age at which the worker cancels an opening that never finished. */
 const OPENING_TIMEOUT_S = 60
 /** The time at which the worker ends an opening that began, or was resumed, now. */
@@ -127,8 +125,6 @@ function isDuplicateReference(error: unknown): boolean {
 function json(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value)
 }
-
-// Over the line limit: what each outcome of the call leaves behind is read in one place.
 
 /** Pauses before calling a bank again whose response was lost. */
 const RETRY_PAUSES_MS = [100, 400]

@@ -143,8 +143,7 @@ function isDocumentStart(bare: string): boolean {
   return bare.length >= DOCUMENT_LENGTH_MIN && /^(?=.*\d)[0-9A-Z]{1,14}$/.test(bare)
 }
 
-// Over the line limit: the condition on rows and the condition on the index must match the same
-// charges, so both are here.
+// The condition on rows and the condition on the index must match the same charges.
 
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 

@@ -183,7 +183,7 @@ export const ListedCharge = ChargeDetail.pick({
 export type ListedCharge = z.infer<typeof ListedCharge>
 export const ListedChargePage = pageOf(ListedCharge)
 
-/** Row as this room's queries select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
+/** Row as the queries of charges select it. `chargeToWire` adds `transaction_id` and `payment_url`. */
 export type ChargeRow = Omit<
   ChargeDetail,
   'transaction_id' | 'payment_url' | 'cancelled_at' | 'description' | 'payer' | 'returned_amount'

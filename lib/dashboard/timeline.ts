@@ -278,7 +278,7 @@ const refundLimitsSql = Prisma.sql`
       ELSE 0 END AS unspent,
     c.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
 
-/** What the bank gave back of a charge by itself, as lib/charges/returned.ts books it. */
+/** Returns that the bank made on its own, as booked by lib/charges/returned.ts. */
 function returnsSql(accountId: string, chargeId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT r.id, r.amount, r.nature, ${utc('r.returned_at', 'at')} FROM payment_returns r

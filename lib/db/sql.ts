@@ -36,7 +36,7 @@ export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Ro
 }
 
 /**
- * Runs the statement of a verb, again after a conflict. For a member, locks the membership first, in
+ * Runs a statement that writes, again after a conflict. For a member, locks the membership first, in
  * the same transaction: a removal or change of the role takes effect before it or after it.
  */
 export function writeRows<Row>(account: AccountRef, statement: Prisma.Sql): Promise<Row[]> {
@@ -93,7 +93,7 @@ export function requestIdOf(alias: string): Prisma.Sql {
 
 /**
  * `proof` is SQL that returns the id, or fails the statement if the caller is invalid. `lockMember` is
- * the same for a member, as a statement of its own: members lie on another side than money.
+ * the same for a member, as a statement of its own.
  */
 export type AccountRef =
   | string

@@ -7,14 +7,14 @@ import { asJson, queryRows, utc } from '#lib/db/sql.ts'
  * paid to a charge that another payment has paid. payment_unmatched: no or unknown txid.
  * payment_unreadable: without an id, amount or time that can be read, and so not booked.
  * return_above_payment: the bank gave back more of a payment than is left of it.
- * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of none of ours.
+ * return_above_payout: more came back of a withdrawal than was sent. return_unmatched: of no order of Troco's.
  * dispute_unmatched: of no charge, of more than its amount, or of one of which nothing is left.
  * dispute_contradicted: reported otherwise before, or of more than is left of the charge.
  * removal_unconfirmed: an expired charge that the bank did not remove within a week.
  * order_contradicted: people ended an order, and the bank reports the opposite. payout_unbooked,
- * refund_unbooked: sent before a restore, and not in the books, or otherwise. day_missing_here: a bank's day has a movement that the books do not
- * have; day_missing_there: the opposite; day_different: another amount or state; day_balance: the bank's
- * day does not make its own balance, or cannot be read.
+ * refund_unbooked: sent before a restore, and missing in the books or different there. day_missing_here: a
+ * bank's day has a movement that the books lack; day_missing_there: the opposite; day_different: another amount
+ * or state; day_balance: the movements of the bank's day do not add up to its balance, or cannot be read.
  */
 export const DIFFERENCE_KINDS = [
   'payment_amount',

@@ -36,7 +36,7 @@ interface Call<Body, Query> {
   prefersRepresentation: boolean
   /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
-  /** Set with an Idempotency-Key: the verb stores the key and creates its row with `once.id`. */
+  /** Set with an Idempotency-Key: the operation stores the key and creates its row with `once.id`. */
   once: IdempotentRequest | undefined
 }
 
@@ -110,7 +110,7 @@ interface Details<Body, Query> {
   responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]
-  /** Errors whose message depends on the operation, as its verb throws them. */
+  /** Errors whose message depends on the operation, as it throws them. */
   errorExamples?: TrocoError[]
   /**
    * How a response is stored under an Idempotency-Key. Set for every POST except those that reveal

@@ -28,7 +28,7 @@ const WAIT_STEP_MS = 50
 
 export interface IdempotencyRule {
   retentionS: number
-  /** Rebuilds the first response from the row that the verb stored with the key. */
+  /** Rebuilds the first response from the row that the operation stored with the key. */
   rebuild?: (call: Rebuilding, id: string) => Promise<unknown>
   /** Whether the response contains a secret: then a key belongs to the member or token that sent it. */
   showsSecret?: true

@@ -192,7 +192,7 @@ const VERBS = [
   'revoke',
 ]
 
-/** Returns the tag and the singular noun for the last fixed segment of the path that is no verb. */
+/** Returns the tag and the singular noun for the last fixed segment of the path that is not an action. */
 function nounOf(segments: string[]): { tag: string; singular: string } {
   const last = segments.findLast(part => !isParameter(part) && !VERBS.includes(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)

@@ -15,9 +15,9 @@ interface Call {
 }
 
 /**
- * Describes the caller to the verbs of endpoints and deliveries: a member, whose role may change until
- * they commit, or a token, whose permissions never change but which may be revoked. A verb cannot
- * record what it does without holding that authority until it commits.
+ * Describes the caller to the operations on endpoints and deliveries: a member, whose role may change until
+ * they commit, or a token, whose permissions never change but which may be revoked. An operation can only record
+ * its action while it holds that authority until the commit.
  */
 export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Call): Owner {
   const lockMember = permissionLock({ accountId: account.id, userId }, 'webhooks:write')

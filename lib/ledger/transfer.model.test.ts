@@ -19,7 +19,7 @@ type Ledger = 'available' | 'outbound' | 'external'
 type Opening = 'charge_paid' | 'withdrawal_held' | 'refund_held'
 type Closing = 'withdrawal_sent' | 'withdrawal_returned' | 'refund_sent' | 'refund_returned'
 
-/** Other movements are tested with the verbs that book them. */
+/** Other movements are tested with the operations that book them. */
 type Movement = Opening | Closing
 
 interface Command {
@@ -68,7 +68,7 @@ class Model {
   }
 
   /**
-   * Returns the rows that a verb would move. A closing movement requires a subject that is held, or
+   * Returns the rows that an operation would move. A closing movement requires a subject that is held, or
    * was closed by the same movement.
    */
   rowsOf({ movement, rows }: Command): Row[] {

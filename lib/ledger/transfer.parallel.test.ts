@@ -55,7 +55,7 @@ async function createLedger(): Promise<string> {
 }
 
 /**
- * Creates a withdrawal and holds its amount in one statement, as the verb does. Returns false if
+ * Creates a withdrawal and holds its amount in one statement, as the operation does. Returns false if
  * the balance is too small.
  */
 async function tryHold(accountId: string, amount: number): Promise<boolean> {

@@ -48,7 +48,7 @@ const CHECKS_TIMEOUT_MS = 6_000
 
 /** Contradicted orders that are named. */
 const CONTRADICTED_NAMED_MAX = 25
-/** Afterwards somebody has looked, or nobody will; the audit log keeps the record. */
+/** Later, the check is quiet; the audit log keeps the record. */
 const CONTRADICTED_SHOWN_DAYS = 30
 
 /** Runs the checks one after the other to use few connections; a failed check is a finding. */

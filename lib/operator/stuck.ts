@@ -32,7 +32,7 @@ export async function countStuckJobs(kind: JobKind): Promise<number> {
   return found?.count ?? 0
 }
 
-/** A mail belongs to no account, and its table to another side than accounts. */
+/** A mail belongs to no account. */
 export function listStuckJobsOfKind(kind: JobKind, limit: number): Promise<StuckJob[]> {
   const account =
     kind === 'mail'

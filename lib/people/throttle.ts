@@ -107,7 +107,7 @@ const DELAYS = {
 } as const
 type DelayScope = keyof typeof DELAYS
 
-/** Wrong codes of one spell after which the user is told that the password is known. */
+/** Wrong codes of one spell after which a mail warns the user that the password is known. */
 const MAILED_AT = 5
 
 interface FactorAttempt {
@@ -143,7 +143,7 @@ export function endFactorDelay(tx: Tx, userId: string): Promise<void> {
   return deleteCounters(tx, [keyOf('factor', userId)])
 }
 
-/** Mails the user once per spell: whoever enters codes already knows the password. */
+/** Mails the user once per spell: entering a code requires the password. */
 export async function mailWrongCodes(userId: string, nth: number): Promise<void> {
   if (nth !== MAILED_AT) return
   const ip = currentLogContext().ip ?? null

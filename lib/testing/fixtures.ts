@@ -46,7 +46,7 @@ export function openCharge(merchant: Account, amount = CHARGE.amount): Promise<C
   return createCharge(merchant, 'test', { ...CHARGE, amount }, null)
 }
 
-/** A first request with an idempotency key, for a verb that is called without the API. */
+/** A first request with an idempotency key, for an operation that is called without the API. */
 export function makeIdempotentRequest(accountId: string): IdempotentRequest {
   const scope = { accountId, mode: 'test', path: '/', key: newId() } as const
   return {

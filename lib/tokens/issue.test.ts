@@ -196,7 +196,7 @@ describe('a child', () => {
   })
 })
 
-/** Each ends the parent with SQL: without the verbs of this version, which end its children, too. */
+/** Each ends the parent with SQL: without the operations of this version, which end its children, too. */
 const ENDS = {
   'is revoked': 'revoked_at = now()',
   expires: 'expires_at = now()',

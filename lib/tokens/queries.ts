@@ -12,7 +12,7 @@ import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 const ENDED_MAX = 50
 const LIFETIME_YEARS_MAX = 10
 
-/** A token as stored: its users are ids, which belong to another side. */
+/** A token as stored: its users are ids. */
 type StoredToken = Omit<TokenRow, 'revoked_by' | 'revoker' | 'issuer' | 'exceeds_issuer'> & {
   account_id: string
   account_name: string

@@ -18,7 +18,7 @@ import type { TestResult } from '#lib/webhooks/wire.ts'
 /** Time that a test event waits for a place before it is refused with `too_many_requests`. */
 const PLACE_WAIT_MS = 2_000
 
-/** Returns an example resource. Passed in, because services do not import rooms. */
+/** Returns an example resource. Passed in: this folder comes before charges and withdrawals. */
 type SampleOf = (type: EventType) => Record<string, unknown>
 
 /**

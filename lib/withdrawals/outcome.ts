@@ -15,8 +15,6 @@ import { endOrderSql, lockOrder } from '#lib/orders/order.ts'
 import { withdrawalEventColumns } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
-// Over the line limit: both ends, and what the bank reports with them, change one row by one rule.
-
 interface Settlement {
   accountId: string
   withdrawalId: string
@@ -255,7 +253,7 @@ function creditSql(
   })
 }
 
-/** A withdrawal, or the connection of a payout that is none of ours. */
+/** A withdrawal, or the connection of a payout that Troco did not order. */
 type Origin = { accountId: string; withdrawalId: string } | { connectionId: string; mode: Mode }
 
 /**

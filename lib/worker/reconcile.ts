@@ -6,7 +6,7 @@ import type { Booking } from '#lib/operator/reconciliation/book-missing.ts'
 import { createReconciler, type Reconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { creditReturn } from '#lib/withdrawals/read-returns.ts'
 
-/** Creates the worker of days of banks, with the rooms that book what it finds. */
+/** Creates the daily reconciliation with the operations that book what it finds. */
 export function createDayReconciler(now?: () => Date): Reconciler {
   const bookReturned: Booking['bookReturned'] = async (connectionId, payments) => {
     const connection = (await listServed()).find(({ id }) => id === connectionId)

@@ -258,10 +258,9 @@ const questions = new Pool()
 const awaitQuestions = () => questions.idle()
 
 /**
- * Turns notices into questions: the charge or order of ours becomes due, and the jobs that ask about it
- * do the rest. A trial stores that its notice came. About a payment that none of them books, the bank is asked
- * by its id, in a pool, so that one that hangs delays no other. Nothing in a notice but its ids is used. Returns how
- * many notices were due.
+ * Turns notices into questions: the named charge or order becomes due, and its job asks the bank. A trial stores
+ * that its notice came. A payment that no job covers is asked about by its id, in a pool, so that a slow bank delays
+ * no other. Only the ids of a notice are used. Returns how many notices were due.
  */
 export async function askAboutNotices(): Promise<number> {
   const due = await claimNotices()

@@ -31,8 +31,8 @@ DECLARE
   held_accounts uuid[]; held_hosts text[]; held_rows tid[]; held_calls integer[];
   moment timestamptz; is_cut boolean; has_due boolean := false;
 BEGIN
-  -- Nobody was told of a claim, and the result of a call is written to disk after its claim: a crash of
-  -- the server that loses the claim repeats the call, as the death of the worker does.
+  -- A claim promises nothing, and the result of a call is written to disk later: a crash of the server that
+  -- loses the claim repeats the call, as the death of the worker does.
   PERFORM set_config('synchronous_commit', 'off', true);
   SELECT array_agg(a.account_id) INTO accounts FROM (
     SELECT d.account_id FROM delivery_accounts d WHERE d.due_at <= now()

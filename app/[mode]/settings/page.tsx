@@ -161,7 +161,7 @@ function TimeZoneOptions({ brazilLabel, worldLabel }: TimeZoneOptionsProps) {
   )
 }
 
-/** By language and zone, of the current hour: to make the formatters of all zones takes 50 ms. */
+/** Cached for an hour by language and zone: creating the formatters of all zones takes 50 ms. */
 const offsets = new Map<string, string>()
 let offsetsHour = 0
 const HOUR_MS = 3_600_000

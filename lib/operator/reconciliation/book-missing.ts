@@ -4,7 +4,7 @@ import { payFees } from '#lib/differences/fees.ts'
 import type { BankRow, Difference } from '#lib/operator/reconciliation/schema.ts'
 import { isOrderId } from '#lib/orders/queue.ts'
 
-/** How other rooms book what the bank has and the books lack. Called again, they do nothing. */
+/** Operations that book what the bank has and the books lack. Idempotent. Passed in by the worker. */
 export interface Booking {
   bookPayments: (connectionId: string, payments: ReceivedPayment[]) => Promise<unknown>
   /** `payment`: end-to-end id of the payout. */

@@ -29,7 +29,6 @@ export function compareDay(day: DayToCompare): Comparison {
   return course.result
 }
 
-// Over the line limit: one rule for both sides, whose parts share what the other side has.
 class Course {
   readonly result: Comparison = { matched: 0, waiting: 0, differences: [], strays: [] }
   readonly #day: DayToCompare

@@ -36,9 +36,9 @@ export interface DayToCompare {
   bank: BankRow[]
   /** Ours that were booked on the day, or have a key of the bank's rows. */
   ours: OwnRow[]
-  /** Marks of other days: what the bank has there of ours; see `strays`. */
+  /** Marks of Troco's orders that the bank has on other days; see `strays`. */
   elsewhere: Set<string>
-  /** What the bank has reported about: of others, nothing is missing there. */
+  /** Kinds of movements that the bank's report covers. No other kind can be missing there. */
   covers: Set<What>
   now: Date
 }

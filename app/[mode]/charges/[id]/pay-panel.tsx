@@ -166,7 +166,7 @@ function CancelButton() {
   )
 }
 
-/** What the simulated bank can decide about a paid charge in test mode. */
+/** Buttons that make the simulated bank dispute or give back a paid charge. Test mode only. */
 export function ChargeSandbox() {
   const t = useTranslations('simulate')
   const locale = useLocale()

@@ -23,7 +23,7 @@ export function messageKeyOf<Name extends Permission>(name: Name): MessageKey<Na
 
 function makePresets(grantable: Permission[]) {
   return {
-    // Those that send data elsewhere or create tokens are chosen one by one.
+    // Permissions that send data elsewhere or create tokens must be chosen one by one.
     all: grantable.filter(name => name !== 'webhooks:write' && name !== 'tokens:write'),
     charges: grantable.filter(name => name.startsWith('transactions:')),
     read: grantable.filter(name => name.endsWith(':read')),

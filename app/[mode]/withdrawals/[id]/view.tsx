@@ -273,7 +273,7 @@ interface SimulateWithdrawalProps {
   onDecided: () => Promise<unknown>
 }
 
-/** What the simulated bank can decide about a withdrawal. */
+/** Buttons that make the simulated bank settle, reject or return a withdrawal. Test mode only. */
 function SimulateWithdrawal({ withdrawal, onDecided }: SimulateWithdrawalProps) {
   const t = useTranslations('simulate')
   const { id, pix_key } = withdrawal
