@@ -41,7 +41,7 @@ const BUILT = [
   'bin/start.test.ts',
   'bin/start-refused.test.ts',
   'bin/documented-commands.test.ts',
-  'e2e/api/request-size.test.ts',
+  'e2e/torture/request-size.test.ts',
   'e2e/day/day.test.ts',
 ]
 const left = process.env.WITHOUT_REPEATS ? REPEATS : []
