@@ -3,7 +3,7 @@ import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { toOpenApi30 } from '#lib/docs/openapi30.ts'
+import { toOpenApi30 } from '#e2e/torture/openapi30.ts'
 import { type Api, startApiWithMerchant } from '#lib/testing/fixtures.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { expect, test } from 'vitest'
-import { toOpenApi30 } from '#lib/docs/openapi30.ts'
+import { toOpenApi30 } from '#e2e/torture/openapi30.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 
