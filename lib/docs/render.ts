@@ -93,7 +93,7 @@ function renderContents(site: DocsSite, current: string): Html {
   )
   return html`<nav aria-label="${words.menu}">${groups}
 <h2>${words.downloads}</h2>
-<ul><li><a href="/api/openapi.json">OpenAPI 3.1</a></li><li><a href="/api/openapi-3.0.json">${words.openapi30}</a></li><li><a href="/docs/postman.json">${words.postman}</a></li><li><a href="/llms.txt">llms.txt</a></li></ul></nav>`
+<ul><li><a href="/api/openapi.json">OpenAPI 3.1</a></li><li><a href="/llms.txt">llms.txt</a></li></ul></nav>`
 }
 
 /** The words of the form come with the page; its code is loaded when the button is pressed. */

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LOCALES } from '#lib/core/locale.ts'
 import type { ApiDocument } from '#lib/docs/document.ts'
-import { toPostman } from '#lib/docs/postman.ts'
 import { renderPage } from '#lib/docs/render.ts'
 import { addressOf, buildSite, type DocsSite, llmsText, markdownOf } from '#lib/docs/site.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
@@ -129,13 +128,6 @@ test('every tag has a name in each language, and no name is unused', () => {
     expect(Object.keys(REFERENCE_WORDS[locale].reference.tags).toSorted()).toEqual(tags)
 })
 
-test('the Postman collection has one request for each operation', () => {
-  const { item: folders } = toPostman(document) as { item: { item: { name: string }[] }[] }
-  const requests = folders.flatMap(({ item }) => item.map(({ name }) => name))
-  const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
-  expect(requests.toSorted()).toEqual(operations.map(({ summary }) => summary).toSorted())
-})
-
 test('the page of each event type names the receivers that get it', () => {
   for (const { pages } of sites)
     for (const type of EVENT_TYPES) {
@@ -175,13 +167,7 @@ test('every link leads to a page of the site and to a heading on it', () => {
         [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(one => one[1] ?? ''),
       )
     }
-  const files = [
-    '/',
-    '/api/openapi.json',
-    '/api/openapi-3.0.json',
-    '/docs/postman.json',
-    '/llms.txt',
-  ]
+  const files = ['/', '/api/openapi.json', '/llms.txt']
   const broken = [...linksOf].flatMap(([from, links]) =>
     links
       .map(link => link.replace('https://pix.troco.test', ''))
@@ -232,8 +218,7 @@ test('every link of a page in Markdown leads to a page or a file of this server'
   const known = new Set(
     pages.flatMap(({ site, page }) => [addressOf(site, page), `${addressOf(site, page)}.md`]),
   )
-  for (const file of ['/api/openapi.json', '/api/openapi-3.0.json', '/docs/postman.json'])
-    known.add(file)
+  known.add('/api/openapi.json')
   const broken = pages.flatMap(({ site, page }) =>
     [...markdownOf(site, page).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, link = '']) => new URL(link, 'https://relative.test'))

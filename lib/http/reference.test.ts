@@ -37,8 +37,6 @@ describe.each(SERVERS)(
     const CACHE_MINUTE = 'public, max-age=60'
     const FILES = [
       ['/api/openapi.json', 'application/json; charset=utf-8', CACHE_MINUTE, 50_000],
-      ['/api/openapi-3.0.json', 'application/json; charset=utf-8', CACHE_MINUTE, 50_000],
-      ['/docs/postman.json', 'application/json; charset=utf-8', CACHE_MINUTE, 5_000],
       ['/docs/pt/search.json', 'application/json; charset=utf-8', CACHE_MINUTE, 20_000],
       ['/docs/en', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],
       ['/docs/pt/create-charge', 'text/html; charset=utf-8', CACHE_MINUTE, 5_000],

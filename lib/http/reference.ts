@@ -5,9 +5,7 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { LOCALES, languageOf, preferredLocale } from '#lib/core/locale.ts'
 import type { ApiDocument } from '#lib/docs/document.ts'
-import { toOpenApi30 } from '#e2e/torture/openapi30.ts'
 import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/docs/package.ts'
-import { toPostman } from '#lib/docs/postman.ts'
 import { type Assets, renderPage } from '#lib/docs/render.ts'
 import {
   addressOf,
@@ -65,7 +63,7 @@ type Files = Map<string, FileHandler>
 /** Built references by public URL. A process serves the same routes in all its servers; tests open many. */
 const references = new Map<string, Promise<Files>>()
 
-/** Serves the documentation: pages for people, and the document for programs in several formats. */
+/** Serves the documentation: pages for people, and the document for programs. */
 export function serveReference(routes: ServedRoute[], publicUrl: string): Promise<Files> {
   const known = references.get(publicUrl)
   if (known) return known
@@ -81,8 +79,6 @@ async function buildReference(routes: ServedRoute[], publicUrl: string): Promise
   const assets = await loadAssets()
   return new Map([
     ['/api/openapi.json', lazily(() => jsonFile(document))],
-    ['/api/openapi-3.0.json', lazily(() => jsonFile(toOpenApi30(document)))],
-    ['/docs/postman.json', lazily(() => jsonFile(toPostman(document as unknown as ApiDocument)))],
     ['/docs/clients/troco.tgz', lazily(packageFile)],
     [`/docs/clients/troco-${COMMAND_LINE_VERSION}.tgz`, lazily(packageFile)],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
