@@ -12,8 +12,9 @@ export const TESTS = [
  * `e2e/banks/trial-kills`), deliveries (`lib/webhooks/deliver`), races for a balance
  * (`transfer.parallel`) and for a charge (`lib/charges/cancel`), a database that hangs or is full
  * (`lib/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
- * format of metrics (`lib/http/metrics`), generated clients (`e2e/client`) with packages that they
- * install, or any test with a bug in (`mutants`). `npm test` leaves them to `npm run torture`.
+ * format of metrics (`lib/http/metrics`), limits of a request's size (`e2e/api/request-body`,
+ * `e2e/api/raw-http`), generated clients (`e2e/client`) with packages that they install, or any test
+ * with a bug in (`mutants`). `npm test` leaves them to `npm run torture`.
  */
 const REPEATS = [
   ...[
@@ -29,6 +30,7 @@ const REPEATS = [
     'clock',
     'pgbackrest',
     'mutants',
+    'request-size',
   ].map(name => `e2e/torture/${name}.test.ts`),
   'e2e/torture/idempotency.test.ts',
   'e2e/torture/metrics.test.ts',
