@@ -17,6 +17,7 @@ interface Manifest {
   workspaces: string[]
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
+  optionalDependencies: Record<string, string>
 }
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
@@ -30,6 +31,22 @@ const entries = Object.entries<LockEntry & { link?: boolean }>(lock.packages)
 test('every package of the lock file has a SHA-512 hash', () => {
   const unhashed = entries.filter(({ integrity }) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
   expect(unhashed).toEqual([])
+})
+
+test('every version is exact, and the lock file contains no registry URL', () => {
+  const client = JSON.parse(readFileSync('e2e/client/package.json', 'utf8')) as Manifest
+  const versions = Object.entries({
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+    ...client.devDependencies,
+  })
+  expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
+  // Only workspaces are resolved to a path, which is a folder of the repository.
+  const resolvedPaths = Object.values<{ resolved?: string }>(lock.packages).map(
+    entry => entry.resolved,
+  )
+  expect(resolvedPaths.filter(path => path !== undefined)).toEqual(manifest.workspaces)
 })
 
 /** Older versions of npm repeat components, which CycloneDX does not allow. */
