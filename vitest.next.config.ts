@@ -6,8 +6,9 @@ const API_TESTS = 'e2e/api/*.test.ts'
 const IN_ONE_PROCESS = /\b(supplyEnv|inOwnDatabase)\(/
 
 /**
- * Runs the tests of the API and the payer's page again, against the built product with API_SERVER=next.
- * Excludes tests that start servers of their own or call no API.
+ * Runs the tests of the API and the payer's page again, against the product in development: Next serves
+ * the route files there, which proves that they are its canonical handlers.
+ * Excludes tests of HTTP itself and those that start servers of their own or call no API.
  */
 export default defineConfig({
   test: {
@@ -15,7 +16,7 @@ export default defineConfig({
     include: [API_TESTS],
     exclude: [
       ...globSync(API_TESTS).filter(path => IN_ONE_PROCESS.test(readFileSync(path, 'utf8'))),
-      'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi}.test.ts',
+      'e2e/api/{rate-limit-redis,hang-up,several-processes,openapi,raw-http}.test.ts',
     ],
     maxWorkers: 2,
     isolate: false,

@@ -79,7 +79,7 @@ const DEFAULT_ROUNDS = 5
 
 const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
 npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,bank,pages,neighbours
-npm run bench -- --profile create [--server fast|next|fastify]`
+npm run bench -- --profile create [--server fast|fastify]`
 
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({

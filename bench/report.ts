@@ -16,8 +16,8 @@ const TITLE_WIDTH = 24
 const CELL_WIDTHS = [8, 6, 6]
 const GROUP_WIDTH = CELL_WIDTHS.reduce((sum, width) => sum + width)
 const RATIO_WIDTH = 8
-const COMPARED_VARIANTS = ['fast', 'next', 'fastify'] as const
-const SHORT_TITLES = { fast: 'Troco, front', next: 'Troco, plain Next', fastify: 'Fastify + pg' }
+const COMPARED_VARIANTS = ['fast', 'fastify'] as const
+const SHORT_TITLES = { fast: 'Troco, front', fastify: 'Fastify + pg' }
 
 /** Formats the report, at most 100 columns wide. */
 export function formatReport(
@@ -70,20 +70,17 @@ function formatTable(results: Results, options: Options): string[] {
       formatCell(results.figureOf([name, variant])),
     ).join('')
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
-    const times = results.ratio([name, 'fast'], [name, 'next'])
-    const ratios = [`${Math.round(share * 100)} %`, `${times.toFixed(1)} x`]
-    const aligned = ratios.map(text => text.padStart(RATIO_WIDTH)).join('')
-    return titleOf(name, options).padEnd(TITLE_WIDTH) + cells + aligned
+    const ratio = `${Math.round(share * 100)} %`.padStart(RATIO_WIDTH)
+    return titleOf(name, options).padEnd(TITLE_WIDTH) + cells + ratio
   })
   const [first] = options.only
   const bareRow =
     first && TITLES.nothing.padEnd(TITLE_WIDTH) + formatCell(results.figureOf([first, 'nothing']))
   return [
-    ' '.repeat(TITLE_WIDTH) + groups + 'of'.padStart(RATIO_WIDTH) + 'of'.padStart(RATIO_WIDTH),
+    ' '.repeat(TITLE_WIDTH) + groups + 'of'.padStart(RATIO_WIDTH),
     'operation'.padEnd(TITLE_WIDTH) +
-      names.repeat(3) +
-      'Fastify'.padStart(RATIO_WIDTH) +
-      'Next'.padStart(RATIO_WIDTH),
+      names.repeat(COMPARED_VARIANTS.length) +
+      'Fastify'.padStart(RATIO_WIDTH),
     ...rows,
     ...(bareRow ? [bareRow] : []),
   ]

@@ -7,12 +7,11 @@ import { prepare } from '#bin/prepare.mjs'
 import { inheritedEnv } from '#lib/core/settings.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
-export const VARIANTS = ['fast', 'next', 'fastify', 'nothing'] as const
+export const VARIANTS = ['fast', 'fastify', 'nothing'] as const
 export type Variant = (typeof VARIANTS)[number]
 
 export const TITLES: Record<Variant, string> = {
   fast: 'Troco, through the front',
-  next: 'Troco, plain Next',
   fastify: 'Fastify + pg',
   nothing: 'bare node:http',
 }
@@ -28,7 +27,6 @@ const OUTPUT_MAX = 20_000
 
 const PROGRAMS: Record<Variant, string[]> = {
   fast: ['bin/troco.ts', 'start'],
-  next: ['bin/troco.ts', 'start'],
   fastify: [join(import.meta.dirname, 'reference/fastify.ts')],
   nothing: [join(import.meta.dirname, 'reference/nothing.ts')],
 }
@@ -64,10 +62,8 @@ export async function startServer(
   flags: string[] = [],
 ): Promise<Server> {
   const port = await findFreePort()
-  const apiServer = variant === 'next' ? 'next' : 'front'
-  await prepare({ pages: true, apiServer })
-  const apiSettings = { API_SERVER: apiServer, PORT: String(port) }
-  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, ...apiSettings })
+  await prepare({ pages: true })
+  const child = startProgram([...flags, ...PROGRAMS[variant]], { ...settings, PORT: String(port) })
   await waitUntilReady(child, TITLES[variant], async () => {
     const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
     return response?.ok ?? false

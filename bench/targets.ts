@@ -10,7 +10,6 @@ export interface Verdict {
 type Judged = Verdict & { operations: OperationName[] }
 
 const FASTIFY_SHARE_MIN = 0.6
-const NEXT_RATIO_MIN = 2.5
 const LIST_COST_RATIO_MAX = 1.25
 const CREATE_P99_MAX_MS = 50
 
@@ -23,7 +22,6 @@ export function judgeResults(results: Results, only: OperationName[]): Verdict[]
   }
   const verdicts: Judged[] = [
     judgeShare('create', 'create charge'),
-    judgeNextRatio(results),
     judgeCreateTail(results),
     judgeShare('read', 'read charge'),
     judgeShare('account', 'read account'),
@@ -31,16 +29,6 @@ export function judgeResults(results: Results, only: OperationName[]): Verdict[]
     judgeListCost(results),
   ]
   return verdicts.filter(({ operations: of }) => of.every(name => only.includes(name)))
-}
-
-function judgeNextRatio(results: Results): Judged {
-  const times = results.ratio(['create', 'fast'], ['create', 'next'])
-  return {
-    operations: ['create'],
-    requirement: `create charge: at least ${NEXT_RATIO_MIN} times the same handler under Next`,
-    measured: `${times.toFixed(1)} times`,
-    isMet: times >= NEXT_RATIO_MIN,
-  }
 }
 
 function judgeCreateTail(results: Results): Judged {

@@ -1,5 +1,1 @@
-export function prepare(options: {
-  pages: boolean
-  tests?: boolean
-  apiServer?: 'front' | 'next'
-}): Promise<void>
+export function prepare(options: { pages: boolean; tests?: boolean }): Promise<void>

@@ -17,8 +17,8 @@ import { compressBuild } from './compress-build.mjs'
 /** First version with type stripping, argon2 and WebAssembly module imports. */
 const NODE_MIN = [24, 7]
 const PROGRESS_INTERVAL_MS = 10_000
-/** Two with the API and two without: the current and the one before. */
-const BUILDS_MAX = 4
+/** The current one and the one before. */
+const BUILDS_MAX = 2
 const FOLDERS_NOT_BUILT = ['lib/db/generated', 'lib/testing']
 const LOCK_TOUCH_INTERVAL_MS = 500
 const LOCK_STALE_MS = 5_000
@@ -29,17 +29,13 @@ const LOCK_OWNER = randomUUID()
  * Runs the outdated steps, the build only if `pages`. Takes no lock if all are up to date. Unless `tests`,
  * only the packages are installed that a server and its build run on.
  */
-export async function prepare({ pages, tests = false, apiServer = process.env.API_SERVER }) {
+export async function prepare({ pages, tests = false }) {
   mkdirSync('.cache', { recursive: true })
   // Next rewrites the tsconfig that it reads, so it gets a copy.
   const nextTsconfig = '.cache/tsconfig.next.json'
   if (!existsSync(nextTsconfig))
     writeFileSync(nextTsconfig, '{ "extends": "../tsconfig.json", "include": [] }\n')
-  const steps = [
-    () => install(tests),
-    generate,
-    ...(pages ? [() => build(apiServer === 'next')] : []),
-  ]
+  const steps = [() => install(tests), generate, ...(pages ? [build] : [])]
   if (steps.every(step => isUpToDate(step()))) return
   await withLock(async () => {
     for (const step of steps) {
@@ -86,16 +82,13 @@ function generate() {
   }
 }
 
-/**
- * Each build has its own folder, so that a running server keeps the files it started with. Only if Next is
- * to serve the API, a build contains it: that is three times the work.
- */
-function build(hasApi) {
+/** Each build has its own folder, so that a running server keeps the files it started with. */
+function build() {
   const sources = ['app', 'components', 'lib', 'messages', 'public', 'prisma/schema.prisma']
   const settings = ['next.config.js', 'postcss.config.mjs', 'tsconfig.json', 'package.json']
   const compressor = 'bin/compress-build.mjs'
   const inputs = [...sources, ...settings, compressor, 'package-lock.json']
-  const madeFrom = fingerprint(inputs, hasApi ? 'with the API' : '')
+  const madeFrom = fingerprint(inputs)
   const folder = join('.next', madeFrom.slice(0, 12))
   process.env.TROCO_BUILD = folder
   return {
@@ -103,11 +96,7 @@ function build(hasApi) {
     stamp: join(folder, '.made-from'),
     madeFrom,
     command: () => [findNode(), 'node_modules/next/dist/bin/next', 'build'],
-    env: () => ({
-      NEXT_TELEMETRY_DISABLED: '1',
-      NODE_ENV: 'production',
-      API_SERVER: hasApi ? 'next' : 'front',
-    }),
+    env: () => ({ NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }),
     after: () => compressBuild(folder).then(removeOldBuilds),
   }
 }
@@ -122,8 +111,8 @@ function removeOldBuilds() {
   }
 }
 
-function fingerprint(paths, variant = '') {
-  const hash = createHash('sha256').update(`${process.platform} ${process.arch}${variant}`)
+function fingerprint(paths) {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}`)
   const add = path => {
     if (!existsSync(path) || FOLDERS_NOT_BUILT.some(folder => path === join(folder))) return
     if (statSync(path).isDirectory()) {

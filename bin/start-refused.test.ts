@@ -8,7 +8,6 @@ import {
   makeInstallation,
   processesOf,
   runCommand,
-  runTroco,
   startTroco,
 } from '#lib/testing/process.ts'
 
@@ -31,15 +30,6 @@ test('a port in use stops the start with one line of output and leaves no proces
     `Port ${installation.port} is already in use: stop the other program, or choose another port: PORT=${installation.port + 1} npm start`,
   )
   expect(processesOf(installation)).toEqual([])
-})
-
-test('without the API in the build, API_SERVER=next is refused', async () => {
-  const settings = { ...installation.settings, API_SERVER: 'next' }
-  const { code, output } = await runTroco(['start'], settings)
-  expect(code).toBe(1)
-  expect(output.trim()).toBe(
-    'API_SERVER=next needs pages that are built with it: run `API_SERVER=next npm run build`, and set it in the environment of the start, not in .env',
-  )
 })
 
 test.each([

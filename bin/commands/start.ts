@@ -40,7 +40,6 @@ async function serve(isDevelopment: boolean): Promise<void> {
   loadEnvFile('.env')
   const { PORT, HOST, WORKER } = env()
   const buildFolder = inheritedEnv().TROCO_BUILD
-  if (!isDevelopment) requireApiInBuild(buildFolder)
   await requireFreePort(PORT, HOST)
   const runtime = await openRuntime({ isSupervised: true, stopRequested })
   let worker: Worker | null = null
@@ -82,14 +81,6 @@ async function serve(isDevelopment: boolean): Promise<void> {
 
 function openDemoIfLocal(runtime: Runtime): Promise<Demo> | null {
   return env().TROCO_ENV === 'local' && runtime.folder ? openDemo(runtime.folder) : null
-}
-
-/** Without it, Next would answer each request of the API with 404. */
-function requireApiInBuild(folder = '.next'): void {
-  if (env().API_SERVER === 'front' || existsSync(join(folder, 'server/app/api/account'))) return
-  throw setupError(
-    'API_SERVER=next needs pages that are built with it: run `API_SERVER=next npm run build`, and set it in the environment of the start, not in .env',
-  )
 }
 
 /** Called before the database starts: a second `npm start` fails early. Waits for a shutdown. */

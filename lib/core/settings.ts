@@ -193,12 +193,6 @@ const schema = z.object({
     .describe(
       'requests with an invalid token per minute of one client address; 0 disables the limit',
     ),
-  API_SERVER: z
-    .enum(['front', 'next'])
-    .default('front')
-    .describe(
-      'front or next: whether the HTTP front or Next.js serves /api; next must be set for the build too',
-    ),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(isCidrList, 'must be ranges such as 10.0.0.0/8,fd00::/8')

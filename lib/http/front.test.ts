@@ -32,11 +32,17 @@ afterAll(async () => {
 })
 
 /** Starts the front with a stand-in for Next that responds with the received request as JSON. */
-async function startFront(settings: Record<string, string> = {}): Promise<string> {
+async function startFront(
+  settings: Record<string, string> = {},
+  isDevelopment = false,
+): Promise<string> {
   supplyEnv(settings)
-  const front = await createFront(async ({ url, headers, rawHeaders }, response) => {
-    response.end(JSON.stringify({ url, headers, raw: rawHeaders }))
-  })
+  const front = await createFront(
+    async ({ url, headers, rawHeaders }, response) => {
+      response.end(JSON.stringify({ url, headers, raw: rawHeaders }))
+    },
+    { isDevelopment },
+  )
   fronts.push(front)
   front.listen(0, '127.0.0.1')
   await once(front, 'listening')
@@ -191,14 +197,13 @@ describe('a page', () => {
     },
   )
 
-  test('the API bypasses Next unless API_SERVER is `next`', async () => {
+  test('the API bypasses Next, except in development', async () => {
     const path = '/api/account/?a=1'
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch((await startFront()) + path, { headers })
     expect(await response.json()).toEqual({ name: 'Padaria do Teste', balance: 0 })
-    const nextResponse = await fetch((await startFront({ API_SERVER: 'next' })) + path, { headers })
+    const nextResponse = await fetch((await startFront({}, true)) + path, { headers })
     expect(((await nextResponse.json()) as ReceivedRequest).url).toBe('/api/account?a=1')
-    supplyEnv({ API_SERVER: 'front' })
   })
 })
 

@@ -191,28 +191,27 @@ async function createRoutes(
 ): Promise<{ routes: FrontRoute[]; files: Files }> {
   const apiRoutes = await loadRoutes()
   const publicRoutes = await loadPublicRoutes()
-  const { API_SERVER, PUBLIC_URL } = env()
-  const files = new Map([...builtFiles, ...(await serveReference(apiRoutes, PUBLIC_URL))])
-  const servesApi = API_SERVER === 'front' && !isDevelopment
+  const files = new Map([...builtFiles, ...(await serveReference(apiRoutes, env().PUBLIC_URL))])
   const passToNext = createPassage(nextHandler, isDevelopment)
   const serveNext = ({ request, response, sender }: Visit) =>
     passToNext(request, response, sender, 'page')
 
-  const serveApiPath = ({ request, response, sender, path }: Visit) => {
-    const match = matchRoute(apiRoutes, path.slice('/api'.length))
-    const hasMethod = match?.handlers.has(request.method ?? '') ?? false
-    // In development, Next finds routes that were added after startup.
-    if (isDevelopment && !hasMethod) return passToNext(request, response, sender, 'api')
+  const serveApiPath = async ({ request, response, sender, path }: Visit) => {
+    const apiPath = path.slice('/api'.length)
+    const known = matchRoute(apiRoutes, apiPath)
+    // In development, a route may have been added after startup.
+    const match = known ?? (isDevelopment ? matchRoute(await loadRoutes(), apiPath) : null)
     if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
-    return servesApi || hasDotSegments(path) || !hasMethod
-      ? serveApi(request, response, match, sender)
-      : passToNext(request, response, sender, 'api', match.route)
+    const hasMethod = match.handlers.has(request.method ?? '')
+    return isDevelopment && hasMethod && !hasDotSegments(path)
+      ? passToNext(request, response, sender, 'api', match.route)
+      : serveApi(request, response, match, sender)
   }
 
   const servePublicPath = ({ request, response, sender, path }: Visit) => {
     const isKeys = path === RECEIPT_KEYS_PATH
     const match = isKeys ? RECEIPT_KEYS_ROUTE : matchRoute(publicRoutes, path)
-    if (match && !isKeys && !servesApi) return passToNext(request, response, sender, 'public')
+    if (match && !isKeys && isDevelopment) return passToNext(request, response, sender, 'public')
     // A path that cannot be decoded or has more segments matches nothing, like an unknown id.
     const shown = match ?? matchRoute(publicRoutes, `/${path.split('/')[1]}/none`)
     if (!shown) throw new Invariant(`no public page serves ${path.split('/')[1]}`)
@@ -287,7 +286,7 @@ async function serveReadiness(
   sendResponse(response, json(status, body, headers), sender)
 }
 
-/** Returns a function that passes a request to Next: a page, or what API_SERVER=next serves there. */
+/** Returns a function that passes a request to Next: a page or, in development, any route. */
 function createPassage(nextHandler: NextHandler, isDevelopment: boolean) {
   const publicUrl = new URL(env().PUBLIC_URL)
   return (

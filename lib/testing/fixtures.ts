@@ -95,9 +95,9 @@ export interface Api {
  * any response differed from the OpenAPI document.
  */
 export async function startApi(): Promise<Api> {
-  // With vitest.next.config.ts all tests share the built product in a process of its own.
-  const builtUrl = process.env.E2E_API_URL
-  if (builtUrl) return { url: builtUrl, close: disconnect }
+  // With vitest.next.config.ts all tests share the product in a process of its own.
+  const sharedUrl = process.env.E2E_API_URL
+  if (sharedUrl) return { url: sharedUrl, close: disconnect }
   const front = await createFront(async (_request, response) => {
     response.writeHead(404).end()
   })

@@ -1,29 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepare } from '#bin/prepare.mjs'
 import { findFreePort } from '#lib/testing/server.ts'
 
-const START_MAX_MS = 60_000
+/** Development compiles each route at its first request. */
+const START_MAX_MS = 120_000
 
-/** Starts the built product for the API tests of this run, with Next serving the API. */
+/** Starts the product in development, where Next serves the API, for the API tests of this run. */
 export default async function startNextServer(): Promise<() => Promise<void>> {
-  await prepare({ pages: true, apiServer: 'next' })
   const port = await findFreePort()
   const settings = {
     PORT: String(port),
-    API_SERVER: 'next',
     WORKER: 'false',
     // Receivers of the tests listen on this machine, which production refuses.
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   }
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'start'],
+    ['--disable-warning=ExperimentalWarning', 'bin/troco.ts', 'dev'],
     {
       // The open IPC channel lets the server notice if this process is killed.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...process.env, ...settings, TROCO_ENV: 'production', NODE_ENV: 'production' },
+      env: { ...process.env, ...settings, TROCO_ENV: 'production', NODE_ENV: 'development' },
     },
   )
   const ended = once(child, 'exit')
