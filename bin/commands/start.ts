@@ -18,7 +18,7 @@ import { createFront, drain } from '#lib/http/front.ts'
 import { startMetrics } from '#lib/http/metrics.ts'
 import { startStoringCounts } from '#lib/http/request-counts.ts'
 import { startStoringRequests } from '#lib/http/request-log.ts'
-import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 import { startWorker, type Worker } from '#lib/worker/worker.ts'
@@ -191,7 +191,7 @@ export async function openDemo(folder: string): Promise<Demo> {
 async function findWorkingToken(file: string, accountId: string): Promise<string | null> {
   if (!existsSync(file)) return null
   const token = readToken(file)
-  const caller = token ? await verifyToken(token) : null
+  const caller = token ? await authenticateToken(token) : null
   return caller?.account.id === accountId && caller.mode === 'test' ? token : null
 }
 

@@ -8,7 +8,6 @@ import { readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
-  CHARGE,
   fundMerchant,
   makeMerchant,
   openCharge,
@@ -99,13 +98,6 @@ describe('a change of the member that commits after the check', () => {
     expect(await sendDuring(setRole('viewer'), 'finance', approval)).toBe(403)
     const where = { accountId: merchant.id, approvalDueAt: { not: null } }
     expect(await db().withdrawal.count({ where })).toBe(1)
-  })
-
-  test('a removed member opens no charge', async () => {
-    const where = { accountId: merchant.id }
-    const before = await db().charge.count({ where })
-    expect(await sendDuring(remove, 'finance', ['POST', '/transactions', CHARGE])).toBe(401)
-    expect(await db().charge.count({ where })).toBe(before)
   })
 
   const ENDPOINTS = '/webhooks/endpoints'

@@ -259,7 +259,6 @@ describe('who may approve', () => {
     const actor = { type: 'user', id: owner.id } as const
     const { token } = await issueToken({ ...options, permissions: ['withdrawals:write'] }, actor)
     const ids = []
-    // The first request looks the token up; the second is of a remembered caller.
     for (const _ of [1, 2]) {
       const { body } = await call(api.url, 'POST', '/withdrawals', { token, body: order() })
       ids.push(body.data.id)

@@ -240,12 +240,20 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: 'for another one with its key that then',
   },
   {
-    bug: 'every caller of the last minute is remembered, without a limit',
-    file: 'lib/tokens/authenticate.ts',
-    text: 'rememberedCallers.size >= REMEMBERED_MAX && oldest',
-    replacement: 'rememberedCallers.size < 0 && oldest',
+    bug: 'a look-up that several requests share gives each the caller of the first',
+    file: 'lib/db/sql.ts',
+    text: 'found[n - 1] = ',
+    replacement: 'found[0] = ',
     testFile: 'lib/tokens/authenticate.test.ts',
-    testTitle: 'at most 10,000 callers are remembered',
+    testTitle: 'look-ups at the same time find each its own caller',
+  },
+  {
+    bug: 'a revoked token moves money out after its look-up',
+    file: 'lib/tokens/authenticate.ts',
+    text: "AND ${activeTokenCondition} AND a.status = 'active'), troco",
+    replacement: "AND a.status = 'active'), troco",
+    testFile: 'lib/tokens/authenticate.test.ts',
+    testTitle: 'a statement that moves money out is refused for',
   },
   {
     bug: 'mail goes to a remote server in plain text',
@@ -598,9 +606,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a request from a refused address counts as use of a token',
     file: 'lib/tokens/authenticate.ts',
-    text: `  if (address !== undefined && !caller.isAllowedFrom(address)) return caller
-`,
-    replacement: '',
+    text: 'row.isStale && (address === undefined || caller.isAllowedFrom(address))',
+    replacement: 'row.isStale',
     testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: 'a request from an address that a token refuses is no use of it',
   },

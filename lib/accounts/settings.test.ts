@@ -3,7 +3,7 @@ import { activateAccount, suspendAccount } from '#lib/accounts/settings.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken } from '#lib/tokens/authenticate.ts'
 
 const ACTOR = { type: 'command_line' } as const
 
@@ -61,12 +61,12 @@ test("a suspension applies from the next call with the account's tokens, and onl
     makeToken(merchant.id),
     makeToken(otherMerchant.id),
   ])
-  expect((await verifyToken(token))?.account.isActive).toBe(true)
+  expect((await authenticateToken(token))?.account.isActive).toBe(true)
   await suspendAccount(merchant.id, 'chargebacks', ACTOR)
-  expect((await verifyToken(token))?.account.isActive).toBe(false)
-  expect((await verifyToken(otherToken))?.account.isActive).toBe(true)
+  expect((await authenticateToken(token))?.account.isActive).toBe(false)
+  expect((await authenticateToken(otherToken))?.account.isActive).toBe(true)
   await activateAccount(merchant.id, 'cleared', ACTOR)
-  expect((await verifyToken(token))?.account.isActive).toBe(true)
+  expect((await authenticateToken(token))?.account.isActive).toBe(true)
 })
 
 test('suspending an unknown account changes nothing and records nothing', async () => {

@@ -11,12 +11,10 @@ import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { isPlaceholderTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import type { AccountRef } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 
 interface Merchant {
   id: string
-  ref?: AccountRef
   name: string
   city: string
   expiresIn: number
@@ -56,10 +54,8 @@ export async function createCharge(
     payerEmail: request.client_email,
     payerDoc: normalizeTaxId(request.client_doc),
   }
-  const account = merchant.ref ?? merchant.id
   const charge = {
     accountId: merchant.id,
-    account,
     id,
     mode,
     connectionId,
@@ -80,7 +76,7 @@ export async function createCharge(
 }
 
 interface Reader {
-  account: AccountRef
+  accountId: string
   mode: Mode
   /** Whether the request prefers the whole resource. */
   prefersRepresentation: boolean
@@ -102,8 +98,8 @@ export async function rebuildCreated(reader: Reader, id: string) {
  * Reads the charge as it was created: a payment in the meantime would tell a token that may only
  * create charges what it may not read.
  */
-async function readCreatedRow({ account, mode }: Reader, id: string): Promise<ChargeRow> {
-  const row = await findCharge(account, mode, id)
+async function readCreatedRow({ accountId, mode }: Reader, id: string): Promise<ChargeRow> {
+  const row = await findCharge(accountId, mode, id)
   if (!row) throw new Invariant(`charge ${id} was acknowledged but is missing`)
   const unpaid = { paid_at: null, end_to_end_id: null, refunded_amount: 0 }
   const unchanged = { updated_at: row.created_at, cancelled_at: null, description: null }

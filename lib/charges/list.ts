@@ -27,10 +27,9 @@ import { currentCause } from '#lib/core/trace.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { idOf, PAGE_BYTES_MAX, type Page, readPage, sqlIfDefined, toPage } from '#lib/db/page.ts'
 import {
-  type AccountRef,
-  accountCondition,
   asJson,
   columnsOf,
+  createSharedRead,
   queryRows,
   queryRowsWithin,
   utc,
@@ -99,33 +98,41 @@ const listedColumns = Prisma.sql`
  * is always an id.
  */
 export async function findCharge(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow | null> {
-  const [row] = await findNewest(account, mode, idOrReference, 1)
+  if (isUuid(idOrReference)) return findById({ account: accountId, mode, id: idOrReference })
+  const [row] = await findNewest(accountId, mode, idOrReference, 1)
   return row ?? null
 }
 
+const findById = createSharedRead<{ account: string; mode: string; id: string }, ChargeRow>(
+  { account: 'uuid', mode: 'text', id: 'uuid' },
+  Prisma.sql`
+    SELECT ${chargeAsJson} AS json FROM charges c
+    WHERE c.account_id = k.account AND c.mode = k.mode AND c.id = k.id AND c.status <> 'opening'`,
+)
+
 /** Finds the charge that a write is about: several with the same reference could mean any of them. */
 export async function findAddressed(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow> {
-  const [charge, another] = await findNewest(account, mode, idOrReference, 2)
+  const [charge, another] = await findNewest(accountId, mode, idOrReference, 2)
   if (!charge) throw refuse('transaction_not_found')
   if (another) throw refuse('external_id_ambiguous')
   return charge
 }
 
 function findNewest(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   idOrReference: string,
   countMax: number,
 ): Promise<ChargeRow[]> {
-  const listed = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}
+  const listed = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}
     AND c.status <> 'opening'`
   // OFFSET 0, because with stale statistics PostgreSQL would search all charges for the newest.
   const rows = isUuid(idOrReference)
@@ -137,11 +144,11 @@ function findNewest(
 
 /** Finds a charge that can be paid: only the code of one is shown. */
 export async function findPayableCharge(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeRow> {
-  const charge = await findCharge(account, mode, idOrReference)
+  const charge = await findCharge(accountId, mode, idOrReference)
   if (!charge) throw refuse('transaction_not_found')
   if (charge.status !== 'pending') throw refuse('not_pending')
   return charge
@@ -233,34 +240,34 @@ export function serializeChargeEvent(
 }
 
 export function listCharges(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: ChargesSearch,
 ): Promise<Page<ChargeRow>> {
-  return readCharges<ChargeRow>(chargeColumns, account, mode, query)
+  return readCharges<ChargeRow>(chargeColumns, accountId, mode, query)
 }
 
 /** Returns the page with only the columns of a list row; the only data of the payer is the name. */
 export function listChargeRows(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: ChargesSearch,
 ): Promise<Page<ListedCharge>> {
-  return readCharges<ListedCharge>(listedColumns, account, mode, query)
+  return readCharges<ListedCharge>(listedColumns, accountId, mode, query)
 }
 
 /** Reads a page of matching charges, newest first. `columns` must include `id`. */
 export async function readCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: ChargesSearch,
 ): Promise<Page<Row>> {
   const { q, limit } = query
-  if (q) return searchCharges(columns, account, mode, { ...query, q })
+  if (q) return searchCharges(columns, accountId, mode, { ...query, q })
   if (query.paid_from || query.paid_to || query.metadata)
-    return readBounded(columns, account, mode, query)
-  const where = chargesWhere(account, mode, query)
+    return readBounded(columns, accountId, mode, query)
+  const where = chargesWhere(accountId, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
   const rows = needsIdScan(query)
     ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
@@ -284,12 +291,12 @@ const NEWEST_MAX = 2_000
 /** Searches the newest rows first: the search index must read all matches before sorting. */
 async function searchCharges<Row extends { id: string }>(
   columns: Prisma.Sql,
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: ChargesSearch & { q: string },
 ): Promise<Page<Row>> {
   const { limit } = query
-  const where = chargesWhere(account, mode, query)
+  const where = chargesWhere(accountId, mode, query)
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${limit + 1}`
   const newest = Prisma.sql`
     WITH newest AS MATERIALIZED (${idsOf(where)} ORDER BY c.id DESC LIMIT ${NEWEST_MAX})
@@ -306,7 +313,7 @@ async function searchCharges<Row extends { id: string }>(
       isCut,
     )
   const found = Prisma.sql`
-    WITH ${searchCte(account, mode, query)}
+    WITH ${searchCte(accountId, mode, query)}
     SELECT ${asJson(columns)}::text AS json FROM ${joinCharges('found')}
     WHERE ${where} ${scannedSql(query)} ${end}`
   return readPage<Row>(found, limit)
@@ -323,20 +330,20 @@ type BoundedQuery = ChargeFilters & ScannedFilters & { limit: number; cursor?: s
  */
 async function readBounded<Row extends { id: string }>(
   columns: Prisma.Sql,
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: BoundedQuery,
 ): Promise<Page<Row>> {
-  const listed = chargesWhere(account, mode, query)
+  const listed = chargesWhere(accountId, mode, query)
   const select = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM`
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${query.limit + 1}`
-  const paid = await countPaid(account, mode, query)
+  const paid = await countPaid(accountId, mode, query)
   if (paid !== null && paid <= SCANNED_MAX) {
     return readPage<Row>(
       Prisma.sql`
       WITH paid AS MATERIALIZED (
         SELECT c.account_id, c.id FROM charges c
-        WHERE ${chargesWhere(account, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)})
+        WHERE ${chargesWhere(accountId, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)})
       ${select} ${joinCharges('paid')} WHERE ${listed} ${metadataSql(query)} ${end}`,
       query.limit,
     )
@@ -357,7 +364,7 @@ async function readBounded<Row extends { id: string }>(
 
 /** Counts the payments of the period, which an index holds; null without a period. */
 async function countPaid(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: BoundedQuery,
 ): Promise<number | null> {
@@ -365,7 +372,7 @@ async function countPaid(
   const [found] = await queryRows<{ count: number }>(Prisma.sql`
     SELECT json_build_object('count', count(*))::text AS json FROM (
       SELECT FROM charges c
-      WHERE ${chargesWhere(account, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)}
+      WHERE ${chargesWhere(accountId, mode, {})} AND c.paid_at IS NOT NULL ${paidSql(query)}
       LIMIT ${SCANNED_MAX + 1}) c`)
   return found?.count ?? 0
 }
@@ -395,16 +402,16 @@ function metadataSql({ metadata = [] }: ScannedFilters): Prisma.Sql {
 const COUNTED_MAX = 100_000
 
 export async function totalCharges(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   filters: ChargeFilters & SearchScope,
 ): Promise<ChargeTotals> {
   const { q } = filters
   const rows = Prisma.sql`SELECT c.status, c.amount FROM
     ${q ? joinCharges('found') : Prisma.sql`charges c`}
-    WHERE ${chargesWhere(account, mode, filters)} LIMIT ${COUNTED_MAX + 1}`
+    WHERE ${chargesWhere(accountId, mode, filters)} LIMIT ${COUNTED_MAX + 1}`
   const [total] = await queryRows<Omit<ChargeTotals, 'is_exact'>>(Prisma.sql`
-    ${q ? Prisma.sql`WITH ${searchCte(account, mode, { ...filters, q })}` : Prisma.empty}
+    ${q ? Prisma.sql`WITH ${searchCte(accountId, mode, { ...filters, q })}` : Prisma.empty}
     SELECT json_build_object('count', count(*),
       'amount', LEAST(COALESCE(sum(r.amount), 0), ${Number.MAX_SAFE_INTEGER}::bigint),
       'paid_amount', LEAST(COALESCE(sum(r.amount) FILTER (WHERE r.status = 'paid'), 0),

@@ -78,7 +78,6 @@ function makeNewCharge(options: { reference?: string; once?: IdempotentRequest }
   const { once } = options
   return {
     accountId: merchant.id,
-    account: merchant.id,
     id,
     mode: 'live',
     connectionId,

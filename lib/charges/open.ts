@@ -25,7 +25,7 @@ import {
   storeKeySql,
   unlockKeySql,
 } from '#lib/db/idempotency.ts'
-import { type AccountRef, accountSql, joinCtes, queryRows, writeRows } from '#lib/db/sql.ts'
+import { joinCtes, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 
@@ -37,8 +37,6 @@ const openingEndSql = Prisma.sql`now() + ${OPENING_TIMEOUT_S} * interval '1 seco
 /** A charge before the bank is called. Its ids are fixed: a retry creates no second charge. */
 export interface NewCharge {
   accountId: string
-  /** Account for the first statement, which may have to verify the caller (`proof`). */
-  account: AccountRef
   id: string
   mode: Mode
   connectionId: string
@@ -63,7 +61,7 @@ export async function insertCharge(
     INSERT INTO charges (account_id, id, mode, connection_id, status, amount, external_id, txid, br_code,
       client_name, client_email, client_doc, client_phone, webhook_url, webhook_host, ip,
       metadata, utms, items, webhook_masked, expires_at, due_at ${slot ? Prisma.sql`, external_id_slot` : Prisma.empty})
-    VALUES (${accountSql(charge.account)}, ${charge.id}::uuid, ${charge.mode}, ${charge.connectionId}::uuid,
+    VALUES (${charge.accountId}::uuid, ${charge.id}::uuid, ${charge.mode}, ${charge.connectionId}::uuid,
       ${opened ? 'pending' : 'opening'}, ${request.amount}::bigint,
       ${request.external_id ?? order.txid}, ${order.txid}, ${opened?.brCode ?? null},
       ${request.client_name}, ${request.client_email}, ${request.client_doc},
@@ -76,10 +74,11 @@ export async function insertCharge(
   const keySql = storeKeySql(once, opened === null)
   const withKey = (made: Prisma.Sql) =>
     keySql ? Prisma.sql`WITH ${joinCtes({ kept: keySql, made })} SELECT 'null' AS json` : made
-  await writeRows(charge.account, withKey(insert())).catch(error => {
+  const write = (statement: Prisma.Sql) => retryOnConflict(() => queryRows(withKey(statement)))
+  await write(insert()).catch(error => {
     if (!isDuplicateReference(error)) throw error
     const slot = repetitionSlotSql(charge.accountId)
-    return writeRows(charge.account, withKey(insert(slot))).catch(refuseDuplicateReference)
+    return write(insert(slot)).catch(refuseDuplicateReference)
   })
 }
 

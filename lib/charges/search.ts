@@ -7,13 +7,7 @@ import { parseSearchedReais } from '#lib/core/money.ts'
 import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { filterSql, sqlIfDefined } from '#lib/db/page.ts'
-import {
-  type AccountRef,
-  accountCondition,
-  queryRows,
-  reverseTail,
-  withoutTaxIds,
-} from '#lib/db/sql.ts'
+import { queryRows, reverseTail, withoutTaxIds } from '#lib/db/sql.ts'
 
 const SEARCH_DESCRIPTION =
   "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end ID or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."
@@ -148,13 +142,13 @@ function isDocumentStart(bare: string): boolean {
 const ZERO_ID = '00000000-0000-0000-0000-000000000000'
 
 export function chargesWhere(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   filters: ChargeFilters & { cursor?: string | undefined },
 ): Prisma.Sql {
   const { min_amount: from, max_amount: to, refunded, isCancelled } = filters
   return Prisma.sql`
-    ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'
+    c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
     ${sqlIfDefined(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
     ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}
@@ -258,13 +252,13 @@ function patternSql(text: string): Prisma.Sql {
  * CTE `found`: exact, indexed and not yet indexed matches. The partial index needs `mode IN`. Without
  * a CTE of their own, PostgreSQL would read all charges for the few that are not indexed.
  */
-export function searchCte(account: AccountRef, mode: Mode, search: Search): Prisma.Sql {
+export function searchCte(accountId: string, mode: Mode, search: Search): Prisma.Sql {
   const { text, terms, document, tail } = parse(search)
-  const scope = Prisma.sql`${accountCondition('c', account)} AND c.mode = ${mode}`
+  const scope = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`
   const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${scope}`
   const mark = Prisma.sql`SELECT m.id FROM charge_search_marks m
-    WHERE ${accountCondition('m', account)} AND m.mode = ${mode}`
+    WHERE m.account_id = ${accountId}::uuid AND m.mode = ${mode}`
   return Prisma.sql`unindexed AS MATERIALIZED (
     ${listed} AND c.id > COALESCE((${mark}), ${ZERO_ID}::uuid)
   ), found AS MATERIALIZED (
@@ -290,12 +284,12 @@ function exactSql(listed: Prisma.Sql, text: string): Prisma.Sql {
 }
 
 export async function findChargeIds(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   q: string,
 ): Promise<{ id: string }[]> {
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c
-    WHERE ${accountCondition('c', account)} AND c.mode = ${mode} AND c.status <> 'opening'`
+    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'`
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', f.id)::text AS json FROM (${exactSql(listed, q)}) f`)
 }

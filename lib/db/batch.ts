@@ -25,10 +25,10 @@ export async function runBatch<Item, Result>(
 interface BatchOptions<Item, Result> {
   /** Runs all items in one statement and returns one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Batches of one queue run one after another; different queues run concurrently. */
-  queueOf: (item: Item) => string
+  /** Batches of one queue run one after another; different queues run concurrently. Default: one queue. */
+  queueOf?: (item: Item) => string
   /** Items with one key never share a batch: the later must see the writes of the earlier. */
-  keyOf: (item: Item) => string
+  keyOf?: (item: Item) => string
   batchMax: number
 }
 
@@ -37,9 +37,9 @@ interface QueuedItem<Item, Result> {
   resolve: (outcome: Outcome<Result>) => void
 }
 
-/** Batches writes to contended rows: items that arrive during a statement join the next one. */
+/** Runs items together: those that arrive during a statement join the next one; alone, an item goes at once. */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
-  const { run, queueOf } = options
+  const { run, queueOf = () => '' } = options
   const queues = new Map<string, QueuedItem<Item, Result>[]>()
 
   async function drainQueue(queueName: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
@@ -74,6 +74,7 @@ function takeNextBatch<Item, Result>(
   queue: QueuedItem<Item, Result>[],
   { keyOf, batchMax }: BatchOptions<Item, Result>,
 ): QueuedItem<Item, Result>[] {
+  if (!keyOf) return queue.splice(0, batchMax)
   const keys = new Set<string>()
   const batch: QueuedItem<Item, Result>[] = []
   const rest: QueuedItem<Item, Result>[] = []

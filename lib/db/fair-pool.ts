@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Pool, type PoolClient, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { Turns } from '#lib/core/turns.ts'
@@ -12,6 +12,8 @@ type Callback = Parameters<Pool['connect']>[0]
 const UNKNOWN = 'unknown'
 /** Work of the process itself. */
 const JOBS = 'jobs'
+/** Statements that requests of several accounts share. */
+const SHARED = 'shared'
 
 /** The time for which one account has used connections, and its requests that wait for one. */
 class Share {
@@ -74,6 +76,7 @@ export class FairPool extends Pool {
   #lastProgressAt = 0
   /** Time used by the account that last got a connection. An account that did not wait begins with it. */
   #levelMs = 0
+  #isShared = false
 
   constructor(config: PoolConfig & { max: number; connectionTimeoutMillis: number }) {
     super(config)
@@ -95,14 +98,33 @@ export class FairPool extends Pool {
     return { inUse: this.#running, idle: this.idleCount, waiting }
   }
 
+  /**
+   * Runs a statement for several requests of any accounts. It gets the next free connection, because those
+   * requests wait for nothing else. Only a few run at a time: one for each kind of statement.
+   */
+  queryShared<Row extends QueryResultRow>(
+    name: string | undefined,
+    text: string,
+    values: unknown[],
+  ): Promise<QueryResult<Row>> {
+    // `query` calls `connect` before it returns.
+    this.#isShared = true
+    try {
+      return this.query<Row>({ name, text, values })
+    } finally {
+      this.#isShared = false
+    }
+  }
+
   override connect(): Promise<PoolClient>
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<PoolClient> | undefined {
     if (callback) {
       const { accountId, tokenPrefix, ip } = currentLogContext()
       const stranger = tokenPrefix ?? ip
-      const account = accountId ?? (stranger === undefined ? JOBS : UNKNOWN)
-      const caller = accountId ?? stranger ?? JOBS
+      const isShared = this.#isShared
+      const account = isShared ? SHARED : (accountId ?? (stranger === undefined ? JOBS : UNKNOWN))
+      const caller = isShared ? SHARED : (accountId ?? stranger ?? JOBS)
       const share = this.#shares.get(account) ?? new Share(account)
       this.#shares.set(account, share)
       if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
@@ -118,7 +140,8 @@ export class FairPool extends Pool {
   #open(share: Share, callback: Callback): void {
     const loan = { share, startedAt: performance.now() }
     this.#running++
-    this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
+    if (share.account !== SHARED)
+      this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
     share.start(loan.startedAt)
     super.connect((error, client, done) => {
       if (client) this.#lent.set(client, loan)
@@ -167,6 +190,10 @@ export class FairPool extends Pool {
     let next: Share | undefined
     for (const share of this.#shares.values()) {
       if (share.waiting.isEmpty) continue
+      if (share.account === SHARED) {
+        next = share
+        break
+      }
       if (!next || share.usedMsAt(now) < next.usedMsAt(now)) next = share
     }
     next?.waiting.take()?.()

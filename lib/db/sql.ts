@@ -4,6 +4,7 @@ import { BUCKET_DIGITS } from '#lib/core/ids.ts'
 import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { TAX_ID_FORM } from '#lib/core/pix/hide-tax-ids.ts'
 import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
+import { createBatcher } from '#lib/db/batch.ts'
 import { BoundedQuery } from '#lib/db/bounded-query.ts'
 import {
   Prisma,
@@ -35,11 +36,45 @@ export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Ro
   return rows.map(row => parseRow<Row>(row))
 }
 
+const SHARED_MAX = 64
+
+/**
+ * Returns a function that reads one row by its keys, or null. Calls at the same time share one statement; alone, a
+ * call goes at once. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
+ * lack what was acknowledged (docs/decisions/005).
+ */
+export function createSharedRead<Keys extends Record<string, string>, Row>(
+  types: { [Name in keyof Keys]: 'uuid' | 'text' },
+  rowSql: Prisma.Sql,
+): (keys: Keys) => Promise<Row | null> {
+  const names = Object.keys(types)
+  const arrays = names.map(name => arrayOf(types[name] as string, []))
+  // OFFSET 0 keeps the planner from joining whole tables: each row is looked up by its index.
+  const { text } = Prisma.sql`
+    SELECT k.n::int, CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE r.json::text END AS json
+    FROM unnest(${Prisma.join(arrays)}) WITH ORDINALITY AS k (${Prisma.raw(names.join(', '))}, n)
+    LEFT JOIN LATERAL (${rowSql} OFFSET 0) r ON true`
+  return createBatcher<Keys, Row | null>({
+    batchMax: SHARED_MAX,
+    run: async items => {
+      const values = names.map(name => items.map(keys => keys[name]))
+      const { rows } = await pool().queryShared<JsonRow & { n: number }>(
+        statementName(text),
+        text,
+        values,
+      )
+      const found = Array<Row | null>(items.length).fill(null)
+      for (const { n, json } of rows) found[n - 1] = parseRow<Row | null>({ json })
+      return found
+    },
+  })
+}
+
 /**
  * Runs a statement that writes, again after a conflict. For a member, locks the membership first, in
  * the same transaction: a removal or change of the role takes effect before it or after it.
  */
-export function writeRows<Row>(account: AccountRef, statement: Prisma.Sql): Promise<Row[]> {
+export function writeRows<Row>(account: Authority, statement: Prisma.Sql): Promise<Row[]> {
   const lockMember = memberLockOf(account)
   if (!lockMember) return retryOnConflict(() => queryRows<Row>(statement))
   return transaction(async tx => {
@@ -92,39 +127,28 @@ export function requestIdOf(alias: string): Prisma.Sql {
 }
 
 /**
- * `proof` is SQL that returns the id, or fails the statement if the caller is invalid. `lockMember` is
- * the same for a member, as a statement of its own.
+ * The account of a statement that moves money out, with what its caller must still be when it commits: `proof`
+ * is SQL that yields the id or fails the statement, `lockMember` does the same in a statement of its own.
  */
-export type AccountRef =
+export type Authority =
   | string
   | { id: string; proof: Prisma.Sql }
   | { id: string; lockMember: (tx: Tx) => Promise<void> }
 
-export function accountIdOf(account: AccountRef): string {
+export function accountIdOf(account: Authority): string {
   return typeof account === 'string' ? account : account.id
 }
 
-export function memberLockOf(account: AccountRef): ((tx: Tx) => Promise<void>) | null {
+export function memberLockOf(account: Authority): ((tx: Tx) => Promise<void>) | null {
   return typeof account !== 'string' && 'lockMember' in account ? account.lockMember : null
 }
 
-function proofOf(account: AccountRef): Prisma.Sql | null {
+function proofOf(account: Authority): Prisma.Sql | null {
   return typeof account !== 'string' && 'proof' in account ? account.proof : null
 }
 
-export function accountSql(account: AccountRef): Prisma.Sql {
+export function accountSql(account: Authority): Prisma.Sql {
   return proofOf(account) ?? Prisma.sql`${accountIdOf(account)}::uuid`
-}
-
-/**
- * Returns a WHERE condition for rows of the account. The proof is a separate condition: compared
- * with a column, it would not run if no row exists, and an invalid caller would get an empty list.
- */
-export function accountCondition(alias: string, account: AccountRef): Prisma.Sql {
-  const row = Prisma.raw(alias)
-  const proof = proofOf(account)
-  const isOfAccount = Prisma.sql`${row}.account_id = ${accountIdOf(account)}::uuid`
-  return proof ? Prisma.sql`${proof} IS NOT NULL AND ${isOfAccount}` : isOfAccount
 }
 
 /** Rows of older versions have only a sentence, in the column `text`; their code is `other`. */

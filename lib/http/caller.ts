@@ -6,7 +6,7 @@ import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
-import type { AccountRef } from '#lib/db/sql.ts'
+import type { Authority } from '#lib/db/sql.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
 import { countFailedBearer } from '#lib/http/rate-limit.ts'
 import {
@@ -21,12 +21,12 @@ import { cookieNames, readCookie } from '#lib/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import { readSession } from '#lib/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
-import { findRememberedCaller, type ProvenCaller, verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken, type TokenCaller, tokenProof } from '#lib/tokens/authenticate.ts'
 
 export interface CallingAccount {
   id: string
-  /** Account in SQL: of a token with a proof, of a member who writes with a lock. */
-  ref: AccountRef
+  /** The account in a statement that moves money out. */
+  authority: Authority
   name: string
   city: string
   expiresIn: number
@@ -69,22 +69,15 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
     throw unauthenticated()
   }
   const token = bearerOf(authorization)
-  const tokenCaller = token === null ? null : await verifyToken(token, incoming.ip)
+  const tokenCaller = token === null ? null : await authenticateToken(token, incoming.ip)
   if (tokenCaller) return toTokenCaller(tokenCaller)
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
 }
 
-/** Needs no query: SQL that uses `account.ref` fails if the token is no longer valid. */
-export function readRememberedCaller({ header }: HttpRequest): Caller | null {
-  const token = bearerOf(header('authorization'))
-  const rememberedCaller = token === null ? null : findRememberedCaller(token)
-  return rememberedCaller && toTokenCaller(rememberedCaller)
-}
-
-function toTokenCaller({ proof, ...caller }: ProvenCaller): Caller {
-  const ref = { id: caller.account.id, proof }
-  const account = { ...caller.account, ref, role: null, chargeReviewAbove: null }
+function toTokenCaller(caller: TokenCaller): Caller {
+  const authority = { id: caller.account.id, proof: tokenProof(caller) }
+  const account = { ...caller.account, authority, role: null, chargeReviewAbove: null }
   const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
   return { kind: 'token', ...caller, account, ...rest }
 }
@@ -112,11 +105,10 @@ async function readSessionCaller(incoming: HttpRequest): Promise<Caller | null> 
   const { name, city, expiresIn, chargeReviewAbove, status, role } = sessionAccount
   const isActive = isActiveAccount(status)
   const permissions = listPermissions(role)
-  const lockMember = memberLock({ accountId, userId: user.id }, role)
-  const ref = isWriteMethod(incoming.method) ? { id: accountId, lockMember } : accountId
+  const authority = { id: accountId, lockMember: memberLock({ accountId, userId: user.id }, role) }
   const account = {
     id: accountId,
-    ref,
+    authority,
     name,
     city,
     expiresIn,
@@ -182,7 +174,7 @@ export function authorize(
 /**
  * Refuses staff that views an account whatever is no plain read, before any other check: each write,
  * each export, and each read that needs a proof because it shows a secret. The role of a viewer
- * refuses most of it, too, and `account.ref` of a write finds no membership to lock.
+ * refuses most of it, too, and `account.authority` finds no membership to lock.
  */
 export function requireMoreThanViewing(
   { isViewing }: Caller,

@@ -125,8 +125,6 @@ interface Details<Body, Query> {
   isFile?: true
   /** Media type of such a file in the API's document. */
   fileType?: string
-  /** Allows a remembered caller: `handle`'s first statement about money must use `account.ref`. */
-  allowsRememberedCaller?: boolean
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }
 

@@ -12,7 +12,6 @@ import {
   type Caller,
   isWriteMethod,
   RecentCheck,
-  readRememberedCaller,
   readSignedInUser,
   requireAllowedAddress,
   requireMoreThanViewing,
@@ -43,9 +42,6 @@ import { isSecondFactorMissing } from '#lib/people/factors.ts'
 import { deviceCookieHeader } from '#lib/session/known-device.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
-
-/** Maximum runs of `handle`: each further one needs a change of the caller between check and work. */
-const RUNS_MAX = 3
 
 export interface Endpoint extends RouteHandler {
   accountlessDeclaration?: undefined
@@ -85,10 +81,6 @@ async function serveEndpoint(
   const { incoming } = state
   state.declared = declared
   if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
-  if (declared.allowsRememberedCaller && incoming.header('idempotency-key') === null) {
-    const response = await tryRememberedCaller(state, declared)
-    if (response) return response
-  }
   const check = new RecentCheck(async () => {
     const caller = await authenticateRequest(state)
     requireMoreThanViewing(caller, incoming, declared)
@@ -96,50 +88,20 @@ async function serveEndpoint(
     return caller
   })
   await limitByCaller(state, await check.read())
-  while (state.runs < RUNS_MAX) {
-    try {
-      return await runEndpoint(state, declared, check)
-    } catch (error) {
-      if (!isCallerRefused(error)) throw error
-      // The account, token or role has changed after the check: what it allows now may suffice.
-      check.expire()
-    }
+  try {
+    return await runEndpoint(state, declared, check)
+  } catch (error) {
+    if (!isCallerRefused(error)) throw error
+    // The account, token or role has changed after the check: what it allows now may suffice.
+    check.expire()
+    return await runEndpoint(state, declared, check).catch(again => {
+      throw isCallerRefused(again) ? refuse('service_unavailable') : again
+    })
   }
-  throw refuse('service_unavailable')
 }
 
 function isCallerRefused(error: unknown): boolean {
   return parseDatabaseError(error).code === 'TR401'
-}
-
-/** Returns null if the caller's data may be outdated, before any work: the usual checks follow. */
-async function tryRememberedCaller(
-  state: RequestState,
-  declared: Declaration<unknown, unknown>,
-): Promise<HttpResponse | null> {
-  const { incoming } = state
-  const caller = readRememberedCaller(incoming)
-  if (!caller) return null
-  await limitByAddress(state)
-  state.caller = caller
-  try {
-    state.logContext.accountId = caller.account.id
-    authorize(caller, incoming, declared.allow)
-    await limitByCaller(state, caller)
-  } catch (error) {
-    if (isTrocoError(error)) return null
-    throw error
-  }
-  try {
-    return await runEndpoint(state, declared, new RecentCheck(async () => caller))
-  } catch (error) {
-    if (isCallerRefused(error)) return null
-    // A large body would outlive many collections of young objects.
-    state.content = undefined
-    // The work may have called a bank, so it is not repeated. Whether the caller is still valid comes first.
-    if (isTrocoError(error)) await reauthorize(incoming, declared.allow)
-    throw error
-  }
 }
 
 function requireQuota({ mode, account }: Caller, declared: Declaration<unknown, unknown>): void {
@@ -190,7 +152,6 @@ async function runEndpoint(
   declared: Declaration<unknown, unknown>,
   check: RecentCheck<Caller>,
 ): Promise<HttpResponse> {
-  state.runs += 1
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
   if (schema) state.content ??= readObjectOf(incoming, check)

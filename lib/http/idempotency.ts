@@ -40,7 +40,7 @@ export interface IdempotencyRule {
 }
 
 interface Rebuilding extends Replay {
-  account: string
+  accountId: string
   mode: Mode
 }
 
@@ -173,7 +173,7 @@ async function replayOrResume(
     const reclaimed = await reclaimKey(once)
     return reclaimed && runHandler({ ...reclaimed, id: stored.id, isResumed: true }, rule, handler)
   }
-  const call = { account: once.accountId, mode: once.mode, ...rule.replay }
+  const call = { accountId: once.accountId, mode: once.mode, ...rule.replay }
   const text = stored.answer ?? JSON.stringify(await rule.rebuild?.(call, stored.id))
   return replayResponse(text)
 }

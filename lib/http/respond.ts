@@ -38,7 +38,6 @@ export interface RequestState {
   content?: Promise<Record<string, unknown>>
   body?: LoggedBody
   /** How often the endpoint has begun its work. */
-  runs: number
 }
 
 /** Runs `respond` in the request's log context, and adds the headers that every response has. */
@@ -63,7 +62,6 @@ export function respondTo(
       ignored: {},
       caller: null,
       declared: null,
-      runs: 0,
     }
     const response = await respond(state).catch(error => errorResponse(error, errorFormat))
     // A large body would outlive the collections of young objects while the response is sent.

@@ -27,7 +27,7 @@ export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Ca
     await tx.$queryRaw`
       SELECT t.id FROM tokens t
       WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid FOR SHARE`
-    await tx.$queryRaw`SELECT ${accountSql(account.ref)}`
+    await tx.$queryRaw`SELECT ${accountSql(account.authority)}`
     return { readsPayers }
   }
   return {

@@ -2,7 +2,7 @@ import { parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
-import { type AccountRef, accountCondition, queryRows } from '#lib/db/sql.ts'
+import { createSharedRead } from '#lib/db/sql.ts'
 
 /** Creates the ledgers and event sequences of a new account: prisma/functions/troco_open_books.sql. */
 export async function openBooks(tx: Tx, accountId: string): Promise<void> {
@@ -14,10 +14,15 @@ export interface Balances {
   outbound: number
 }
 
-export async function readBalances(account: AccountRef, mode: Mode): Promise<Balances> {
-  const [balances] = await queryRows<Balances>(Prisma.sql`
-    SELECT json_object_agg(l.ledger, l.balance)::text AS json FROM ledger_accounts l
-    WHERE ${accountCondition('l', account)} AND l.mode = ${mode} AND l.ledger <> 'external'`)
+const findBalances = createSharedRead<{ account: string; mode: string }, Balances>(
+  { account: 'uuid', mode: 'text' },
+  Prisma.sql`
+    SELECT json_object_agg(l.ledger, l.balance) AS json FROM ledger_accounts l
+    WHERE l.account_id = k.account AND l.mode = k.mode AND l.ledger <> 'external'`,
+)
+
+export async function readBalances(accountId: string, mode: Mode): Promise<Balances> {
+  const balances = await findBalances({ account: accountId, mode })
   return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken } from '#lib/tokens/authenticate.ts'
 
 /**
  * Matches an expression whose name suggests a secret. Comparing secrets in JavaScript leaks timing.
@@ -97,7 +97,7 @@ test('tokens and sessions are found through a unique index of their hash', async
 test('no table contains a token or its plain SHA-256', async () => {
   const merchant = await makeMerchant()
   const token = await makeToken(merchant.id)
-  expect(await verifyToken(token)).not.toBeNull()
+  expect(await authenticateToken(token)).not.toBeNull()
   const [row] = await db().$queryRaw<{ row: string; plain: boolean }[]>`
     SELECT to_jsonb(t)::text AS row, hash = sha256(${token}::bytea) AS plain
     FROM tokens t WHERE account_id = ${merchant.id}::uuid`

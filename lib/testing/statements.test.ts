@@ -17,13 +17,13 @@ import {
   openCharge,
 } from '#lib/testing/fixtures.ts'
 import { recordStatements } from '#lib/testing/statements.ts'
-import { findRememberedCaller, verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken, tokenProof } from '#lib/tokens/authenticate.ts'
 import { insertWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let member: { id: string; lockMember: ReturnType<typeof memberLock> }
-let token: string
+let program: { id: string; proof: Prisma.Sql }
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
 let refund: { accountId: string; refundId: string }
@@ -32,8 +32,8 @@ beforeAll(async () => {
   const accountId = merchant.id
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   member = { id: accountId, lockMember: memberLock({ accountId, userId }, 'owner') }
-  token = await makeToken(merchant.id)
-  await verifyToken(token)
+  const caller = (await authenticateToken(await makeToken(accountId))) ?? expect.unreachable()
+  program = { id: accountId, proof: tokenProof(caller) }
   paidId = (await openCharge(merchant, 10_000)).id
   await simulateCharge(merchant.id, paidId, 'paid')
   withdrawal = { accountId: merchant.id, withdrawalId: newId() }
@@ -53,10 +53,6 @@ const CALLS: Record<string, Record<string, () => Promise<unknown>>> = {
   'charges/insert': {
     'a charge': () => openCharge(merchant),
     'a charge, with an Idempotency-Key': () => createCharge(merchant, 'test', CHARGE, null, once()),
-    'a charge, for a remembered token': () => {
-      const { proof } = findRememberedCaller(token) ?? expect.unreachable()
-      return createCharge({ ...merchant, ref: { id: merchant.id, proof } }, 'test', CHARGE, null)
-    },
   },
   'charges/settle': {
     'charges that were paid': () =>
@@ -80,7 +76,7 @@ const CALLS: Record<string, Record<string, () => Promise<unknown>>> = {
       closeUnreported([{ accountId: merchant.id, chargeId: newId() }], Prisma.sql`true`),
   },
   'charges/refunds/create': {
-    'a refund, for a program': () => createRefund(merchant.id, 'test', paidId, { amount: 100 }),
+    'a refund, for a program': () => createRefund(program, 'test', paidId, { amount: 100 }),
     'a refund, for a member, with an Idempotency-Key': () =>
       createRefund(member, 'test', paidId, { amount: 100, by: newId() }, once()),
   },
@@ -89,7 +85,7 @@ const CALLS: Record<string, Record<string, () => Promise<unknown>>> = {
     'a refund that the bank refused': () => rejectRefund({ ...refund, reason: REFUSAL }),
   },
   'withdrawals/insert': {
-    'a withdrawal, for a program': () => insertWithdrawal(merchant.id, 'test', ORDER),
+    'a withdrawal, for a program': () => insertWithdrawal(program, 'test', ORDER),
     'a withdrawal, for a member, with an Idempotency-Key': () =>
       insertWithdrawal(member, 'test', { ...ORDER, by: newId() }, once()),
   },

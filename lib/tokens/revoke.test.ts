@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken } from '#lib/tokens/authenticate.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
@@ -25,10 +25,10 @@ function recordsOf(id: string) {
 test('a revoked token is refused at its next use, and its row stores the reason', async () => {
   const { merchant, token, id } = await issue()
   const otherToken = await makeToken(merchant.id)
-  expect(await verifyToken(token)).not.toBeNull()
+  expect(await authenticateToken(token)).not.toBeNull()
   expect(await revokeToken(id, 'leaked', ACTOR)).toEqual({ id })
-  expect(await verifyToken(token)).toBeNull()
-  expect(await verifyToken(otherToken)).not.toBeNull()
+  expect(await authenticateToken(token)).toBeNull()
+  expect(await authenticateToken(otherToken)).not.toBeNull()
   const row = await db().token.findFirstOrThrow({ where: { accountId: merchant.id, id } })
   expect(row).toMatchObject({
     revokedReason: 'leaked',
@@ -53,7 +53,7 @@ test('20 concurrent revocations and a later one take effect once, with one audit
 test('a token can be identified by its first 20 characters', async () => {
   const { token, id } = await issue()
   expect(await revokeToken(token.slice(0, 20), 'leaked', ACTOR)).toEqual({ id })
-  expect(await verifyToken(token)).toBeNull()
+  expect(await authenticateToken(token)).toBeNull()
 })
 
 test('a token can be identified by its full text, which errors do not repeat', async () => {
@@ -61,7 +61,7 @@ test('a token can be identified by its full text, which errors do not repeat', a
   const mistyped = `${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`
   await expect(revokeToken(mistyped, 'leaked', ACTOR)).rejects.not.toThrow(mistyped)
   expect(await revokeToken(token, 'leaked', ACTOR)).toEqual({ id })
-  expect(await verifyToken(token)).toBeNull()
+  expect(await authenticateToken(token)).toBeNull()
 })
 
 test('a prefix of several tokens, or of none, revokes none', async () => {
@@ -87,6 +87,6 @@ test('a prefix of several tokens, or of none, revokes none', async () => {
       message: expect.stringContaining('Token not found'),
     })
   }
-  expect(await verifyToken(first.token)).not.toBeNull()
-  expect(await verifyToken(second.token)).not.toBeNull()
+  expect(await authenticateToken(first.token)).not.toBeNull()
+  expect(await authenticateToken(second.token)).not.toBeNull()
 })

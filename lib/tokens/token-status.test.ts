@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { verifyToken } from '#lib/tokens/authenticate.ts'
+import { authenticateToken } from '#lib/tokens/authenticate.ts'
 import { isActiveToken, TOKEN_STATUSES, type TokenStatus } from '#lib/tokens/schema.ts'
 import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 
@@ -49,6 +49,6 @@ test.each(CASES)(
       WHERE t.account_id = ${accountId}::uuid`)
     const isActive = isActiveToken(status)
     expect(found).toEqual({ status, isActive })
-    expect((await verifyToken(token)) !== null).toBe(isActive)
+    expect((await authenticateToken(token)) !== null).toBe(isActive)
   },
 )

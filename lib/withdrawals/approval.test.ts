@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import type { AccountRef } from '#lib/db/sql.ts'
+import type { Authority } from '#lib/db/sql.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
@@ -40,7 +40,7 @@ const setRule = (rule: { approvalDayAbove?: number; approvalAbove?: number }) =>
 async function withdraw(
   amount: number,
   bookedAt?: Date,
-  account: AccountRef = merchant.id,
+  account: Authority = merchant.id,
 ): Promise<string> {
   const dictKey = `key-${newId()}@example.com`
   const key = { pixKeyType: 'email', pixKey: dictKey, dictKey } as const

@@ -10,7 +10,7 @@ import { currentCause } from '#lib/core/trace.ts'
 import { Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import {
-  type AccountRef,
+  type Authority,
   accountIdOf,
   accountSql,
   columnsOf,
@@ -133,7 +133,7 @@ async function readLimits(
  * Live mode also enforces the account's limits.
  */
 export async function insertWithdrawal(
-  account: AccountRef,
+  account: Authority,
   mode: Mode,
   order: WithdrawalOrder,
   once?: IdempotentRequest,
@@ -157,7 +157,7 @@ export async function insertWithdrawal(
 }
 
 function insertSql(
-  account: AccountRef,
+  account: Authority,
   mode: Mode,
   order: WithdrawalOrder,
   once: IdempotentRequest | undefined,
@@ -219,7 +219,7 @@ function refuseInsert(error: unknown, accountId: string, mode: Mode): Promise<ne
  * above the balance is refused by `insertWithdrawal`.
  */
 export async function createWithdrawal(
-  account: AccountRef,
+  account: Authority,
   mode: Mode,
   order: WithdrawalOrder,
   once?: IdempotentRequest,

@@ -5,16 +5,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { parseSearchedReais } from '#lib/core/money.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import {
-  type AccountRef,
-  accountCondition,
-  asJson,
-  columnsOf,
-  queryRows,
-  reverseTail,
-  utc,
-  withoutTaxIds,
-} from '#lib/db/sql.ts'
+import { asJson, columnsOf, queryRows, reverseTail, utc, withoutTaxIds } from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 
@@ -40,7 +31,7 @@ export const withdrawalEventColumns = {
 
 /** Finds a withdrawal by id or by the merchant's reference. Text in UUID form is always an id. */
 export async function findWithdrawal(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   idOrReference: string,
 ): Promise<WithdrawalRow | null> {
@@ -49,7 +40,7 @@ export async function findWithdrawal(
     : Prisma.sql`w.external_id = ${idOrReference}`
   const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} AND ${condition}`)
+    WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND ${condition}`)
   return row ?? null
 }
 
@@ -60,17 +51,17 @@ export function serializeWithdrawalEvent(resource: unknown): { withdrawal: Withd
 
 /** Returns the withdrawal as in the response to its creation, regardless of its current status. */
 export async function readCreatedWithdrawal(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   id: string,
 ): Promise<WithdrawalRow> {
-  const row = await findWithdrawal(account, mode, id)
+  const row = await findWithdrawal(accountId, mode, id)
   if (!row) throw new Invariant(`withdrawal ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
 
 export function listWithdrawals(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   { q, ...query }: ListQuery,
   { isViewing = false } = {},
@@ -78,7 +69,7 @@ export function listWithdrawals(
   const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE ${accountCondition('w', account)} AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+    WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
   return readPage<WithdrawalRow>(rows, query.limit)
 }
 

@@ -10,9 +10,8 @@ export const GET = endpoint({
   allow: 'account:read',
   ignoresQuery: true,
   response: AccountRead,
-  allowsRememberedCaller: true,
   async handle({ account, mode }) {
-    const { available } = await readBalances(account.ref, mode)
+    const { available } = await readBalances(account.id, mode)
     return { name: account.name, balance: available }
   },
 })

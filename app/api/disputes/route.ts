@@ -13,8 +13,7 @@ export const GET = endpoint({
   allow: 'transactions:read',
   query: disputesQuery,
   response: DisputePage,
-  allowsRememberedCaller: true,
   async handle({ account, mode, query }) {
-    return pageResult(await listDisputes(account.ref, mode, query))
+    return pageResult(await listDisputes(account.id, mode, query))
   },
 })

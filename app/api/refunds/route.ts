@@ -13,8 +13,7 @@ export const GET = endpoint({
   allow: 'transactions:read',
   query: refundsQuery,
   response: RefundPage,
-  allowsRememberedCaller: true,
   async handle({ account, mode, query }) {
-    return pageResult(await listRefunds(account.ref, mode, null, query))
+    return pageResult(await listRefunds(account.id, mode, null, query))
   },
 })

@@ -15,6 +15,6 @@ export const GET = endpoint({
   response: RequestPage,
   isUnlogged: true,
   async handle({ account, mode, query }) {
-    return pageResult(await listRequests(account.ref, mode, query))
+    return pageResult(await listRequests(account.id, mode, query))
   },
 })

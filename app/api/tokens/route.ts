@@ -35,7 +35,9 @@ export const POST = endpoint({
   idempotency: {
     retentionS: 86_400,
     showsSecret: true,
-    rebuild: async ({ account, mode }, id) => ({ data: await readIssuedToken(account, mode, id) }),
+    rebuild: async ({ accountId, mode }, id) => ({
+      data: await readIssuedToken(accountId, mode, id),
+    }),
   },
   async handle({ account: { id: accountId }, mode, body, once, ...caller }) {
     const expiry = await resolveExpiry(accountId, body)

@@ -33,7 +33,6 @@ export const POST = endpoint({
     'refused_by_bank',
     'review_required',
   ],
-  allowsRememberedCaller: true,
   idempotency: {
     retentionS: 86_400,
     hasDocument: () => true,
@@ -46,8 +45,7 @@ export const POST = endpoint({
       throw refuse('review_required')
     const creator = { ...account, webhookMasked: !readsPayers }
     const charge = await createCharge(creator, mode, body, ip, once)
-    // Not `account.ref`: if the caller has just lost access, nothing may run a second time.
-    return createdResponse({ ...reader, account: account.id, mode }, charge)
+    return createdResponse({ ...reader, accountId: account.id, mode }, charge)
   },
 })
 
@@ -61,10 +59,9 @@ export const GET = endpoint({
   query: chargesQuery,
   response: ChargePage,
   mask: maskCharge,
-  allowsRememberedCaller: true,
   async handle({ account, mode, query, isViewing, readsPayers }) {
     const search = { ...query, matchesDocuments: readsPayers, isViewing }
-    const page = await listCharges(account.ref, mode, search)
+    const page = await listCharges(account.id, mode, search)
     return pageResult(page, serializeCharge)
   },
 })

@@ -39,18 +39,17 @@ export const POST = endpoint({
     'dispute_not_covered',
     'external_id_used',
   ],
-  allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
     hasDocument: ({ owner_doc }) => Boolean(owner_doc),
-    rebuild: async ({ account, mode }, id) =>
-      createdResponse(await readCreatedWithdrawal(account, mode, id)),
+    rebuild: async ({ accountId, mode }, id) =>
+      createdResponse(await readCreatedWithdrawal(accountId, mode, id)),
   },
   async handle({ account, mode, body, userId: by, responsibleId, formerIssuers, once }) {
     const connectionId = account.payingConnectionId
     const requesters = { requestedBy: responsibleId, formerIssuers }
     const order = { ...toWithdrawalOrder(mode, body), by, ...requesters, connectionId }
-    return createdResponse(await createWithdrawal(account.ref, mode, order, once))
+    return createdResponse(await createWithdrawal(account.authority, mode, order, once))
   },
 })
 
@@ -71,9 +70,8 @@ export const GET = endpoint({
   query: listQuery(WITHDRAWAL_STATUSES, SEARCH_DESCRIPTION),
   response: WithdrawalPage,
   mask: maskWithdrawal,
-  allowsRememberedCaller: true,
   async handle({ account, mode, query, isViewing }) {
-    const page = await listWithdrawals(account.ref, mode, query, { isViewing })
+    const page = await listWithdrawals(account.id, mode, query, { isViewing })
     return pageResult(page, serializeWithdrawal)
   },
 })

@@ -6,7 +6,7 @@ import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { type AccountRef, accountCondition, asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** A dispute `d` in wire order. */
 const disputeAsJson = asJson(Prisma.sql`
@@ -14,25 +14,25 @@ const disputeAsJson = asJson(Prisma.sql`
   ${utc('d.respond_by')}, ${utc('d.closed_at')}, ${utc('d.created_at')}, ${utc('d.updated_at')}`)
 
 export async function findDispute(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   id: string,
 ): Promise<DisputeDetail | null> {
   if (!isUuid(id)) return null
   const [row] = await queryRows<DisputeDetail>(Prisma.sql`
     SELECT ${disputeAsJson}::text AS json FROM disputes d
-    WHERE ${accountCondition('d', account)} AND d.mode = ${mode} AND d.id = ${id}::uuid`)
+    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid`)
   return row ?? null
 }
 
 export function listDisputes(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   query: ListQuery,
 ): Promise<Page<DisputeDetail>> {
   const rows = Prisma.sql`
     SELECT ${disputeAsJson}::text AS json FROM disputes d
-    WHERE ${accountCondition('d', account)} AND d.mode = ${mode} ${pageSql('d', query)}`
+    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${pageSql('d', query)}`
   return readPage<DisputeDetail>(rows, query.limit)
 }
 

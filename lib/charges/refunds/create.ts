@@ -9,13 +9,7 @@ import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
 import { currentCause } from '#lib/core/trace.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import {
-  type AccountRef,
-  accountCondition,
-  accountIdOf,
-  columnsOf,
-  writeRows,
-} from '#lib/db/sql.ts'
+import { type Authority, accountIdOf, accountSql, columnsOf, writeRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { refuseOverdraft } from '#lib/ledger/accounts.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
@@ -51,16 +45,17 @@ function describeLimit(remaining: number, disputed: number, lost: number): strin
  * what is left of the payment. A broken rule aborts the statement: prisma/functions/troco_refuse.sql.
  */
 export async function createRefund(
-  account: AccountRef,
+  account: Authority,
   mode: Mode,
   chargeIdOrReference: string,
   { amount, reason, by }: RefundRequest & { by?: string | null },
   once?: IdempotentRequest,
 ): Promise<RefundRow> {
+  const accountId = accountIdOf(account)
   const chargeId = isUuid(chargeIdOrReference)
     ? chargeIdOrReference
-    : (await findAddressed(account, mode, chargeIdOrReference)).id
-  const id = once?.id ?? newRoutableId(accountIdOf(account))
+    : (await findAddressed(accountId, mode, chargeIdOrReference)).id
+  const id = once?.id ?? newRoutableId(accountId)
   const requestedAmount = Prisma.sql`${amount ?? null}::bigint`
   const statement = bookMovement({
     idempotency: once,
@@ -68,7 +63,7 @@ export async function createRefund(
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount AS unspent
-        FROM charges c WHERE ${accountCondition('c', account)} AND c.mode = ${mode}
+        FROM charges c WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode}
           AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
       counted: remainingSql,
       judged: Prisma.sql`

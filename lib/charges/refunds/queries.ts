@@ -5,7 +5,7 @@ import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { type AccountRef, accountCondition, asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** Columns of a RefundRow in wire order, from a table or CTE named `r`. */
 export const refundColumns = Prisma.sql`
@@ -17,7 +17,7 @@ export const refundAsJson = asJson(refundColumns)
 
 /** Returns a refund of the charge, or of any. */
 export async function findRefund(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   chargeId: string | null,
   id: string,
@@ -26,26 +26,26 @@ export async function findRefund(
   const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid ${ofCharge}`)
+    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid ${ofCharge}`)
   return row ?? null
 }
 
 /** Returns the refund as in the response to its creation, regardless of its current status. */
 export async function readCreatedRefund(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   id: string,
 ): Promise<RefundRow> {
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} AND r.id = ${id}::uuid`)
+    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid`)
   if (!row) throw new Invariant(`refund ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
 
 /** Lists the refunds of a charge, or of all. */
 export function listRefunds(
-  account: AccountRef,
+  accountId: string,
   mode: Mode,
   chargeId: string | null,
   query: ListQuery,
@@ -53,7 +53,7 @@ export function listRefunds(
   const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE ${accountCondition('r', account)} AND r.mode = ${mode} ${ofCharge}
+    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} ${ofCharge}
       ${pageSql('r', query)}`
   return readPage<RefundRow>(rows, query.limit)
 }

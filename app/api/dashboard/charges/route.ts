@@ -12,6 +12,6 @@ export const GET = endpoint({
   response: ListedChargePage,
   async handle({ account, mode, query, isViewing, readsPayers }) {
     const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers, isViewing }
-    return pageResult(await listChargeRows(account.ref, mode, search))
+    return pageResult(await listChargeRows(account.id, mode, search))
   },
 })

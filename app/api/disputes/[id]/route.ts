@@ -12,9 +12,8 @@ export const GET = endpoint({
   hasEtag: true,
   response: DisputeRead,
   errorCodes: ['dispute_not_found'],
-  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
-    const dispute = await findDispute(account.ref, mode, params.id ?? '')
+    const dispute = await findDispute(account.id, mode, params.id ?? '')
     if (!dispute) throw refuse('dispute_not_found')
     return { data: dispute }
   },

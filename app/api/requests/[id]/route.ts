@@ -14,7 +14,7 @@ export const GET = endpoint({
   errorCodes: ['request_not_found'],
   isUnlogged: true,
   async handle({ account, mode, params }) {
-    const request = await findRequest(account.ref, mode, params.id ?? '')
+    const request = await findRequest(account.id, mode, params.id ?? '')
     if (!request) throw refuse('request_not_found')
     return { data: request }
   },

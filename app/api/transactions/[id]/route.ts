@@ -15,9 +15,8 @@ export const GET = endpoint({
   response: ChargeRead,
   mask: maskChargeRead,
   errorCodes: ['transaction_not_found'],
-  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
-    const charge = await findCharge(account.ref, mode, params.id ?? '')
+    const charge = await findCharge(account.id, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
     return { status: 'success', data: serializeCharge(charge) }
   },

@@ -38,8 +38,8 @@ export const POST = endpoint({
   idempotency: {
     retentionS: 86_400,
     showsSecret: true,
-    rebuild: async ({ account, mode }, id) => ({
-      data: await readCreatedEndpoint(account, mode, id),
+    rebuild: async ({ accountId, mode }, id) => ({
+      data: await readCreatedEndpoint(accountId, mode, id),
     }),
   },
   async handle(call) {

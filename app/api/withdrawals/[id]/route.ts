@@ -14,9 +14,8 @@ export const GET = endpoint({
   response: WithdrawalRead,
   mask: maskWithdrawalRead,
   errorCodes: ['withdrawal_not_found'],
-  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
-    const withdrawal = await findWithdrawal(account.ref, mode, params.id ?? '')
+    const withdrawal = await findWithdrawal(account.id, mode, params.id ?? '')
     if (!withdrawal) throw refuse('withdrawal_not_found')
     return { data: serializeWithdrawal(withdrawal) }
   },

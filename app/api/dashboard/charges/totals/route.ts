@@ -10,6 +10,6 @@ export const GET = endpoint({
   response: ChargesTotal,
   handle({ account, mode, query, isViewing, readsPayers }) {
     const search = { ...rowFiltersOf(query), matchesDocuments: readsPayers, isViewing }
-    return totalCharges(account.ref, mode, search)
+    return totalCharges(account.id, mode, search)
   },
 })

@@ -26,15 +26,14 @@ export const POST = endpoint({
     'refund_exceeds_remainder',
     'insufficient_balance',
   ],
-  allowsRememberedCaller: true,
   idempotency: {
     retentionS: 30 * 86_400,
-    rebuild: async ({ account, mode }, id) =>
-      createdResponse(await readCreatedRefund(account, mode, id)),
+    rebuild: async ({ accountId, mode }, id) =>
+      createdResponse(await readCreatedRefund(accountId, mode, id)),
   },
   async handle({ account, mode, params, body, userId: by, once }) {
     return createdResponse(
-      await createRefund(account.ref, mode, params.id ?? '', { ...body, by }, once),
+      await createRefund(account.authority, mode, params.id ?? '', { ...body, by }, once),
     )
   },
 })
@@ -53,10 +52,9 @@ export const GET = endpoint({
   query: refundsQuery,
   response: RefundPage,
   errorCodes: ['transaction_not_found'],
-  allowsRememberedCaller: true,
   async handle({ account, mode, params, query }) {
-    const charge = await findCharge(account.ref, mode, params.id ?? '')
+    const charge = await findCharge(account.id, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    return pageResult(await listRefunds(account.ref, mode, charge.id, query))
+    return pageResult(await listRefunds(account.id, mode, charge.id, query))
   },
 })

@@ -14,8 +14,8 @@ export const POST = endpoint({
   // A retry reads the encrypted secret from its row; the idempotency key stores no secret.
   idempotency: {
     retentionS: 86_400,
-    rebuild: async ({ account, mode }, id) => ({
-      data: await readCreatedSecret(account, mode, id),
+    rebuild: async ({ accountId, mode }, id) => ({
+      data: await readCreatedSecret(accountId, mode, id),
     }),
   },
   async handle({ account, mode, userId, once }) {

@@ -13,11 +13,10 @@ export const GET = endpoint({
   hasEtag: true,
   response: RefundRead,
   errorCodes: ['transaction_not_found', 'refund_not_found'],
-  allowsRememberedCaller: true,
   async handle({ account, mode, params }) {
-    const charge = await findCharge(account.ref, mode, params.id ?? '')
+    const charge = await findCharge(account.id, mode, params.id ?? '')
     if (!charge) throw refuse('transaction_not_found')
-    const refund = await findRefund(account.ref, mode, charge.id, params.refund_id ?? '')
+    const refund = await findRefund(account.id, mode, charge.id, params.refund_id ?? '')
     if (!refund) throw refuse('refund_not_found')
     return { data: refund }
   },

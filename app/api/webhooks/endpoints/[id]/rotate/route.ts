@@ -21,8 +21,8 @@ export const POST = endpoint({
   idempotency: {
     retentionS: 86_400,
     showsSecret: true,
-    rebuild: async ({ account, mode }, id) => ({
-      data: await readCreatedSecret(account, mode, id),
+    rebuild: async ({ accountId, mode }, id) => ({
+      data: await readCreatedSecret(accountId, mode, id),
     }),
   },
   async handle(call) {
