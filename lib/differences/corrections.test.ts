@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
+import { bookReturns } from '#lib/charges/returned.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import {
@@ -17,7 +18,7 @@ import { readItem } from '#lib/operator/differences/evidence.ts'
 import { acknowledgeItem } from '#lib/operator/differences/resolve.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import { StubBank } from '#lib/testing/bank.ts'
-import { connectBank, fundLive } from '#lib/testing/connection.ts'
+import { addConnection, connectBank, fundLive } from '#lib/testing/connection.ts'
 import { keepStray, operatorBalances } from '#lib/testing/differences.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { readMails } from '#lib/testing/mailbox.ts'
@@ -198,11 +199,70 @@ describe('two admins settle a difference with an entry', () => {
     await expectRightBooks()
   })
 
+  test.each(['withdrawal', 'return'])(
+    'an item of a day about a %s that people ended, once: the contradiction is settled with it',
+    async kind => {
+      const orderId = newId()
+      const key = removeHyphens(orderId)
+      const name = kind === 'withdrawal' ? 'withdrawal_id' : 'order_id'
+      const facts = { bank_reports: 'done', ended_as: 'not_sent', [name]: orderId, amount: 700 }
+      const item = { connectionId, kind: 'order_contradicted', key, facts } as const
+      await transaction(tx => noteItem(tx, item))
+      const { id } = await db().difference.findFirstOrThrow({ where: { connectionId, key } })
+      const ours = { amount: -700, state: 'rejected', withdrawal_id: orderId }
+      const ofDay: DayItem = {
+        kind: kind === 'withdrawal' ? 'day_different' : 'day_missing_here',
+        key: newId(),
+        facts: {
+          what: kind === 'withdrawal' ? 'payout' : 'refund',
+          day: DAY,
+          bank: { amount: -700, order_id: key },
+          ours: kind === 'withdrawal' ? ours : null,
+        },
+      }
+      await reportAll([ofDay])
+      const where = { connectionId, key: ofDay.key }
+      const { id: ofDayId } = await db().difference.findFirstOrThrow({ where })
+      const entry = { from: 'operator', to: 'bank', amount: 700 }
+      await correct(kind === 'withdrawal' ? ofDayId : id, entry)
+      expect(await itemOf(id)).toMatchObject({ resolvedAt: expect.any(Date) })
+      expect(await itemOf(ofDayId)).toMatchObject({ resolvedAt: expect.any(Date) })
+      for (const each of [id, ofDayId])
+        await expect(correct(each, entry)).rejects.toMatchObject({ code: 'correction_refused' })
+      await reportAll([ofDay])
+      expect(await restWith(-700)).toMatchObject({ terms: { others: 0 }, rest: 0 })
+      await expectRightBooks()
+    },
+  )
+
   test('unmatched money that has left the bank leaves the books', async () => {
     const before = await operatorBalances('live')
     const { itemId } = await keepStray(1_200, { connectionId, mode: 'live' })
     await correct(itemId, { from: 'operator', to: 'bank', amount: 1_200 })
     expect(await operatorBalances('live')).toEqual(before)
+    await expectRightBooks()
+  })
+
+  test('unmatched money leaves the books without what the bank has given back of it', async () => {
+    const before = await operatorBalances('live')
+    const { itemId, payment } = await keepStray(1_200, { connectionId, mode: 'live' })
+    const nature = 'ORIGINAL'
+    const part = { id: newId(), orderId: null, amount: 500, nature, returnedAt: new Date() }
+    await bookReturns(connectionId, [{ ...payment, returns: [part] }])
+    expect((await readItem(itemId))?.correction_terms).toMatchObject({ amount: 700 })
+    await correct(itemId, { from: 'operator', to: 'bank', amount: 700 })
+    expect(await operatorBalances('live')).toEqual(before)
+    await expectRightBooks()
+  })
+
+  test('money of a connection for homologation is of test mode', async () => {
+    const environment = { environment: 'homologation', isAssignable: false }
+    const place = { connectionId: await addConnection(bank, environment), mode: 'test' } as const
+    const [live, trial] = [await operatorBalances('live'), await operatorBalances('test')]
+    const { itemId } = await keepStray(1_200, place)
+    await correct(itemId, { from: 'operator', to: 'bank', amount: 1_200 })
+    expect(await operatorBalances('live')).toEqual(live)
+    expect(await operatorBalances('test')).toEqual(trial)
     await expectRightBooks()
   })
 

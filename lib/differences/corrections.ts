@@ -5,7 +5,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { cents, formatReais } from '#lib/core/money.ts'
 import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { MATCHED_LATER } from '#lib/differences/differences.ts'
+import { itemsSql, MATCHED_LATER, modeOfItem } from '#lib/differences/differences.ts'
 import { releaseUnmatched } from '#lib/differences/resolve.ts'
 import {
   type AttachmentType,
@@ -62,20 +62,29 @@ interface CorrectedItem {
   amount: bigint | null
   /** Unmatched money of the item. */
   paymentId: string | null
+  /** Whether an entry about another item has moved the money of the order. */
+  isOrderSettled: boolean
 }
 
-const itemColumns = Prisma.sql`i.kind, i.key, i.connection_id AS "connectionId",
-  CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END AS mode, i.resolution,
+/** The order that the item of a day is about, as banks have its id; null: no order of Troco. */
+const orderOfDay = (item: 'i' | 'y') => {
+  const fact = (side: string, name: string) =>
+    Prisma.raw(`${item}.facts -> '${side}' ->> '${name}'`)
+  return Prisma.sql`replace(COALESCE(${fact('ours', 'withdrawal_id')}, ${fact('ours', 'refund_id')},
+    ${fact('bank', 'order_id')}), '-', '')`
+}
+
+const itemColumns = Prisma.sql`i.kind, i.key, i.connection_id AS "connectionId", ${modeOfItem} AS mode, i.resolution,
   i.resolved_at IS NOT NULL AS "isResolved",
   EXISTS (SELECT FROM unmatched_returns b WHERE b.item_id = i.id AND b.status = 'pending') AS "isGivingBack",
   CASE WHEN i.kind LIKE 'day%' THEN ${outstandingSql} ELSE 0 END AS outstanding,
   ${correctedSql}::bigint AS corrected, i.facts -> 'ours' ->> 'state' AS state,
   i.facts ->> 'bank_reports' AS reported, COALESCE(r.amount, CASE WHEN json_typeof(i.facts -> 'amount') = 'number'
     THEN (i.facts ->> 'amount')::bigint END) AS amount,
-  CASE WHEN i.resolved_at IS NULL THEN r.id END AS "paymentId"`
-
-const itemFrom = Prisma.sql`differences i JOIN connections n ON n.id = i.connection_id
-  LEFT JOIN unmatched_payments r ON r.connection_id = i.connection_id AND r.end_to_end_id = i.key AND r.reason = i.kind`
+  CASE WHEN i.resolved_at IS NULL THEN r.id END AS "paymentId",
+  i.kind = 'order_contradicted' AND EXISTS (SELECT FROM differences y
+    WHERE y.connection_id = i.connection_id AND y.day IS NOT NULL AND y.resolution = 'correct'
+      AND ${orderOfDay('y')} = i.key) AS "isOrderSettled"`
 
 /** Returns what an entry about the item must be; null if none can settle it. */
 export async function readCorrectionTerms(
@@ -83,7 +92,7 @@ export async function readCorrectionTerms(
   itemId: string,
 ): Promise<CorrectionTerms | null> {
   const [item] = await client.$queryRaw<CorrectedItem[]>`
-    SELECT ${itemColumns} FROM ${itemFrom} WHERE i.id = ${itemId}::uuid`
+    SELECT ${itemColumns} FROM ${itemsSql} WHERE i.id = ${itemId}::uuid`
   return item ? termsOf(item) : null
 }
 
@@ -104,7 +113,7 @@ function termsOf(item: CorrectedItem): CorrectionTerms | null {
   if (paymentId !== null)
     return { from: OPERATOR, to: BANK, amount: cents(item.amount ?? 0n), isWithBank: true }
   if (kind === 'order_contradicted') {
-    if (item.corrected !== 0n || item.amount === null) return null
+    if (item.corrected !== 0n || item.isOrderSettled || item.amount === null) return null
     return fixed(item.reported === 'refused', cents(item.amount))
   }
   if (kind === 'day_balance') return { from: null, to: null, amount: null, isWithBank: true }
@@ -202,7 +211,7 @@ async function lockCorrected(tx: Tx, itemId: string): Promise<CorrectedItem> {
   if (rows.length === 0) throw refuse('item_not_found')
   // Read after the lock: another entry may have been booked meanwhile.
   const [item] = await tx.$queryRaw<CorrectedItem[]>`
-    SELECT ${itemColumns} FROM ${itemFrom} WHERE i.id = ${itemId}::uuid`
+    SELECT ${itemColumns} FROM ${itemsSql} WHERE i.id = ${itemId}::uuid`
   return item as CorrectedItem
 }
 
@@ -309,7 +318,7 @@ async function bookCorrection(
     reason,
   }
   await tx.difference.update({ where: { id: itemId }, data })
-  if (item.kind === 'order_contradicted') await resolveDaysOfOrder(tx, item)
+  await resolveItemsOfOrder(tx, item, itemId)
   const shown = { ...correction, from: partyOf(fromId), to: partyOf(toId) }
   const told = { ...shown, amount: cents(correction.amount) }
   await recordCorrection(tx, told, 'difference.corrected', actor)
@@ -336,15 +345,23 @@ async function bookOfMerchant(
 /** Condition that an entry has settled the contradicted order that the item `i` of a day is about. */
 export const isOrderCorrected = Prisma.sql`EXISTS (
   SELECT FROM differences x WHERE x.connection_id = i.connection_id AND x.kind = 'order_contradicted'
-    AND x.resolution = 'correct' AND x.key = replace(
-      COALESCE(i.facts -> 'ours' ->> 'withdrawal_id', i.facts -> 'ours' ->> 'refund_id'), '-', ''))`
+    AND x.resolution = 'correct' AND x.key = ${orderOfDay('i')})`
 
-/** Items of days about an order whose money an entry has moved are explained by it. */
-async function resolveDaysOfOrder(tx: Tx, { connectionId }: CorrectedItem): Promise<void> {
+/** Other items about an order whose money an entry has moved are explained by it: it must not move twice. */
+async function resolveItemsOfOrder(
+  tx: Tx,
+  { connectionId, kind }: CorrectedItem,
+  itemId: string,
+): Promise<void> {
+  const isExplained =
+    kind === 'order_contradicted'
+      ? Prisma.sql`i.day IS NOT NULL AND ${isOrderCorrected}`
+      : Prisma.sql`i.kind = 'order_contradicted' AND i.key = (
+          SELECT ${orderOfDay('y')} FROM differences y WHERE y.id = ${itemId}::uuid)`
   await tx.$executeRaw`
     UPDATE differences i SET resolved_at = now(), resolution = ${MATCHED_LATER}
-    WHERE i.connection_id = ${connectionId}::uuid AND i.day IS NOT NULL AND i.resolved_at IS NULL
-      AND ${isOrderCorrected}`
+    WHERE i.connection_id = ${connectionId}::uuid AND ${isExplained}
+      AND (i.resolved_at IS NULL OR i.resolution = 'acknowledge')`
 }
 
 interface TaggedCorrection extends Omit<CorrectionRequest, 'attachment'> {

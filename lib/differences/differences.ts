@@ -78,6 +78,23 @@ export async function resolveReturned(tx: Tx, item: Pick<NewItem, 'connectionId'
   await tx.difference.updateMany({ where: { ...item, resolvedAt: null }, data })
 }
 
+/**
+ * An item `i` with its connection `n` and its money `r`, of which the bank may have given a part back; what was settled
+ * is no longer held.
+ */
+export const itemsSql = Prisma.sql`
+  differences i JOIN connections n ON n.id = i.connection_id
+  LEFT JOIN LATERAL (
+    SELECT p.id, p.mode, p.paid_at, p.amount - CASE WHEN i.resolved_at IS NULL THEN (
+        SELECT COALESCE(sum(k.amount), 0) FROM payment_returns k
+        WHERE k.connection_id = p.connection_id AND k.end_to_end_id = p.end_to_end_id)::bigint ELSE 0 END AS amount
+    FROM unmatched_payments p
+    WHERE p.connection_id = i.connection_id AND p.end_to_end_id = i.key AND p.reason = i.kind) r ON true`
+
+/** The mode of an item of `itemsSql`: that of its money, else of its connection. */
+export const modeOfItem = Prisma.sql`
+  COALESCE(r.mode, CASE n.environment WHEN 'production' THEN 'live' ELSE 'test' END)`
+
 export interface Difference {
   id: string
   kind: string

@@ -7,9 +7,9 @@ import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import { isCorrectionStanding, partyOf, readCorrectionTerms } from '#lib/differences/corrections.ts'
-import { isDayKind } from '#lib/differences/differences.ts'
+import { isDayKind, itemsSql } from '#lib/differences/differences.ts'
 import { allowedEntries, type Entry } from '#lib/differences/states.ts'
-import { itemsSql, lineColumns } from '#lib/operator/differences/list.ts'
+import { lineColumns } from '#lib/operator/differences/list.ts'
 import type {
   Candidate,
   Correction,

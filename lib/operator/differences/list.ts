@@ -7,6 +7,7 @@ import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, readPage, sqlIfDefined, walkPages } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
+import { itemsSql, modeOfItem } from '#lib/differences/differences.ts'
 import {
   type DifferenceFilters,
   type DifferenceLine,
@@ -14,19 +15,6 @@ import {
   differenceQuery,
 } from '#lib/operator/differences/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
-
-/**
- * An item `i` with its connection `n` and its money `r`, of which the bank may have given a part back; what was settled
- * is no longer held.
- */
-export const itemsSql = Prisma.sql`
-  differences i JOIN connections n ON n.id = i.connection_id
-  LEFT JOIN LATERAL (
-    SELECT p.id, p.mode, p.paid_at, p.amount - CASE WHEN i.resolved_at IS NULL THEN (
-        SELECT COALESCE(sum(k.amount), 0) FROM payment_returns k
-        WHERE k.connection_id = p.connection_id AND k.end_to_end_id = p.end_to_end_id)::bigint ELSE 0 END AS amount
-    FROM unmatched_payments p
-    WHERE p.connection_id = i.connection_id AND p.end_to_end_id = i.key AND p.reason = i.kind) r ON true`
 
 /** Cents at a path of the facts; null if there is no number. */
 function centsAt(path: string): Prisma.Sql {
@@ -39,10 +27,10 @@ const amountOfFacts = Prisma.sql`COALESCE(${centsAt('amount')},
   CASE WHEN i.kind LIKE 'day%' THEN COALESCE(${centsAt('bank,amount')}, ${centsAt('ours,amount')},
     ${centsAt('bank,difference')}, ${centsAt('bank,opening')} - ${centsAt('ours,closing')}) END)`
 
-/** Columns of an DifferenceLine. Items without a mode of their own have that of their connection. */
+/** Columns of a DifferenceLine. */
 export const lineColumns = Prisma.sql`
   i.id, i.kind, json_build_object('id', n.id, 'name', n.name) AS connection,
-  COALESCE(r.mode, CASE n.kind WHEN 'simulator' THEN 'test' ELSE 'live' END) AS mode,
+  ${modeOfItem} AS mode,
   COALESCE(r.amount, ${amountOfFacts}) AS amount,
   r.id IS NOT NULL AND i.resolved_at IS NULL AS is_held,
   EXISTS (SELECT FROM unmatched_returns b WHERE b.item_id = i.id AND b.status = 'pending')
