@@ -188,6 +188,27 @@ describe('of a charge', () => {
     ])
   })
 
+  test('the id of an order names a return within its payment only', async () => {
+    const payments = [(await pay()).payment, (await pay()).payment]
+    for (const payment of payments)
+      await list(payment, makeReturn(1_000, { id: '1', orderId: '1' }))
+    expect(await readBooks()).toMatchObject({ available: 18_000 })
+  })
+
+  test.each([true, false])(
+    'it is booked once, if the bank names its own id of it only later or before: %s',
+    async isLater => {
+      const { payment } = await pay()
+      const named = makeReturn(1_000, { orderId: 'order1' })
+      const unnamed = { ...named, id: 'order1' }
+      for (const returned of isLater ? [unnamed, named, unnamed] : [named, unnamed, named])
+        await list(payment, returned)
+      expect(await readBooks()).toMatchObject({ available: 9_000 })
+      await list(payment, named, makeReturn(2_000, { orderId: 'order2' }))
+      expect(await readBooks()).toMatchObject({ available: 7_000 })
+    },
+  )
+
   test('twice at once, it is booked once', async () => {
     const { id, payment } = await pay()
     const [first, second] = [makeReturn(3_000), makeMed(7_000)]
@@ -314,6 +335,26 @@ describe('with a dispute, a return for it (MED) costs once:', () => {
     expect(await readBooks()).toEqual(GONE)
     expect(await itemsAbout(report.bankId)).toEqual([])
   })
+
+  test.each([null, 'NOVA_NATUREZA'])(
+    'for a reason that is unknown (%s), until the bank lists another one',
+    async nature => {
+      const { payment } = await pay()
+      const report = reportOf(payment, 4_000)
+      await openDispute(report)
+      await list(payment, makeReturn(4_000, { nature }))
+      await loseDispute(report)
+      expect(await readBooks()).toEqual({
+        available: 6_000,
+        disputed: 0,
+        claim: 0,
+        external: 6_000,
+      })
+      await list(payment, makeMed(4_000))
+      expect(await readBooks()).toMatchObject({ available: 2_000, disputed: 0, external: 2_000 })
+      expect(await itemsAbout(report.bankId)).toEqual([])
+    },
+  )
 
   test('and one that people ordered at the bank is no dispute: the rest can be lost', async () => {
     const { payment } = await pay()

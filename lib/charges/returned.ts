@@ -57,12 +57,13 @@ async function findUnbooked(
   >`
     SELECT r.nth, b.connection_id AS "connectionId", b.account_id AS "accountId", b.subject_id AS "subjectId"
     FROM unnest(${listed.map(({ endToEndId }) => endToEndId)}::text[], ${listed.map(({ id }) => id)}::text[],
-      ${orderIds}::uuid[]) WITH ORDINALITY AS r (end_to_end_id, return_id, order_id, nth)
+      ${listed.map(({ orderId }) => orderId)}::text[], ${orderIds}::uuid[])
+      WITH ORDINALITY AS r (end_to_end_id, return_id, order_name, order_id, nth)
     JOIN booked_payments b
       ON b.end_to_end_id IN (r.end_to_end_id, ${connectionId}::text || ' ' || r.end_to_end_id)
     LEFT JOIN unmatched_resolutions s ON s.account_id = b.account_id AND s.payment_id = b.subject_id
-    WHERE NOT EXISTS (SELECT FROM payment_returns k
-        WHERE k.connection_id = b.connection_id AND k.return_id = r.return_id)
+    WHERE NOT EXISTS (SELECT FROM payment_returns k WHERE k.connection_id = b.connection_id
+        AND k.end_to_end_id = r.end_to_end_id AND ${isSameReturn(Prisma.sql`r.return_id`, Prisma.sql`r.order_name`)})
       AND NOT EXISTS (SELECT FROM bank_orders o WHERE o.id = r.order_id
         AND o.account_id IN (b.account_id, s.to_account_id, ${OPERATOR_ACCOUNT_ID}::uuid))
     ORDER BY r.nth`
@@ -70,6 +71,23 @@ async function findUnbooked(
     const each = listed[Number(nth) - 1]
     return each ? { ...each, ...claim } : []
   })
+}
+
+/**
+ * Condition that a return of the same payment is the booked return `k`. Banks may name their own id of it only in some
+ * responses, and the id of its order else.
+ */
+function isSameReturn(id: Prisma.Sql, orderId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(k.return_id = ${id}
+    OR k.order_id = ${orderId} AND ${orderId} IN (k.return_id, ${id}))`
+}
+
+async function isBooked(tx: Tx, found: FoundReturn): Promise<boolean> {
+  const { connectionId, endToEndId, id, orderId } = found
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT FROM payment_returns k WHERE k.connection_id = ${connectionId}::uuid
+      AND k.end_to_end_id = ${endToEndId} AND ${isSameReturn(Prisma.sql`${id}::text`, Prisma.sql`${orderId}::text`)}`
+  return rows.length > 0
 }
 
 /** An order that Troco does not know has Troco's form of ids: a restore has lost it, or another program has made it. */
@@ -96,11 +114,11 @@ interface Owner {
  * charge, one for a dispute (MED) is the money that a lost dispute has taken, or ends the dispute that it covers.
  */
 async function bookReturn(found: FoundReturn): Promise<void> {
-  const { connectionId, id: returnId, amount, nature } = found
+  const { connectionId, amount, nature } = found
   await transaction(async tx => {
     const owner = await lockOwner(tx, found)
     if (!owner) return
-    if ((await tx.paymentReturn.count({ where: { connectionId, returnId } })) > 0) return
+    if (await isBooked(tx, found)) return
     if (amount > owner.left + owner.lost) return noteExcess(tx, found, owner)
     const isForDispute = nature?.startsWith('MED') ?? false
     const { left, lost } = isForDispute ? await endReturnedDisputes(tx, owner, amount) : owner
@@ -259,16 +277,17 @@ const returnedSql = (accountId: string, id: string) => Prisma.sql`
   FROM payment_returns r WHERE r.account_id = ${accountId}::uuid AND r.id = ${id}::uuid`
 
 function noteExcess(tx: Tx, found: FoundReturn, { accountId, chargeId, mode, left }: Owner) {
-  const { connectionId, id: key, endToEndId, amount, nature } = found
+  const { connectionId, id, endToEndId, amount, nature } = found
   const facts = {
     account_id: accountId,
     transaction_id: chargeId,
     mode,
     end_to_end_id: endToEndId,
-    return_id: key,
+    return_id: id,
     amount,
     left_amount: left,
     nature,
   }
+  const key = `${endToEndId} ${id}`
   return noteItem(tx, { connectionId, kind: 'return_above_payment', key, facts })
 }

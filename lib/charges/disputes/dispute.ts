@@ -64,7 +64,10 @@ interface Remainder {
   left: number
   /** Part of `left` that is disputed. */
   disputed: number
-  /** What the bank has returned for disputes (MED) of which it has not reported the loss. */
+  /**
+   * What the bank has returned for disputes (MED), or for an unknown reason, without a report of their loss. If the
+   * reason was another one, the bank lists one more return.
+   */
   returned: number
   /** What was lost in disputes of which the bank has not listed the return. */
   lost: number
@@ -81,7 +84,8 @@ export async function readRemainder(
       GREATEST(0, d.lost - r.disputed)::bigint AS lost
     FROM charges c CROSS JOIN LATERAL troco_disputed(c.account_id, c.id) d
     CROSS JOIN LATERAL (SELECT COALESCE(sum(r.disputed_amount), 0) AS disputed, COALESCE(
-        sum(r.amount - r.disputed_amount) FILTER (WHERE r.nature LIKE 'MED%'), 0) AS returned
+        sum(r.amount - r.disputed_amount)
+          FILTER (WHERE r.nature IS NULL OR r.nature NOT IN ('ORIGINAL', 'RETIRADA')), 0) AS returned
       FROM payment_returns r WHERE r.account_id = c.account_id AND r.charge_id = c.id) r
     CROSS JOIN LATERAL (SELECT COALESCE(sum(s.returned_amount), 0) AS returned
       FROM disputes s WHERE s.account_id = c.account_id AND s.charge_id = c.id) s

@@ -769,7 +769,8 @@ CREATE TABLE payment_returns (
 CREATE INDEX payment_returns_account_id_charge_id_idx ON payment_returns (account_id, charge_id);
 CREATE INDEX payment_returns_end_to_end_id_idx ON payment_returns (end_to_end_id);
 CREATE INDEX payment_returns_day_idx ON payment_returns (connection_id, created_at);
-CREATE UNIQUE INDEX payment_returns_connection_id_return_id_key ON payment_returns (connection_id, return_id);
+CREATE UNIQUE INDEX payment_returns_connection_id_end_to_end_id_return_id_key
+  ON payment_returns (connection_id, end_to_end_id, return_id);
 CREATE TRIGGER payment_returns_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON payment_returns FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
