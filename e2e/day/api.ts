@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasStopped, noteProgress } from '#e2e/day/time.ts'
 
 interface Answer {
   status: number
@@ -8,7 +9,6 @@ interface Answer {
 }
 
 const RETRY_PAUSE_MS = 300
-const RETRIES_MAX_MS = 240_000
 
 /** A merchant's program: repeats a request with its key until there is a final response. */
 export class Api {
@@ -24,14 +24,15 @@ export class Api {
 
   /** Returns `data` of the response; throws if the request is refused. */
   async post(path: string, token: string, key: string, body: object): Promise<{ id: string }> {
-    for (const began = Date.now(); ; await sleep(RETRY_PAUSE_MS)) {
+    for (; ; await sleep(RETRY_PAUSE_MS)) {
       const answer = await this.#send(path, token, key, JSON.stringify(body)).catch(() => null)
       if (answer && answer.status < 300) {
+        noteProgress()
         const { id, transaction_id } = JSON.parse(answer.text).data
         return { id: id ?? transaction_id }
       }
       const isFinal = answer && answer.status < 500 && ![409, 429].includes(answer.status)
-      if (isFinal || Date.now() - began > RETRIES_MAX_MS)
+      if (isFinal || hasStopped())
         throw new Error(`POST ${path}: ${answer?.status} ${answer?.text}`)
     }
   }

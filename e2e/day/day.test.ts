@@ -65,5 +65,6 @@ test.each(seeds)(
       await stage.close()
     }
   },
-  900_000,
+  // It ends when nothing goes on any more.
+  3_600_000,
 )

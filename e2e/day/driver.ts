@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Merchants } from '#e2e/day/merchants.ts'
 import type { Hour, Plan, Process } from '#e2e/day/plan.ts'
 import type { Stage } from '#e2e/day/stage.ts'
-import { type Time, waitFor } from '#e2e/day/time.ts'
+import { hasStopped, type Time, waitFor } from '#e2e/day/time.ts'
 import { CALM } from '#e2e/day/weather.ts'
 import type { SettingsChange } from '#e2e/psp/settings.ts'
 import { db } from '#lib/db/client.ts'
@@ -17,7 +17,6 @@ const TICK_MS = 500
 const TICK_PASSES_MS = 10_000
 /** A busy machine is slow: no charge expires for it that a later step needs. */
 const TICKS_PASS_MAX_MS = 30 * 60_000
-const QUIET_MAX_MS = 300_000
 
 type Step = () => Promise<void>
 type Restart = (name: Process) => Promise<void>
@@ -79,6 +78,7 @@ export class Driver {
     await this.#change(CALM)
     await bank.run('flushNotices')
     await waitFor('the bank to end all requests', async () => (await bank.run('countOpen')) === 0)
+    await sleep(Math.max(0, this.#listedFromMs - Date.now()))
     const began = Date.now()
     const isQuiet = async () => Object.keys(await this.#time.listOpen()).length === 0
     const isRead = async () => {
@@ -89,13 +89,12 @@ export class Driver {
         paces.some(reading => reading.pace === pace),
       )
     }
-    while (!((await isQuiet()) && (await isRead())) && Date.now() - began < QUIET_MAX_MS) {
+    while (!((await isQuiet()) && (await isRead())) && !hasStopped()) {
       await this.#time.passToNext()
       await this.#time.waitForWork()
     }
     // Workers ask about what came back each minute of the true time, and list it every ten.
     while ((await askAboutEnded(ORDER_RULES)) > 0);
-    await sleep(Math.max(0, this.#listedFromMs - Date.now()))
     await readReturns()
   }
 

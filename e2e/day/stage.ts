@@ -9,7 +9,7 @@ import { restrictNotices } from '#lib/banks/notice-address.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { disconnect } from '#lib/db/client.ts'
+import { setPatience } from '#lib/db/client.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { startNginx } from '#lib/testing/nginx.ts'
@@ -120,10 +120,10 @@ async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack
     TRUST_PROXY: '1',
     CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify',
   }
-  await disconnect()
+  await setPatience(true)
   supplyEnv(settings)
   opened.defer(async () => {
-    await disconnect()
+    await setPatience(false)
     supplyEnv({ ...before, TRUST_PROXY: '', CLIENT_CERTIFICATE_HEADER: '' })
   })
   return settings

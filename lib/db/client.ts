@@ -20,12 +20,15 @@ const QUERY_TIMEOUT_MS = 2_800
 /** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
 export const STATEMENT_TIMEOUT_MS = 2_600
 
+const REQUEST_LIMITS: ConnectionOptions = { queryTimeoutMs: QUERY_TIMEOUT_MS }
+const PATIENT_LIMITS: ConnectionOptions = { connectTimeoutMs: 240_000, isPatient: true }
+
 interface Opened {
   database: Database
   pool: FairPool
 }
 
-const shared = processWide('db', () => ({ opened: null as Opened | null }))
+const shared = processWide('db', () => ({ opened: null as Opened | null, limits: REQUEST_LIMITS }))
 
 export function db(): Database {
   return opened().database
@@ -42,8 +45,14 @@ function opened(): Opened {
 }
 
 function open(): Opened {
-  const made = makePool({ queryTimeoutMs: QUERY_TIMEOUT_MS })
+  const made = makePool(shared.limits)
   return { pool: made, database: createOrm(made) }
+}
+
+/** Limits the time of statements as those of requests, or not: a test that only waits must not fail on a busy machine. */
+export async function setPatience(isPatient: boolean): Promise<void> {
+  await disconnect()
+  shared.limits = isPatient ? PATIENT_LIMITS : REQUEST_LIMITS
 }
 
 export async function disconnect(): Promise<void> {
@@ -59,6 +68,8 @@ interface ConnectionOptions {
   poolMax?: number
   connectTimeoutMs?: number
   queryTimeoutMs?: number
+  /** Whether statements have no time limit, also where the role has one. */
+  isPatient?: boolean
 }
 
 /** Opens a separate pool, for work longer than a request (reports, checks) and for tests. */
@@ -112,7 +123,8 @@ function createOrm(pool: FairPool): Database {
  * The limit of requests. With an owner or behind a pooler, the application's role carries it
  * (lib/db/roles.ts), because poolers refuse such options.
  */
-function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
+function sessionSettings({ queryTimeoutMs, isPatient }: ConnectionOptions): string | undefined {
+  if (isPatient) return '-c statement_timeout=0'
   if (env().DATABASE_OWNER_URL || env().DATABASE_DIRECT_URL) return undefined
   return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
 }
