@@ -113,10 +113,9 @@ test('an admin sets limits, which the owner sees, and reveals a payer’s docume
   await admin.context().close()
 })
 
-test('an account that only pays out in live mode is offered no new charge, and told why', async ({
-  page,
-  context,
-}) => {
+test('an account that only pays out in live mode is offered no new charge, and told why', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context)
   const id = await addConnection(new StubBank())
   await assignConnection(id, shop)

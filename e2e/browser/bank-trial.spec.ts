@@ -81,9 +81,9 @@ test('a refusal of the bank ends the trial with its text', { tag: '@torture' }, 
   await expect(page.getByTestId('step-charge')).toContainText(/The bank answered: .*acesso_negado/)
 })
 
-test('a closed connection shows the trial that is open there, and begins no other', async ({
-  page,
-}) => {
+test('a closed connection shows the trial that is open there, and begins no other', {
+  tag: '@torture',
+}, async ({ page }) => {
   await stage.open()
   await closeConnection(stage.connectionId, { type: 'system' })
   await page.goto(`/admin/banks/${stage.connectionId}`)

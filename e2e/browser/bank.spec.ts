@@ -59,10 +59,9 @@ test.describe('on a desktop', () => {
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: { width: 390, height: 844 } })
 
-  test('an open charge is chosen from the list, expires and can still be paid', async ({
-    page,
-    context,
-  }) => {
+  test('an open charge is chosen from the list, expires and can still be paid', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     await openCharge(shop, 4_990, 'order-1')
     await page.goto('/test/bank')

@@ -140,9 +140,9 @@ async function fillBank(page: Page, name: string) {
   await page.locator('#trusted_certificates-file').setInputFiles(authority)
 }
 
-test('an expired certificate is named with what to do, and new credentials solve it', async ({
-  page,
-}) => {
+test('an expired certificate is named with what to do, and new credentials solve it', {
+  tag: '@torture',
+}, async ({ page }) => {
   const expired = credentialsAt(bank, 'pem', bank.certificates.expiredClient)
   const { name } = await openBank(page, { credentials: JSON.stringify(expired) })
   await expect(page.getByText(`The certificate of ${name} has expired`)).toBeVisible()
@@ -179,9 +179,9 @@ test('a missing scope is named with what to do', { tag: '@torture' }, async ({ p
   await expect(state(page)).toHaveText('Check failed')
 })
 
-test('a foreign address for notices is replaced only after a confirmation that names it', async ({
-  page,
-}) => {
+test('a foreign address for notices is replaced only after a confirmation that names it', {
+  tag: '@torture',
+}, async ({ page }) => {
   const { id } = await openBank(page)
   const gateway = await gatewayOfConnection(id)
   const address = 'https://other.example/hook/canary'

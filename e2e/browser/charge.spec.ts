@@ -170,10 +170,9 @@ test.describe('on a desktop', () => {
     await expectStatus(page, 'Paga')
   })
 
-  test('an expired charge turns to paid when the bank reports a late payment', async ({
-    page,
-    context,
-  }) => {
+  test('an expired charge turns to paid when the bank reports a late payment', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const id = await createCharge(page, shop)
     await simulateOutcome(page, shop, id, 'expired')
@@ -383,7 +382,10 @@ test.describe('on a phone, in English', () => {
   test.describe('a charge whose payer disputes it', () => {
     test.use({ expectedStatuses: [422] })
 
-    test('is refunded up to what is not disputed, and then no more', async ({ page, context }) => {
+    test('is refunded up to what is not disputed, and then no more', { tag: '@torture' }, async ({
+      page,
+      context,
+    }) => {
       const shop = await openShop(context)
       const id = await createCharge(page, shop)
       await simulateOutcome(page, shop, id, 'paid')

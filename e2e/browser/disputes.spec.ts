@@ -89,7 +89,9 @@ test('an admin answers a dispute once, with a draft from the records', async ({ 
   await admin.context().close()
 })
 
-test('an answer that comes too late, and one without a response, say so', async ({ page }) => {
+test('an answer that comes too late, and one without a response, say so', {
+  tag: '@torture',
+}, async ({ page }) => {
   const late = await dispute('Loja Atrasada', new Date(Date.now() - DAY_MS))
   const lost = await dispute('Loja Muda')
   const admin = await openAdmin(page, 'pt-BR')

@@ -149,10 +149,9 @@ test.describe('the documentation', () => {
     await expectAccessible(page)
   })
 
-  test('repeats a write with the same key until it succeeds, and takes a new key for another request', async ({
-    page,
-    browserErrors,
-  }) => {
+  test('repeats a write with the same key until it succeeds, and takes a new key for another request', {
+    tag: '@torture',
+  }, async ({ page, browserErrors }) => {
     await page.goto('/docs/en/create-charge')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByLabel('API token').fill(readSetting('TOKEN'))
@@ -249,9 +248,9 @@ test.describe('on a phone, in Portuguese', () => {
 test.describe('the documentation, where storage and clipboard are blocked and the search fails at first,', () => {
   test.use({ locale: 'en-US', expectedStatuses: [503] })
 
-  test('changes samples, selects code that it cannot copy, and searches at the next word', async ({
-    page,
-  }) => {
+  test('changes samples, selects code that it cannot copy, and searches at the next word', {
+    tag: '@torture',
+  }, async ({ page }) => {
     await page.addInitScript(() => {
       const get = () => {
         throw new Error('blocked')

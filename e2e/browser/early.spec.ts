@@ -62,9 +62,9 @@ if (process.env.ALL_STORIES) {
   )
 }
 
-test('a search typed before the scripts run filters each list, and so it does without scripts', async ({
-  browser,
-}) => {
+test('a search typed before the scripts run filters each list, and so it does without scripts', {
+  tag: '@torture',
+}, async ({ browser }) => {
   const options = { baseURL: readSetting('BASE_URL'), locale: 'pt-BR' }
   for (const javaScriptEnabled of [true, false]) {
     const context = await browser.newContext({ ...options, javaScriptEnabled })
@@ -118,10 +118,9 @@ test('keys that open the palette before any script has run are kept, with what i
   }
 })
 
-test('the page has its keys back ten seconds after the last one, if its scripts do not come', async ({
-  page,
-  context,
-}) => {
+test('the page has its keys back ten seconds after the last one, if its scripts do not come', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const errors: Error[] = []
   page.on('pageerror', error => errors.push(error))
   await openShop(context)

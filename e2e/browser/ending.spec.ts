@@ -16,7 +16,9 @@ test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
 
 const UNKNOWN_NAME = 'valor_devolucao_invalido; O valor da devolução é inválido'
 
-test('two admins end a refund that the bank refuses in unknown words', async ({ page }) => {
+test('two admins end a refund that the bank refuses in unknown words', { tag: '@torture' }, async ({
+  page,
+}) => {
   const [first, second] = [await openAdmin(page), await openAdmin(page)]
   const merchant = await makeSilentMerchant()
   const charge = await db().charge.findFirstOrThrow({ where: { accountId: merchant.id } })
@@ -47,9 +49,9 @@ test('two admins end a refund that the bank refuses in unknown words', async ({ 
   await second.context().close()
 })
 
-test('two admins end the return of an unmatched payment on the page of its difference', async ({
-  page,
-}) => {
+test('two admins end the return of an unmatched payment on the page of its difference', {
+  tag: '@torture',
+}, async ({ page }) => {
   const [first, second] = [await openAdmin(page), await openAdmin(page)]
   const connectionId = await addConnection(new StubBank())
   const { itemId } = await keepStray(3_100, { connectionId, mode: 'live' })

@@ -139,7 +139,10 @@ test('stuck work is listed on the health page, run again and audited', async ({
   await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
 })
 
-test('what a bank blocks is named in Portuguese', async ({ page, context }) => {
+test('what a bank blocks is named in Portuguese', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   await openShop(context)
   await signInAsStaff(context)
   const blocked = {
@@ -220,7 +223,10 @@ test('each warning leads to the page of what it is about, or to a list', async (
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a silent worker is shown with advice until it reports again', async ({ page, context }) => {
+  test('a silent worker is shown with advice until it reports again', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     await openShop(context)
     await signInAsStaff(context)
     const silentCheck = {

@@ -68,7 +68,10 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(link).toHaveAttribute('href', `/test/charges/${id}`)
   })
 
-  test('a line says which withdrawals are pending for long', async ({ page, context }) => {
+  test('a line says which withdrawals are pending for long', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const { id: accountId, token } = await openShop(context)
     const body = { amount: 25_000, pix_key: 'hold@example.com', pix_key_type: 'email' }
     const order = await call(readSetting('BASE_URL'), 'POST', '/withdrawals', { token, body })
@@ -126,7 +129,10 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(firstSteps(page)).toBeHidden()
   })
 
-  test('the ledger badge shows the result of the last check', async ({ page, context }) => {
+  test('the ledger badge shows the result of the last check', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const { id } = await openShop(context)
     await checkLedger(db(), id)
     await page.goto(HOME_PATH)

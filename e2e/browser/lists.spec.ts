@@ -40,7 +40,10 @@ test('clearing the filters of a list removes each of them from its address', asy
   }
 })
 
-test('one filter of a list is cleared without the others', async ({ page, context }) => {
+test('one filter of a list is cleared without the others', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   await openShop(context)
   await page.goto('/test/charges?status=paid&min_amount=100&period=today')
   await expect(page.getByText('3 filtros aplicados')).toBeVisible()
@@ -78,7 +81,10 @@ async function download(page: Page, name: string): Promise<string[]> {
   return (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
 }
 
-test('an export holds the rows of the chosen period only', async ({ page, context }) => {
+test('an export holds the rows of the chosen period only', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
   const createdAt = new Date('2020-01-01T12:00:00Z')
   const old = await createCharge(shop, 'test', { ...CHARGE, external_id: 'pedido antigo' }, null)
@@ -104,7 +110,10 @@ test('an export holds the rows of the chosen period only', async ({ page, contex
   expect(await download(page, 'Baixar CSV')).toHaveLength(1)
 })
 
-test('a changed filter leaves the second page for the first', async ({ page, context }) => {
+test('a changed filter leaves the second page for the first', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
   for (let index = 0; index < 26; index++)
     await createCharge(shop, 'test', { ...CHARGE, client_name: `Pagador ${index}` }, null)

@@ -182,10 +182,9 @@ test.describe('an owner who takes a lower role', () => {
 })
 
 test.describe('the last owner', () => {
-  test('is told before confirming that the account needs another owner', async ({
-    page,
-    context,
-  }) => {
+  test('is told before confirming that the account needs another owner', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/settings/members')
     await page.getByRole('button', { name: 'Deixar a conta', exact: true }).first().click()

@@ -48,9 +48,9 @@ async function createMarkedCharge(page: Page, shop: Shop): Promise<string> {
   return id
 }
 
-test('an admin suspends and activates several accounts for a reason, and reads one’s payments masked', async ({
-  page,
-}) => {
+test('an admin suspends and activates several accounts for a reason, and reads one’s payments masked', {
+  tag: '@torture',
+}, async ({ page }) => {
   const name = `Rede ${Date.now()}`
   const [first] = [await createShop(`${name} Norte`), await createShop(`${name} Sul`)]
   const withdrawal = await requestPayout(first)

@@ -160,10 +160,9 @@ test.describe('on a desktop, in Portuguese', () => {
   test.describe('a draft', () => {
     test.use({ expectedStatuses: [401] })
 
-    test('of a charge opens the section of options only for what it changes there', async ({
-      page,
-      context,
-    }) => {
+    test('of a charge opens the section of options only for what it changes there', {
+      tag: '@torture',
+    }, async ({ page, context }) => {
       const { id, email, password } = await openPerson(context)
       await context.clearCookies()
       await page.goto('/login?next=/test/charges/new')
@@ -192,10 +191,9 @@ test.describe('on a desktop, in Portuguese', () => {
       await expect(options).toHaveAttribute('open', '')
     })
 
-    test('is offered in the account in which it was typed, not in another of the same user', async ({
-      page,
-      context,
-    }) => {
+    test('is offered in the account in which it was typed, not in another of the same user', {
+      tag: '@torture',
+    }, async ({ page, context }) => {
       const { id, email, password } = await openPerson(context)
       const { accountId } = await db().membership.findFirstOrThrow({ where: { userId: id } })
       const other = await createShop('Outra padaria')

@@ -117,10 +117,9 @@ test('Enter opens the charge of a pasted code, id, reference or document', async
   }
 })
 
-test('an admin reaches every page of the operator and every account, a merchant none', async ({
-  page,
-  context,
-}) => {
+test('an admin reaches every page of the operator and every account, a merchant none', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context, `Padaria ${newId()}`)
   await page.goto('/test/settings')
   const input = await openPalette(page)
@@ -191,7 +190,7 @@ test('a slow response never replaces a newer one', async ({ page, context }) => 
 test.describe('in English, on a phone', () => {
   test.use({ locale: 'en-US', viewport: PHONE, expectedStatuses: [503] })
 
-  test('a payer is found by name, and a failed search shows an error', async ({
+  test('a payer is found by name, and a failed search shows an error', { tag: '@torture' }, async ({
     page,
     context,
   }) => {

@@ -103,7 +103,11 @@ test('a forgotten password is reset by a mailed link, which works once', async (
 test.describe('on a phone, in English', () => {
   test.use({ locale: 'en-US', viewport: PHONE })
 
-  test('a device is signed out from another device', async ({ page, context, browser }) => {
+  test('a device is signed out from another device', { tag: '@torture' }, async ({
+    page,
+    context,
+    browser,
+  }) => {
     const email = await makeOwner(context)
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36'
     const lostContext = await browser.newContext({ baseURL: readSetting('BASE_URL'), userAgent })

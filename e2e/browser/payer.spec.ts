@@ -111,10 +111,9 @@ test.describe('on a phone', () => {
 test.describe('without JavaScript', () => {
   test.use({ locale: 'pt-BR', javaScriptEnabled: false, viewport: { width: 360, height: 740 } })
 
-  test('the whole code can be selected, and the page turns to paid by itself', async ({
-    page,
-    context,
-  }) => {
+  test('the whole code can be selected, and the page turns to paid by itself', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShopSignedOut(context)
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)

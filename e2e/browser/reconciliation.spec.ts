@@ -66,9 +66,9 @@ test('an admin credits a payment to an account, which shows on its statement', {
   ).toBeVisible()
 })
 
-test('a difference of a day shows what the bank and the books have, as rows with amounts', async ({
-  page,
-}) => {
+test('a difference of a day shows what the bank and the books have, as rows with amounts', {
+  tag: '@torture',
+}, async ({ page }) => {
   const merchant = await makeMerchant()
   const { id: chargeId } = await openCharge(merchant, 6_100)
   const id = newId()

@@ -72,7 +72,10 @@ test.describe('on a desktop, in Portuguese', () => {
     await expect(page.getByRole('button', { name: 'Caminho: /transactions' })).toBeVisible()
   })
 
-  test('a token leads to its requests, and a creation to its charge', async ({ page, context }) => {
+  test('a token leads to its requests, and a creation to its charge', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShop(context)
     const api = readSetting('BASE_URL')
     const body = { amount: 1_500, ...PAYER }

@@ -94,10 +94,9 @@ test.describe('on a desktop, in English', () => {
     await expectAccessible(page)
   })
 
-  test('an approved withdrawal is sent back in two parts, and then nothing is left to decide', async ({
-    page,
-    context,
-  }) => {
+  test('an approved withdrawal is sent back in two parts, and then nothing is left to decide', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     const { id } = await send(shop, '/withdrawals', { amount: 10_000, pix_key: 'hold@a.example' })
     await page.goto('/test/withdrawals')

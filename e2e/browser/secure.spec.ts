@@ -94,7 +94,9 @@ test.describe('over HTTPS', () => {
     expect(await db().token.count({ where: { accountId: shop.id } })).toBe(2)
   })
 
-  test('an export requires a new proof of identity, and then saves the file', async ({ page }) => {
+  test('an export requires a new proof of identity, and then saves the file', {
+    tag: '@torture',
+  }, async ({ page }) => {
     const owner = await signInByForm(page)
     await openWithoutProof(page, owner.id, 'charges')
     const exportButton = page.getByRole('button', { name: 'Export CSV' })

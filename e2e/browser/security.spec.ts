@@ -134,10 +134,9 @@ test.describe('on a phone, in English', () => {
     expectedStatuses: [401],
   })
 
-  test('a recovery code signs in once, and new codes require a second factor', async ({
-    page,
-    context,
-  }) => {
+  test('a recovery code signs in once, and new codes require a second factor', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const { id, email, password } = await openPerson(context)
     const owner = { id, email, name: email, locale: 'en', sessionId: await openSessionId(id) }
     const { secret } = await beginAuthenticator(owner)

@@ -150,7 +150,7 @@ test.describe('in English', () => {
 test.describe('a failed export', () => {
   test.use({ expectedStatuses: [503] })
 
-  test('saves no file and shows the reason', async ({ page, context }) => {
+  test('saves no file and shows the reason', { tag: '@torture' }, async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/statement')
     await page.route('**/api/dashboard/statement/export**', route =>

@@ -69,10 +69,9 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   expect(await fetchStatus(token)).toBe(401)
 })
 
-test('a token works only from its addresses, which are checked line by line and can be changed', async ({
-  page,
-  context,
-}) => {
+test('a token works only from its addresses, which are checked line by line and can be changed', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/settings/tokens/new')
   await page.getByLabel('Nome').fill('Servidor')

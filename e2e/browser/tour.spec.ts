@@ -129,7 +129,7 @@ for (const { locale, themes, details } of TOURS) {
   })
 }
 
-test('no page exceeds its budget for scripts', async ({ page }) => {
+test('no page exceeds its budget for scripts', { tag: '@torture' }, async ({ page }) => {
   const build = process.env.TROCO_BUILD
   test.skip(!build, 'a development server sends other scripts')
   await signInAsDemo(page)

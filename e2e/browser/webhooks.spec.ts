@@ -115,7 +115,10 @@ test('a failed delivery shows the reason, its text once revealed, and succeeds w
   )
 })
 
-test('all failed deliveries within the filters are resent at once', async ({ page, context }) => {
+test('all failed deliveries within the filters are resent at once', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
   receiver.respondWith(status(410))
   await createPaidCharge(shop, `${receiver.url}/pix`)
@@ -132,10 +135,9 @@ test('all failed deliveries within the filters are resent at once', async ({ pag
   await expect(deliveryRows(page).filter({ hasText: 'Entregue' })).toHaveCount(2)
 })
 
-test('a resend within the filters leaves other failed deliveries as they are', async ({
-  page,
-  context,
-}) => {
+test('a resend within the filters leaves other failed deliveries as they are', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context)
   receiver.respondWith(status(410))
   const [chosen] = [

@@ -55,10 +55,9 @@ test.describe('on a phone', () => {
 test.describe('in English', () => {
   test.use({ locale: 'en-US' })
 
-  test('a withdrawal that the simulated bank rejects returns the amount', async ({
-    page,
-    context,
-  }) => {
+  test('a withdrawal that the simulated bank rejects returns the amount', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     await openShop(context)
     await page.goto('/test/withdrawals')
     await page.getByRole('link', { name: 'Request withdrawal' }).first().click()
