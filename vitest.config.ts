@@ -7,37 +7,11 @@ export const TESTS = [
   'e2e/{api,banks,client,cluster,day,fuzz,psp,runner,torture}/*.test.ts',
 ]
 /**
- * They repeat at length what other files check: a day of merchants and a bank (`e2e/banks`), its
- * reconciliation (`e2e/banks/reconciliation`), backups (`lib/backup/pgbackrest`), kills (`embedded-recovery`,
- * `e2e/banks/trial-kills`), deliveries (`lib/webhooks/deliver`), races for a balance
- * (`transfer.parallel`) and for a charge (`lib/charges/cancel`), a database that hangs or is full
- * (`lib/db/client`), clocks (`clock-ahead`, `expire`), repeated keys (`e2e/api/idempotency`), the
- * format of metrics (`lib/http/metrics`), limits of a request's size (`e2e/api/request-body`,
- * `e2e/api/raw-http`), generated clients (`e2e/client`) with packages that they install, or any test
- * with a bug in (`mutants`). `npm test` leaves them to `npm run torture`.
+ * They repeat at length what other files check, or start programs of their own for minutes: days of
+ * merchants and a bank, kills, full disks, standbys, poolers, proxies, upgrades, hostile requests,
+ * generated clients, bugs put in. `npm test` leaves them to `npm run torture`.
  */
-const REPEATS = [
-  ...[
-    'process-kills',
-    'kills',
-    'postgres',
-    'overdraw',
-    'cancel-pay',
-    'deliveries',
-    'reconciliation',
-    'back-pressure',
-    'disk-full',
-    'clock',
-    'pgbackrest',
-    'mutants',
-    'request-size',
-  ].map(name => `e2e/torture/${name}.test.ts`),
-  'e2e/torture/idempotency.test.ts',
-  'e2e/torture/metrics.test.ts',
-  'e2e/torture/generators.test.ts',
-  'e2e/day/controls.test.ts',
-  'e2e/day/day.test.ts',
-]
+const REPEATS = ['e2e/{day,torture}/*.test.ts']
 /** They start the product with its pages, which `npm test` builds while other files run. */
 const BUILT = [
   'bin/start.test.ts',

@@ -96,24 +96,32 @@ testInTorture(
   },
 )
 
-test('`troco trace` prints the trace of a charge for people or as JSON, and nothing of an unknown id', async () => {
-  const made = await troco('account', 'create', '--name', 'Flores', '--email', 'trace@x.example')
-  const account = lastLine(made.output)
-  const { rows } = await commandLine.queryAsOwner('SELECT id FROM charges WHERE account_id = $1', [
-    account,
-  ])
-  const { output, code } = await troco('trace', rows[0].id)
-  expect(code).toBe(0)
-  const [title, ...steps] = output.trimEnd().split('\n')
-  expect(title).toBe(`charge ${rows[0].id}, account ${account}, test mode`)
-  expect(steps[0]).toMatch(/^\S+Z +\+0\.000 s {2}charge +\S+ paid$/)
-  expect(steps[1]).toMatch(/^\S+Z +\+\d+\.\d{3} s {2}event +transaction\.paid \S+$/)
-  const [trace] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
-  expect(trace).toMatchObject({ account_id: account, subject: { kind: 'charge', id: rows[0].id } })
-  const unknown = await troco('trace', OPERATOR_ACCOUNT_ID)
-  expect(unknown.code).toBe(1)
-  expect(unknown.output).toMatch(/^Nothing is known of this id/)
-})
+/** `bin/commands/trace` prints it in one process. */
+testInTorture(
+  '`troco trace` prints the trace of a charge for people or as JSON, and nothing of an unknown id',
+  async () => {
+    const made = await troco('account', 'create', '--name', 'Flores', '--email', 'trace@x.example')
+    const account = lastLine(made.output)
+    const { rows } = await commandLine.queryAsOwner(
+      'SELECT id FROM charges WHERE account_id = $1',
+      [account],
+    )
+    const { output, code } = await troco('trace', rows[0].id)
+    expect(code).toBe(0)
+    const [title, ...steps] = output.trimEnd().split('\n')
+    expect(title).toBe(`charge ${rows[0].id}, account ${account}, test mode`)
+    expect(steps[0]).toMatch(/^\S+Z +\+0\.000 s {2}charge +\S+ paid$/)
+    expect(steps[1]).toMatch(/^\S+Z +\+\d+\.\d{3} s {2}event +transaction\.paid \S+$/)
+    const [trace] = JSON.parse((await troco('trace', rows[0].id, '--json')).output)
+    expect(trace).toMatchObject({
+      account_id: account,
+      subject: { kind: 'charge', id: rows[0].id },
+    })
+    const unknown = await troco('trace', OPERATOR_ACCOUNT_ID)
+    expect(unknown.code).toBe(1)
+    expect(unknown.output).toMatch(/^Nothing is known of this id/)
+  },
+)
 
 test('`troco user create --admin` prints the password once and refuses an e-mail in use', async () => {
   const made = await troco('user', 'create', '--email', 'boss@x.example', '--admin')
@@ -154,34 +162,38 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(withMailServer.output).not.toContain('hidden')
 })
 
-test('`troco database roles` may be repeated, and names what one role alone still needs; a plan changes nothing', async () => {
-  for (let run = 0; run < 2; run++) {
-    expect(await troco('database', 'roles')).toEqual({
-      code: 0,
-      output: 'the database role troco_app owns nothing and only adds to the books\n',
-    })
-  }
-  const single = {
-    ...commandLine.settings,
-    DATABASE_URL: await makeDatabase({ migrated: false }),
-    DATABASE_OWNER_URL: '',
-  }
-  const plan = await runTroco(['upgrade', '--plan'], single)
-  expect(plan.code).toBe(0)
-  expect(plan.output).toMatch(/^Requests (wait|go on) meanwhile/)
-  expect(plan.output).toMatch(/^Pending migrations: \d+, functions created or replaced: \d+$/m)
-  expect(plan.output).toContain('upgrade --plan --long')
-  expect(plan.output.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
-  const long = await runTroco(['upgrade', '--plan', '--long'], single)
-  for (const name of listMigrations()) expect(long.output).toContain(`\n${name}\n`)
-  const { code, output } = await runTroco(['database', 'roles'], single)
-  expect([code, output]).toEqual([
-    1,
-    expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),
-  ])
-  const rest = await runTroco(['upgrade', '--plan'], single)
-  expect([rest.code, rest.output]).toEqual([0, 'The database is up to date\n'])
-})
+/** `lib/db/roles` and `lib/db/migration-plan` do it in one process. */
+testInTorture(
+  '`troco database roles` may be repeated, and names what one role alone still needs; a plan changes nothing',
+  async () => {
+    for (let run = 0; run < 2; run++) {
+      expect(await troco('database', 'roles')).toEqual({
+        code: 0,
+        output: 'the database role troco_app owns nothing and only adds to the books\n',
+      })
+    }
+    const single = {
+      ...commandLine.settings,
+      DATABASE_URL: await makeDatabase({ migrated: false }),
+      DATABASE_OWNER_URL: '',
+    }
+    const plan = await runTroco(['upgrade', '--plan'], single)
+    expect(plan.code).toBe(0)
+    expect(plan.output).toMatch(/^Requests (wait|go on) meanwhile/)
+    expect(plan.output).toMatch(/^Pending migrations: \d+, functions created or replaced: \d+$/m)
+    expect(plan.output).toContain('upgrade --plan --long')
+    expect(plan.output.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+    const long = await runTroco(['upgrade', '--plan', '--long'], single)
+    for (const name of listMigrations()) expect(long.output).toContain(`\n${name}\n`)
+    const { code, output } = await runTroco(['database', 'roles'], single)
+    expect([code, output]).toEqual([
+      1,
+      expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),
+    ])
+    const rest = await runTroco(['upgrade', '--plan'], single)
+    expect([rest.code, rest.output]).toEqual([0, 'The database is up to date\n'])
+  },
+)
 
 test('`troco user reset` prints a link for a new password, and refuses an unknown e-mail', async () => {
   const made = await troco('user', 'reset', '--email', 'boss@x.example')
@@ -193,20 +205,23 @@ test('`troco user reset` prints a link for a new password, and refuses an unknow
   ])
 })
 
-test('`troco user disconnect` says what follows, and refuses a user without a provider', async () => {
-  const made = await troco('user', 'create', '--email', 'ana@x.example')
-  const id = lastLine(made.output)
-  const refused = await troco('user', 'disconnect', '--email', 'ana@x.example')
-  expect([refused.code, refused.output]).toEqual([
-    1,
-    'email belongs to a user who has connected no OpenID provider\n',
-  ])
-  await commandLine.queryAsOwner(
-    `UPDATE users SET oidc_subject = 'https://id.example|ana', password_hash = NULL WHERE id = $1`,
-    [id],
-  )
-  const { code, output } = await troco('user', 'disconnect', '--email', 'Ana@x.example')
-  expect([code, lastLine(output)]).toEqual([0, id])
-  expect(output).toContain('All sessions have ended. The user has no password: ')
-  expect((await troco('user', 'disconnect', '--email', 'ana@x.example')).code).toBe(1)
-})
+testInTorture(
+  '`troco user disconnect` says what follows, and refuses a user without a provider',
+  async () => {
+    const made = await troco('user', 'create', '--email', 'ana@x.example')
+    const id = lastLine(made.output)
+    const refused = await troco('user', 'disconnect', '--email', 'ana@x.example')
+    expect([refused.code, refused.output]).toEqual([
+      1,
+      'email belongs to a user who has connected no OpenID provider\n',
+    ])
+    await commandLine.queryAsOwner(
+      `UPDATE users SET oidc_subject = 'https://id.example|ana', password_hash = NULL WHERE id = $1`,
+      [id],
+    )
+    const { code, output } = await troco('user', 'disconnect', '--email', 'Ana@x.example')
+    expect([code, lastLine(output)]).toEqual([0, id])
+    expect(output).toContain('All sessions have ended. The user has no password: ')
+    expect((await troco('user', 'disconnect', '--email', 'ana@x.example')).code).toBe(1)
+  },
+)

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runProgram } from '#lib/testing/run.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const PREPARE = pathToFileURL(resolve('bin/prepare.mjs')).href
 /** Stands for the generator of the database client. */
@@ -83,7 +84,7 @@ test('a start installs no packages of tests; tests add them, and a later start r
   expect(isInstalled('tester')).toBe(true)
 })
 
-test('an installation that was interrupted begins again from nothing', async () => {
+testInTorture('an installation that was interrupted begins again from nothing', async () => {
   expect(await prepare(false)).toBe(0)
   write('dies.mjs', "process.kill(process.ppid, 'SIGKILL')")
   expect(await prepare(true, { npm_execpath: join(folder, 'dies.mjs') })).toBe(1)
@@ -95,7 +96,7 @@ test('an installation that was interrupted begins again from nothing', async () 
   expect([isInstalled('prisma'), isInstalled('tester')]).toEqual([true, false])
 })
 
-test('packages of tests that cannot be installed leave a server startable', async () => {
+testInTorture('packages of tests that cannot be installed leave a server startable', async () => {
   expect(await prepare(false)).toBe(0)
   write('node_modules/.marker', '')
   write('fails.mjs', 'process.exit(1)')
@@ -110,15 +111,18 @@ test('processes that start at once install once', async () => {
   expect(installations()).toBeLessThanOrEqual(2)
 })
 
-test('a process whose thread pool is busy keeps its place: another one waits, and installs nothing', async () => {
-  const slowNpm = `setTimeout(() => require('fs').cpSync('run', 'node_modules', { recursive: true }), ${STALE_AFTER_MS})`
-  write('slow.cjs', slowNpm)
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  const settings = { npm_execpath: join(folder, 'slow.cjs'), UV_THREADPOOL_SIZE: '1' }
-  const busy = prepare(false, settings, `;(await import('node:fs')).open('pipe', 'r', () => {})`)
-  await expect.poll(() => existsSync(join(folder, '.cache/bootstrap.lock'))).toBe(true)
-  expect(await prepare(false, settings)).toBe(0)
-  writeFileSync(join(folder, 'pipe'), '')
-  expect(await busy).toBe(0)
-  expect(installations()).toBe(1)
-})
+testInTorture(
+  'a process whose thread pool is busy keeps its place: another one waits, and installs nothing',
+  async () => {
+    const slowNpm = `setTimeout(() => require('fs').cpSync('run', 'node_modules', { recursive: true }), ${STALE_AFTER_MS})`
+    write('slow.cjs', slowNpm)
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    const settings = { npm_execpath: join(folder, 'slow.cjs'), UV_THREADPOOL_SIZE: '1' }
+    const busy = prepare(false, settings, `;(await import('node:fs')).open('pipe', 'r', () => {})`)
+    await expect.poll(() => existsSync(join(folder, '.cache/bootstrap.lock'))).toBe(true)
+    expect(await prepare(false, settings)).toBe(0)
+    writeFileSync(join(folder, 'pipe'), '')
+    expect(await busy).toBe(0)
+    expect(installations()).toBe(1)
+  },
+)

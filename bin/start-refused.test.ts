@@ -10,6 +10,7 @@ import {
   runCommand,
   startTroco,
 } from '#lib/testing/process.ts'
+import { pickSize } from '#lib/testing/size.ts'
 
 let installation: Installation
 
@@ -77,7 +78,8 @@ test('production reports all missing variables in one line', async () => {
   )
 })
 
-test.each(['start', 'worker'])(
+/** Both wait by the same function. */
+test.each(pickSize(['start'], ['start', 'worker']))(
   'SIGTERM while `%s` waits for the database ends it with 0',
   async command => {
     const { child, output, ended } = startTroco([command], {

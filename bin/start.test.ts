@@ -120,39 +120,47 @@ testInTorture(
   },
 )
 
-test('data of another PostgreSQL major version stops the start with one line of output', async () => {
-  copyData(prepared, installation)
-  writeFileSync(join(installation.folder, 'data', 'postgres', 'PG_VERSION'), '17\n')
-  const { code, output } = await runCommand(['start'], installation.settings)
-  expect(code).toBe(1)
-  expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
-  expect(processesOf(installation)).toEqual([])
-})
+/** `lib/db/embedded` checks it without the command. */
+testInTorture(
+  'data of another PostgreSQL major version stops the start with one line of output',
+  async () => {
+    copyData(prepared, installation)
+    writeFileSync(join(installation.folder, 'data', 'postgres', 'PG_VERSION'), '17\n')
+    const { code, output } = await runCommand(['start'], installation.settings)
+    expect(code).toBe(1)
+    expect(output.trim()).toMatch(/^[^\n]*PostgreSQL 17[^\n]*$/)
+    expect(processesOf(installation)).toEqual([])
+  },
+)
 
-test('a PostgreSQL killed under the server is restarted, and requests succeed again', async () => {
-  copyData(prepared, installation)
-  const started = await startServer(installation)
-  const demo = readDemo()
-  const file = join(installation.folder, 'data', 'postgres', 'postmaster.pid')
-  const readPid = () => (existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0)
-  const killed = readPid()
-  process.kill(killed, 'SIGKILL')
-  const refusals: unknown[] = []
-  // A slow machine may have it again before the first request arrives.
-  await vi.waitFor(
-    async () => {
-      const response = await createCharge(demo)
-      const isRestarted = ![0, killed].includes(readPid())
-      if (response.status !== 200) refusals.push(await response.json())
-      expect([response.status, isRestarted]).toEqual([200, true])
-    },
-    { timeout: 60_000, interval: 10 },
-  )
-  for (const refusal of refusals) expect(refusal).toEqual({ error: 'Service unavailable' })
-  started.child.kill('SIGTERM')
-  expect(await started.ended).toBe(0)
-  await waitUntilStopped(installation, 1_000)
-})
+/** `lib/db/embedded-recovery` checks what a start makes of it. */
+testInTorture(
+  'a PostgreSQL killed under the server is restarted, and requests succeed again',
+  async () => {
+    copyData(prepared, installation)
+    const started = await startServer(installation)
+    const demo = readDemo()
+    const file = join(installation.folder, 'data', 'postgres', 'postmaster.pid')
+    const readPid = () => (existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0)
+    const killed = readPid()
+    process.kill(killed, 'SIGKILL')
+    const refusals: unknown[] = []
+    // A slow machine may have it again before the first request arrives.
+    await vi.waitFor(
+      async () => {
+        const response = await createCharge(demo)
+        const isRestarted = ![0, killed].includes(readPid())
+        if (response.status !== 200) refusals.push(await response.json())
+        expect([response.status, isRestarted]).toEqual([200, true])
+      },
+      { timeout: 60_000, interval: 10 },
+    )
+    for (const refusal of refusals) expect(refusal).toEqual({ error: 'Service unavailable' })
+    started.child.kill('SIGTERM')
+    expect(await started.ended).toBe(0)
+    await waitUntilStopped(installation, 1_000)
+  },
+)
 
 test('signing in while the database hangs returns 503 without internal details; a killed bootstrap process stops all', async () => {
   copyData(prepared, installation)

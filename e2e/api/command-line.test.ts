@@ -24,6 +24,8 @@ import { sendDueRefunds, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { renewFeedEpochs } from '#lib/webhooks/events.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
@@ -127,7 +129,8 @@ const EVENTS = [
 
 test('each event that can be triggered happens, and the tail prints them in order', async () => {
   const token = await makeTestToken()
-  for (const type of EVENTS) {
+  const types = pickInTurn(EVENTS)
+  for (const type of types) {
     const { code, stdout, stderr } = await withWorker(run(['trigger', type, '--json'], token))
     expect([code, stderr], type).toEqual([0, ''])
     expect(JSON.parse(stdout), type).toMatchObject({ type, mode: 'test' })
@@ -138,11 +141,13 @@ test('each event that can be triggered happens, and the tail prints them in orde
     .split('\n')
     .map(line => JSON.parse(line))
   expect(lines.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index + 1))
-  expect(lines.map(({ type }) => type)).toEqual(expect.arrayContaining(EVENTS))
-  const some = await run(['events', 'tail', '--types', 'transaction.failed'], token)
-  expect(some.stdout).toMatch(
-    /^TIME \(UTC\) +SEQUENCE +EVENT +AMOUNT +ID\n\S+ +\d+ +transaction\.failed +R\$\s10,00 +[\w-]{36}\n$/,
-  )
+  expect(lines.map(({ type }) => type)).toEqual(expect.arrayContaining(types))
+  const [type = ''] = types
+  const some = await run(['events', 'tail', '--types', type], token)
+  const [header, ...rows] = some.stdout.trimEnd().split('\n')
+  expect(header).toMatch(/^TIME \(UTC\) +SEQUENCE +EVENT +AMOUNT +ID$/)
+  const shown = rows.map(row => /^\S+ +\d+ +(\S+) +R\$\s\d+,00 +[\w-]{36}$/.exec(row)?.[1])
+  expect(new Set(shown)).toEqual(new Set([type]))
 })
 
 test('the tail prints the latest events of a type, however many others came after them', async () => {
@@ -411,7 +416,8 @@ describe('troco listen', () => {
   })
 })
 
-test('events tail shows the last events across a restore', async () => {
+/** `troco listen` follows the same feed across a restore. */
+testInTorture('events tail shows the last events across a restore', async () => {
   const { id } = await makeMerchant()
   const token = await makeToken(id)
   for (let count = 0; count < 2; count++) await run(['trigger', 'transaction.failed'], token)
@@ -454,7 +460,7 @@ const MISTAKES: [string[], number, string][] = [
 ]
 
 describe('a command that cannot run', () => {
-  test.each(MISTAKES.slice(0, pickSize(6, MISTAKES.length)))(
+  test.each(MISTAKES.slice(0, pickSize(3, MISTAKES.length)))(
     '%j says what to do',
     async (args, code, message) => {
       const result = await run(args, await makeTestToken())

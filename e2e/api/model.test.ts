@@ -14,7 +14,7 @@ import {
 import fc from '#lib/testing/property.ts'
 
 /** Number of histories; `npm run torture` sets more. */
-const HISTORY_COUNT = Number(process.env.MODEL_RUNS || 3)
+const HISTORY_COUNT = Number(process.env.MODEL_RUNS || 2)
 /** Number of steps in each history; `npm run torture` sets more. */
 const STEP_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 /** Time for one step on a slow machine; the timeout is the sum of all steps. */

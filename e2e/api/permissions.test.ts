@@ -26,6 +26,7 @@ import {
   PAGE_PATHS,
   PATHS,
 } from '#lib/testing/route-table.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
@@ -335,7 +336,7 @@ function findOrMakeToken(permissions: Permission[]): Promise<string> {
 const restoreEndpoint = () =>
   db().webhookEndpoint.updateMany({ where: { id: owner.endpoint }, data: { deletedAt: null } })
 
-describe.each(PATHS)('%s', path => {
+describe.each(pickInTurn(PATHS))('%s', path => {
   const send = (caller: Caller, method: string, variant = VARIANTS[0]!) => {
     const operation = OPERATIONS.find(one => one.path === path && one.method === method)
     // A valid body would create an object in the caller's own account.
@@ -476,7 +477,7 @@ function listPageMethods(path: string): string[] {
   )
 }
 
-describe.each(PAGE_PATHS)('%s, for the dashboard', path => {
+describe.each(pickInTurn(PAGE_PATHS))('%s, for the dashboard', path => {
   const findOperation = (method: string) =>
     PAGE_OPERATIONS.find(
       one => one.path === path && one.method === (method === 'HEAD' ? 'GET' : method),

@@ -10,6 +10,7 @@ import { newId } from '#lib/core/ids.ts'
 import { inheritedEnv } from '#lib/core/settings.ts'
 import { findProgram } from '#lib/testing/debian.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 
 const PASSWORD = 'p%ssw0rd-of-the-limits'
 /** Maximum for one batch of calls: a Redis that hangs delays a batch once at most. */
@@ -209,15 +210,17 @@ test('two processes share a limit in Redis; each counts alone while Redis is dow
   }
 }, 180_000)
 
-test.each([
-  ['a wrong password', () => ({ REDIS_URL: redisUrl('not-the-password') }), 'WRONGPASS'],
-  ['an invalid escape', () => ({ REDIS_URL: `redis://:%zz@127.0.0.1:${port}` }), 'URIError'],
-  [
-    'a refused connection',
-    () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }),
-    'ECONNREFUSED',
-  ],
-])('%s: counts in memory, logs once and does not keep the process alive', async (...parameters) => {
+test.each(
+  pickInTurn<[string, () => Record<string, string>, string]>([
+    ['a wrong password', () => ({ REDIS_URL: redisUrl('not-the-password') }), 'WRONGPASS'],
+    ['an invalid escape', () => ({ REDIS_URL: `redis://:%zz@127.0.0.1:${port}` }), 'URIError'],
+    [
+      'a refused connection',
+      () => ({ REDIS_URL: 'redis://:not-the-password@127.0.0.1:1' }),
+      'ECONNREFUSED',
+    ],
+  ]),
+)('%s: counts in memory, logs once and does not keep the process alive', async (...parameters) => {
   const [, settings, errorText] = parameters
   const counter = startCounter(settings())
   await vi.waitFor(async () => {

@@ -28,6 +28,7 @@ import { assignConnection, endSlots } from '#lib/testing/connection.ts'
 import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { makeOrdersDue, sendDueReturns } from '#lib/testing/orders.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { continueTrials } from '#lib/trials/begin.ts'
 import { findLatestTrial } from '#lib/trials/steps.ts'
 import { askAboutNotices } from '#lib/worker/worker.ts'
@@ -59,6 +60,17 @@ const age = (interval: string) =>
   db().$executeRaw`
     UPDATE charges SET paid_at = paid_at - ${interval}::interval
     WHERE account_id = ${TRIAL_ACCOUNT_ID}::uuid AND connection_id = ${stage.connectionId}::uuid`
+
+/** What is lost, of which request, and whether the bank has acted. */
+const LOST_RESPONSES = [
+  ['charge', 'PUT', '/v2/cob/', true],
+  ['charge', 'PUT', '/v2/cob/', false],
+  ['payment', 'GET', '/v2/cob/', false],
+  ['refund', 'PUT', '/v2/pix/', true],
+  ['refund', 'PUT', '/v2/pix/', false],
+  ['withdrawal', 'PUT', '/v3/gn/pix/', true],
+  ['withdrawal', 'PUT', '/v3/gn/pix/', false],
+] as const
 
 describe('a trial', () => {
   test('is a charge that is paid, refunded in part, and withdrawn: nothing is left', async () => {
@@ -182,31 +194,26 @@ describe('a trial', () => {
     expect((await readRest()) - before).toBe(2)
   })
 
-  test.each([
-    ['charge', 'PUT', '/v2/cob/', true],
-    ['charge', 'PUT', '/v2/cob/', false],
-    ['payment', 'GET', '/v2/cob/', false],
-    ['refund', 'PUT', '/v2/pix/', true],
-    ['refund', 'PUT', '/v2/pix/', false],
-    ['withdrawal', 'PUT', '/v3/gn/pix/', true],
-    ['withdrawal', 'PUT', '/v3/gn/pix/', false],
-  ])('goes on after the response about the %s is lost: %s %s, acted: %s', async (...parts) => {
-    const [, method, path, hasActed] = parts
-    const key = newId()
-    await stage.bank.run('addFault', { kind: 'reset', method, path, hasActed })
-    const opened = await stage.open({ pixKey: key })
-    const e2eid = await stage.pay(opened)
-    await stage.announce(e2eid)
-    await stage.workUntil(isPaid)
-    for (let count = 0; count < 3; count++) await stage.work()
-    // A payout that may still arrive keeps its slot for 30 s.
-    await endSlots(stage.connectionId)
-    const ended = await stage.workUntil(isEnded)
-    expect(await stage.bank.run('countFaults')).toBe(0)
-    expect(stateOf(ended)).toEqual(ALL_DONE)
-    expect(await stage.refundsOf(e2eid)).toHaveLength(1)
-    expect(await stage.payoutsTo(key)).toHaveLength(1)
-  })
+  test.each(pickInTurn(LOST_RESPONSES))(
+    'goes on after the response about the %s is lost: %s %s, acted: %s',
+    async (...parts) => {
+      const [, method, path, hasActed] = parts
+      const key = newId()
+      await stage.bank.run('addFault', { kind: 'reset', method, path, hasActed })
+      const opened = await stage.open({ pixKey: key })
+      const e2eid = await stage.pay(opened)
+      await stage.announce(e2eid)
+      await stage.workUntil(isPaid)
+      for (let count = 0; count < 3; count++) await stage.work()
+      // A payout that may still arrive keeps its slot for 30 s.
+      await endSlots(stage.connectionId)
+      const ended = await stage.workUntil(isEnded)
+      expect(await stage.bank.run('countFaults')).toBe(0)
+      expect(stateOf(ended)).toEqual(ALL_DONE)
+      expect(await stage.refundsOf(e2eid)).toHaveLength(1)
+      expect(await stage.payoutsTo(key)).toHaveLength(1)
+    },
+  )
 
   test('shows the key masked where the bank repeats it', async () => {
     const key = `${newId()}@example.com`

@@ -9,7 +9,7 @@ import { findLeak } from '#lib/testing/log-search.ts'
 // The health page logs connections that other tests leave without credentials.
 inOwnDatabase()
 
-const { FUZZ_SEED = '1', FUZZ_REQUESTS = '600', FUZZ_ONLY } = process.env
+const { FUZZ_SEED = '1', FUZZ_REQUESTS = '300', FUZZ_ONLY } = process.env
 /** Routes that need a secret, a certain user or a second owner: no random request succeeds. */
 const UNREACHABLE_ROUTES =
   /\/(visitor|person|admin)\/|\/members\/leave$|\/approval\/confirm$|\/withdrawals\/\[id\]\/(approve|decline)$/

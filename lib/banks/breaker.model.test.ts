@@ -5,7 +5,7 @@ import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import fc from '#lib/testing/property.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 20)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 40)
 const PROCESS_COUNT = 3
 const FAILURES_MAX = 5

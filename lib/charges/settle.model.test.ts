@@ -20,7 +20,7 @@ import fc from '#lib/testing/property.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 40)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 15)
 const COMMAND_COUNT = Number(process.env.MODEL_COMMANDS || 30)
 const CONCURRENCY_MAX = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const

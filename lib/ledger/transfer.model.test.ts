@@ -9,7 +9,7 @@ import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 
 /** Number of random histories; `npm run torture` runs 1,000. */
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 80)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 30)
 /** Number of books. A book is one account in one mode; the two accounts have both modes. */
 const BOOK_COUNT = 4
 /** Few subjects, so that movements often repeat a subject. */

@@ -18,7 +18,7 @@ import fc from '#lib/testing/property.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
-const RUN_COUNT = Number(process.env.MODEL_RUNS || 8)
+const RUN_COUNT = Number(process.env.MODEL_RUNS || 4)
 const CHARGE_COUNT = 3
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
