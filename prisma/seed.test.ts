@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { verifyPassword } from '#lib/people/password.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'

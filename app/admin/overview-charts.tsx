@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { moneyText } from '#components/format/format.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
-import type { Overview, OverviewInterval, SpanName } from '#lib/operator/overview/schema.ts'
+import type { Overview, OverviewInterval, SpanName } from '#lib/operator/schema.ts'
 
 /** In Sao Paulo, whose days the intervals follow. */
 const LABEL_FORMATS = {

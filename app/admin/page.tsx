@@ -6,8 +6,8 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { MODES } from '#lib/core/mode.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readOverview } from '#lib/operator/overview/read.ts'
-import { SPAN_NAMES } from '#lib/operator/overview/schema.ts'
+import { readOverview } from '#lib/operator/overview.ts'
+import { SPAN_NAMES } from '#lib/operator/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -10,7 +10,7 @@ import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import { COMMAND_LINE_VERSION } from '#lib/docs/package.ts'
 import type { Trial } from '#lib/trials/schema.ts'
-import { findLatestTrial, listTrialCalls } from '#lib/trials/steps.ts'
+import { findLatestTrial, listTrialCalls } from '#lib/trials/trial.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 

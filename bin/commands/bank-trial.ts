@@ -5,9 +5,8 @@ import { findConnection } from '#lib/banks/connections.ts'
 import { createVerifier, expireDueCharges } from '#lib/charges/due.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { createOrderSender } from '#lib/orders/send.ts'
-import { beginTrial, continueTrials } from '#lib/trials/begin.ts'
 import type { StepCode, StepState, StepView, Trial } from '#lib/trials/schema.ts'
-import { findLatestTrial } from '#lib/trials/steps.ts'
+import { beginTrial, continueTrials, findLatestTrial } from '#lib/trials/trial.ts'
 import { askAboutNotices, ORDER_RULES } from '#lib/worker/worker.ts'
 
 const ACTOR = { type: 'command_line' } as const

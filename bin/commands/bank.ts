@@ -15,7 +15,7 @@ import type { BankFinding } from '#lib/banks/gateway.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { findFlaw } from '#lib/banks/served.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'
-import { countOpenWork, type OpenWork } from '#lib/operator/open-work.ts'
+import { countOpenWork, type OpenWork } from '#lib/operator/banks/list.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const STDIN = 0

@@ -5,7 +5,7 @@ import {
   readCurrentKey,
   rotateReceiptKey,
   withdrawReceiptKey,
-} from '#lib/receipts/keys.ts'
+} from '#lib/receipts/sign.ts'
 
 const ACTOR = { type: 'command_line' } as const
 

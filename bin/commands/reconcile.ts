@@ -6,9 +6,13 @@ import { refuse } from '#lib/core/errors.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { BALANCE_TERMS, readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { isDay, requestDays } from '#lib/operator/reconciliation/claim-day.ts'
-import { type DayLine, listDays } from '#lib/operator/reconciliation/queries.ts'
-import { createDayReconciler } from '#lib/worker/reconcile.ts'
+import {
+  type DayLine,
+  isDay,
+  listReconciledDays,
+  requestDays,
+} from '#lib/operator/reconciliation/claim-day.ts'
+import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
 
 /** Time for banks to make the statements; what is not read by then is read by the worker. */
 const WAIT_MAX_MS = 5 * 60_000
@@ -68,7 +72,7 @@ async function readRequested(
 ): Promise<void> {
   const reconciler = createDayReconciler()
   const isWaiting = async ({ id }: { id: string }) => {
-    const days = await listDays(id, period)
+    const days = await listReconciledDays(id, period)
     return days.some(({ readAt, flaw }) => flaw === null && (readAt ?? 0) < beganAt)
   }
   while (Date.now() - beganAt.getTime() < WAIT_MAX_MS) {
@@ -85,7 +89,7 @@ async function printDays(
   period: Period,
   beganAt: Date,
 ): Promise<void> {
-  for (const line of await listDays(id, period)) {
+  for (const line of await listReconciledDays(id, period)) {
     const isRead = line.flaw === null && line.readAt !== null && line.readAt >= beganAt
     process.stdout.write(`${[name, line.day, describeState(line, isRead)].join('\t')}\n`)
     for (const { kind, key, facts } of line.items)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { formatTrace } from '#bin/commands/trace.ts'
-import type { TraceStep } from '#lib/dashboard/trace/schema.ts'
+import type { TraceStep } from '#lib/dashboard/schema.ts'
 
 const BEGIN = Date.parse('2026-11-28T12:00:00.000Z')
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/core/errors.ts'
-import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
+import type { Trace, TraceStep } from '#lib/dashboard/schema.ts'
 import { findTraces } from '#lib/operator/trace.ts'
 
 /** Prints what happened because of a request, or to a charge or withdrawal. */

@@ -14,7 +14,7 @@ import { callDurationText } from '#components/format/duration.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
-import { isGood, type Trace, type TraceStep } from '#lib/dashboard/trace/schema.ts'
+import { isGood, type Trace, type TraceStep } from '#lib/dashboard/schema.ts'
 
 const ICONS: Record<TraceStep['what'], LucideIcon> = {
   request: ArrowLeftRight,

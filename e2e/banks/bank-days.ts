@@ -7,10 +7,14 @@ import { createRefund } from '#lib/charges/refunds/create.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'
-import { giveBack } from '#lib/operator/differences/give-back.ts'
-import { acknowledgeItem, keepUnmatched } from '#lib/operator/differences/resolve.ts'
-import { addDays, requestDays, startOf } from '#lib/operator/reconciliation/claim-day.ts'
-import { listDays } from '#lib/operator/reconciliation/queries.ts'
+import { acknowledgeItem, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
+import {
+  addDays,
+  listReconciledDays,
+  requestDays,
+  startOf,
+} from '#lib/operator/reconciliation/claim-day.ts'
+import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { assignConnection, endPause, endSlots, openLiveCharge } from '#lib/testing/connection.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
@@ -21,7 +25,6 @@ import {
   sendDueWithdrawals,
 } from '#lib/testing/orders.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { createDayReconciler } from '#lib/worker/reconcile.ts'
 
 const HOUR_MS = 3_600_000
 const REPORTS = '/v2/gn/relatorios/'
@@ -169,7 +172,7 @@ export class BankDays {
 
   /** The state of a day and its open items, as `kind what`. */
   async judge(day: string) {
-    const [line] = await listDays(this.account.id, { from: day, to: day })
+    const [line] = await listReconciledDays(this.account.id, { from: day, to: day })
     const items = line?.items.map(({ kind, facts }) => `${kind} ${facts.what ?? ''}`.trim()) ?? []
     return { state: line?.state, items: items.toSorted(), counts: line?.counts, flaw: line?.flaw }
   }
@@ -179,7 +182,7 @@ export class BankDays {
    * the books after it.
    */
   async settleItems(day: string): Promise<number> {
-    const [line] = await listDays(this.account.id, { from: day, to: day })
+    const [line] = await listReconciledDays(this.account.id, { from: day, to: day })
     let amount = 0
     for (const { id, kind, facts } of line?.items ?? []) {
       const { bank, ours } = facts as Record<string, { amount: number } | null>
@@ -197,7 +200,7 @@ export class BankDays {
     const payment = `/v2/pix/${evidence?.bank.end_to_end_id}`
     const found = await this.account.client.call('GET', payment)
     // No bank returns what it does not have: the person keeps it.
-    if (found.status !== 200) return keepUnmatched(decision)
+    if (found.status !== 200) return takeUnmatched(decision)
     await giveBack(decision)
     for (let count = 0; count < 2; count++) {
       await sendDueReturns()

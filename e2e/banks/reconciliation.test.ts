@@ -9,15 +9,20 @@ import { dayOf } from '#lib/core/locale.ts'
 import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, claimDay, endDay, startOf } from '#lib/operator/reconciliation/claim-day.ts'
-import { listDays } from '#lib/operator/reconciliation/queries.ts'
+import {
+  addDays,
+  claimDay,
+  endDay,
+  listReconciledDays,
+  startOf,
+} from '#lib/operator/reconciliation/claim-day.ts'
+import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { runTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { pickSize } from '#lib/testing/size.ts'
-import { createDayReconciler } from '#lib/worker/reconcile.ts'
 
 inOwnDatabase()
 
@@ -46,7 +51,8 @@ async function runAllAt(now: Date): Promise<void> {
   const reconciler = createDayReconciler(() => now)
   while ((await reconciler.run()) > 0) await reconciler.idle()
 }
-const readDay = async (id: string, day: string) => (await listDays(id, { from: day, to: day }))[0]
+const readDay = async (id: string, day: string) =>
+  (await listReconciledDays(id, { from: day, to: day }))[0]
 const countOrders = async () =>
   (await bank.account.bank.run('readTraffic', {})).filter(
     ({ method, target }) => method === 'POST' && target.endsWith('/extrato-conciliacao'),

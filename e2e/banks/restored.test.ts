@@ -6,7 +6,7 @@ import { isMoneyOutClosed } from '#lib/banks/closures.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import {
   assignConnection,
   endPause,

@@ -7,7 +7,7 @@ import { removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { listOwnRows } from '#lib/operator/reconciliation/rows.ts'
 import {
   expireDueCharges,
@@ -15,9 +15,8 @@ import {
   sendDueRefunds,
   sendDueWithdrawals,
 } from '#lib/testing/orders.ts'
-import { beginTrial, continueTrials } from '#lib/trials/begin.ts'
 import type { Trial } from '#lib/trials/schema.ts'
-import { findLatestTrial } from '#lib/trials/steps.ts'
+import { beginTrial, continueTrials, findLatestTrial } from '#lib/trials/trial.ts'
 import { askAboutNotices } from '#lib/worker/worker.ts'
 
 const ACTOR = { type: 'command_line' } as const

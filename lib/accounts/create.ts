@@ -13,7 +13,7 @@ import { properName } from '#lib/core/fields.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
-import { openBooks } from '#lib/ledger/accounts.ts'
+import { openBooks } from '#lib/ledger/book.ts'
 import { canSendMail, queueMail } from '#lib/mail/queue.ts'
 import {
   attemptChallenge,

@@ -6,8 +6,8 @@ import type {
   Role,
 } from '#lib/accounts/schema.ts'
 import type { AssignedConnections } from '#lib/banks/schema.ts'
-import { normalizeEmail } from '#lib/core/email.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { normalizeEmail } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { hashSecret } from '#lib/core/keys.ts'
 import { cents } from '#lib/core/money.ts'

@@ -1,6 +1,13 @@
 import * as z from 'zod'
-import { normalizeEmail } from '#lib/core/email.ts'
-import { instant, must, openApiMeta, properName, text, wholeCents } from '#lib/core/fields.ts'
+import {
+  instant,
+  must,
+  normalizeEmail,
+  openApiMeta,
+  properName,
+  text,
+  wholeCents,
+} from '#lib/core/fields.ts'
 import { LOCALES } from '#lib/core/locale.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'

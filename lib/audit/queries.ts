@@ -1,16 +1,15 @@
 import { matchActions } from '#lib/audit/actions.ts'
-import { readPeople } from '#lib/audit/people.ts'
 import type { AuditLine, StaffAuditFilters } from '#lib/audit/schema.ts'
-import { lowerAscii } from '#lib/core/email.ts'
+import { lowerAscii } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { Prisma } from '#lib/db/client.ts'
+import { Prisma, type Tx } from '#lib/db/client.ts'
 import { filterSql, idOf, type Page, readPage, walkPages } from '#lib/db/page.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 
 /** Staff of the operator read all rows, members only those of their account. */
 export type AuditReader = { staff: true } | { staff: false; accountId: string }
 
-export type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
+type AuditQuery = StaffAuditFilters & { cursor?: string; limit: number }
 
 interface StoredLine extends Omit<AuditLine, 'actor' | 'account'> {
   actor_type: 'user' | 'token' | 'command_line' | 'system'
@@ -134,4 +133,45 @@ async function listOperators(accountId: string): Promise<string[]> {
     WHERE o.is_admin AND NOT EXISTS (SELECT FROM memberships m
       WHERE m.account_id = ${accountId}::uuid AND m.user_id = o.id)`)
   return rows.map(({ id }) => id)
+}
+
+/** A user as the members of an account see them. */
+export interface Person {
+  id: string
+  name: string
+  email: string
+  /** Staff who are also members of the account count as members. */
+  isOperator: boolean
+  /** Role in the account; null for others than its members. */
+  role: string | null
+}
+
+/** A user in an account; null for an action that concerns none. */
+type PersonKey = readonly [accountId: string | null, userId: string | null]
+
+/**
+ * Reads the users whose ids rows of the account's side contain, all with one statement. Returns a
+ * function that finds each; nothing for an unknown id.
+ */
+export async function readPeople(
+  keys: readonly PersonKey[],
+  tx?: Tx,
+): Promise<(...key: PersonKey) => Person | undefined> {
+  const wanted = new Map(keys.filter(([, userId]) => userId !== null).map(key => [key.join(), key]))
+  const [accountIds, userIds] = [0, 1].map(part => [...wanted.values()].map(key => key[part]))
+  const columns = Prisma.sql`u.id, u.name, u.email, m.role,
+    u.is_admin AND m.user_id IS NULL AS "isOperator", k.account_id AS "accountId"`
+  const rows =
+    wanted.size === 0
+      ? []
+      : await queryRows<Person & { accountId: string | null }>(
+          Prisma.sql`
+            SELECT ${asJson(columns)}::text AS json
+            FROM unnest(${accountIds}::uuid[], ${userIds}::uuid[]) AS k (account_id, user_id)
+            JOIN users u ON u.id = k.user_id
+            LEFT JOIN memberships m ON m.account_id = k.account_id AND m.user_id = u.id`,
+          tx,
+        )
+  const found = new Map(rows.map(({ accountId, ...one }) => [[accountId, one.id].join(), one]))
+  return (...key) => found.get(key.join())
 }

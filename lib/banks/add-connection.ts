@@ -1,7 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { tryToOpen } from '#lib/banks/adapters.ts'
+import { findPrivateAddress, tryToOpen } from '#lib/banks/adapters.ts'
 import { findCredentialsFlaw } from '#lib/banks/api-pix/credentials.ts'
-import { findPrivateAddress } from '#lib/banks/bank-hosts.ts'
 import { type BankRequest, type CredentialsRequest, NewConnection } from '#lib/banks/schema.ts'
 import { invalidInput, isTrocoError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'

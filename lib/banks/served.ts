@@ -1,5 +1,9 @@
-import { adapterOf, registeredAdapters, tryToOpen } from '#lib/banks/adapters.ts'
-import { findPrivateAddress } from '#lib/banks/bank-hosts.ts'
+import {
+  adapterOf,
+  findPrivateAddress,
+  registeredAdapters,
+  tryToOpen,
+} from '#lib/banks/adapters.ts'
 import {
   CONNECTION_COLUMNS,
   type Connection,

@@ -10,7 +10,7 @@ import { createBatcher } from '#lib/db/batch.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { findClaimed, keepUnmatchedSql } from '#lib/differences/unmatched.ts'
+import { findClaimed, keepUnmatchedSql } from '#lib/differences/differences.ts'
 
 /** A payment that was not credited: of a charge, or of none that is known at the connection. */
 type StrayPayment = { payment: ReceivedPayment } & (

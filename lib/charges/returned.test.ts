@@ -13,8 +13,7 @@ import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { assessDisputes, lockBooks } from '#lib/ledger/owed.ts'
-import { giveBack } from '#lib/operator/differences/give-back.ts'
-import { creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import { keepStray, operatorBalances } from '#lib/testing/differences.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
@@ -401,7 +400,7 @@ describe('of an unmatched payment', () => {
     await listStray(payment, makeReturn(1_000), makeReturn(9_000))
     const item = await db().difference.findUniqueOrThrow({ where: { id: itemId } })
     expect(item).toMatchObject({ resolution: 'returned', resolvedAt: expect.any(Date) })
-    await expect(keepUnmatched({ ...DECISION, itemId })).rejects.toMatchObject({
+    await expect(takeUnmatched({ ...DECISION, itemId })).rejects.toMatchObject({
       code: 'already_final',
     })
   })
@@ -420,7 +419,7 @@ describe('of an unmatched payment', () => {
     const before = await operatorBalances()
     const { itemId, payment } = await keepStray(AMOUNT)
     await listStray(payment, makeReturn(1_000))
-    await keepUnmatched({ ...DECISION, itemId })
+    await takeUnmatched({ ...DECISION, itemId })
     await listStray(payment, makeReturn(9_000))
     expect(await operatorBalances()).toEqual(before)
   })

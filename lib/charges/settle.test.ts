@@ -7,7 +7,7 @@ import { receivePayment } from '#lib/charges/receive.ts'
 import { type Payment, settleCharges } from '#lib/charges/settle.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db, disconnect, pool } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,

@@ -8,6 +8,7 @@ import { currentCause } from '#lib/core/trace.ts'
 import { Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
 import { arrayOf, columnsOf, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
+import { claimPaymentsSql } from '#lib/differences/differences.ts'
 import {
   type Decision,
   lockUnmatched,
@@ -15,7 +16,6 @@ import {
   resolveItem,
   type UnmatchedPayment,
 } from '#lib/differences/resolve.ts'
-import { claimPaymentsSql } from '#lib/differences/unmatched.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 import { lockBooks } from '#lib/ledger/owed.ts'
 

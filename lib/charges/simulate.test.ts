@@ -3,11 +3,11 @@ import { closeCharge } from '#lib/charges/close.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge } from '#lib/charges/list.ts'
 import { settleCharges } from '#lib/charges/settle.ts'
-import { simulateCharge } from '#lib/charges/simulate.ts'
+import { payWelcomeCharge, simulateCharge } from '#lib/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/charges/states.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   CHARGE,
@@ -154,5 +154,30 @@ test('of concurrent outcomes, a payment that the simulator accepts is always cre
     expect(bankState === 'paid').toBe(paid)
     expect((await findCharge(merchant.id, 'test', id))?.status === 'paid').toBe(paid)
   }
+  await expectBalancedLedger(merchant.id)
+})
+
+test('a new account gets R$ 1.000,00 in test mode, once', async () => {
+  const merchant = await makeMerchant()
+  await payWelcomeCharge(merchant)
+  await payWelcomeCharge(merchant)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 100_000, outbound: 0 })
+  expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
+  expect(await db().charge.count({ where: { accountId: merchant.id } })).toBe(1)
+  await expectBalancedLedger(merchant.id)
+})
+
+test('after a crash between opening and paying, the next call pays the charge', async () => {
+  const merchant = await makeMerchant()
+  const request = {
+    amount: 100_000,
+    client_name: 'Troco',
+    client_email: 'welcome@example.com',
+    client_doc: '00000000000191',
+    external_id: 'welcome',
+  }
+  await createCharge(merchant, 'test', request, null)
+  await payWelcomeCharge(merchant)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 100_000, outbound: 0 })
   await expectBalancedLedger(merchant.id)
 })

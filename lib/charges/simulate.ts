@@ -1,7 +1,8 @@
 import type { ChargeState } from '#lib/banks/gateway.ts'
 import { decideCharge } from '#lib/banks/simulator.ts'
 import { closeCharge } from '#lib/charges/close.ts'
-import { findAddressed } from '#lib/charges/list.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { findAddressed, findCharge } from '#lib/charges/list.ts'
 import { receivePayment } from '#lib/charges/receive.ts'
 import type { ChargeOutcome, ChargeRow } from '#lib/charges/schema.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
@@ -63,4 +64,26 @@ export async function endOneAsReported(
 
 function alreadyFinal({ status }: ChargeRow): TrocoError {
   return refuse('already_final', { subject: 'Transaction', status })
+}
+
+const WELCOME = { amount: 100_000, reference: 'welcome' }
+
+/** Gives a new account one paid charge in test mode, so that a first withdrawal works. */
+export async function payWelcomeCharge(
+  merchant: Parameters<typeof createCharge>[0],
+): Promise<void> {
+  const existing = await findCharge(merchant.id, 'test', WELCOME.reference)
+  if (!existing) {
+    const request = {
+      amount: WELCOME.amount,
+      client_name: 'Troco',
+      client_email: 'welcome@example.com',
+      client_doc: '00000000000191',
+      external_id: WELCOME.reference,
+    }
+    await createCharge(merchant, 'test', request, null)
+  }
+  // Another call may have paid it, or crashed before paying it.
+  if (existing?.status !== 'paid')
+    await simulateCharge(merchant.id, WELCOME.reference, 'paid', true)
 }

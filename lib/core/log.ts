@@ -118,7 +118,7 @@ function openOutput(): LogOutput {
 }
 
 /** Part of a trace (W3C Trace Context) that this process measures. */
-export interface Trace {
+export interface TraceContext {
   traceId: string
   spanId: string
   /** Span of the caller that continues here. */
@@ -134,7 +134,7 @@ export interface LogContext {
   /** Identifies the caller to lib/db/fair-pool.ts until the account is known. Not logged. */
   tokenPrefix?: string
   /** Its id is logged as `traceId`. */
-  trace?: Trace
+  trace?: TraceContext
   /** Error that was logged last, in short, for the line of the request. */
   cause?: string
 }

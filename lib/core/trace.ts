@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { isUuid, removeHyphens } from '#lib/core/ids.ts'
-import { currentLogContext, type Trace } from '#lib/core/log.ts'
+import { currentLogContext, type TraceContext } from '#lib/core/log.ts'
 import { increment } from '#lib/core/metrics.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 
@@ -10,18 +10,18 @@ const SAMPLED = 1
 const SPAN_DIGITS = 16
 
 /** Continues the trace of a `traceparent` of W3C Trace Context. Without a valid one, starts a trace. */
-export function continueTrace(traceparent: string | null, requestId = ''): Trace {
+export function continueTrace(traceparent: string | null, requestId = ''): TraceContext {
   return parseTraceparent(traceparent) ?? startTrace(requestId)
 }
 
 /** The trace has the id of what started it, if that is a UUID: of a request, or of an event. */
-function startTrace(id: string): Trace {
+function startTrace(id: string): TraceContext {
   const traceId = isUuid(id) ? removeHyphens(id).toLowerCase() : randomBytes(16).toString('hex')
   // Sampled, because the trace is stored: most receivers record nothing of a trace that is not.
   return { traceId, spanId: newSpanId(), isSampled: true }
 }
 
-function parseTraceparent(text: string | null): Trace | null {
+function parseTraceparent(text: string | null): TraceContext | null {
   const [, version, traceId, parentId, flags, rest] = TRACEPARENT.exec(text ?? '') ?? []
   if (!version || !traceId || !parentId || !flags || version === 'ff') return null
   if (version === '00' && rest !== undefined) return null
@@ -66,7 +66,7 @@ export function parseCause(stored: string | null): Cause | null {
  * Returns the span of an event, in the trace of the request that caused it or in one of its own id. All
  * processes give the span the same id: the end of the event's.
  */
-export function traceOfEvent(stored: string | null, eventId: string): Trace {
+export function traceOfEvent(stored: string | null, eventId: string): TraceContext {
   const cause = parseCause(stored)
   const { traceId, isSampled } = cause ?? startTrace(eventId)
   const spanId = removeHyphens(eventId).slice(-SPAN_DIGITS)
@@ -74,19 +74,22 @@ export function traceOfEvent(stored: string | null, eventId: string): Trace {
 }
 
 /** Returns a span below another. Without one, starts a trace. */
-export function childSpan(parent: Omit<Trace, 'parentId'> | null | undefined): Trace {
+export function childSpan(parent: Omit<TraceContext, 'parentId'> | null | undefined): TraceContext {
   if (!parent) return startTrace('')
   const { traceId, spanId: parentId, isSampled } = parent
   return { traceId, spanId: newSpanId(), parentId, isSampled }
 }
 
 /** Headers of a call about an event, which no signature covers. */
-export function traceHeaders(span: Trace, requestId: string | undefined): Record<string, string> {
+export function traceHeaders(
+  span: TraceContext,
+  requestId: string | undefined,
+): Record<string, string> {
   const traceparent = `00-${span.traceId}-${span.spanId}-${formatFlags(span)}`
   return { traceparent, ...(requestId && { 'troco-request-id': requestId }) }
 }
 
-function formatFlags({ isSampled }: Pick<Trace, 'isSampled'>): string {
+function formatFlags({ isSampled }: Pick<TraceContext, 'isSampled'>): string {
   return isSampled ? '01' : '00'
 }
 
@@ -95,7 +98,7 @@ function formatFlags({ isSampled }: Pick<Trace, 'isSampled'>): string {
  * the request id that it chose.
  */
 export interface Span {
-  trace: Trace
+  trace: TraceContext
   name: string
   kind: 'server' | 'client' | 'producer'
   endMs: number

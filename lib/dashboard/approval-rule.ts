@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { instant } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'

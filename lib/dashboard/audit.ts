@@ -13,7 +13,7 @@ import { fileLocale } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
-import { dayOf, readSpan } from '#lib/dashboard/period.ts'
+import { dayInZone, readSpan } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { MESSAGES } from '#messages/words.ts'
@@ -65,7 +65,7 @@ export async function exportAudit(
   const actor = [t.actor, t.email]
   const change = [t.reason, t.before, t.after]
   const head = [t.when, t.action, ...actor, t.account, t.target, ...change, t.ip, t.request, t.code]
-  return csvFile<AuditLine>(`${t.file}-${dayOf(new Date(), timeZone)}`, {
+  return csvFile<AuditLine>(`${t.file}-${dayInZone(new Date(), timeZone)}`, {
     locale,
     head: [...head, t.id],
     pages: walkAudit(reader, filters, BATCH_MAX),

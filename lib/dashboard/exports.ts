@@ -1,8 +1,7 @@
 import type * as z from 'zod'
 import { readTimeZone } from '#lib/accounts/queries.ts'
 import type { Action } from '#lib/audit/actions.ts'
-import { requireActor } from '#lib/audit/note.ts'
-import { recordAudit } from '#lib/audit/record.ts'
+import { recordAudit, requireActor } from '#lib/audit/record.ts'
 import { readCharges, rowFiltersOf, shownChargeFilters } from '#lib/charges/list.ts'
 import { type RefundRow, refundsQuery } from '#lib/charges/refunds/schema.ts'
 import type { ChargeRow } from '#lib/charges/schema.ts'
@@ -14,7 +13,7 @@ import type { Locale } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskPixKey, type PixKeyType } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
-import { dayOf } from '#lib/dashboard/period.ts'
+import { dayInZone } from '#lib/dashboard/period.ts'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
 import { Prisma, transaction } from '#lib/db/client.ts'
 import { pageSql, readPage, walkPages } from '#lib/db/page.ts'
@@ -115,7 +114,7 @@ export async function exportCharges(
   const paidBy = [chargeFile.payerName, chargeFile.payerDocument, chargeFile.payerBank]
   const times = [chargeFile.created, chargeFile.paid, chargeFile.expires]
   const head = [t.reference, t.status, t.amount, chargeFile.refunded, ...payer, ...times]
-  return csvFile<ExportedCharge>(`${chargeFile.file}-${dayOf(new Date(), timeZone)}`, {
+  return csvFile<ExportedCharge>(`${chargeFile.file}-${dayInZone(new Date(), timeZone)}`, {
     locale,
     head: [...head, chargeFile.endToEnd, chargeFile.id, ...paidBy],
     pages: walkPages(cursor =>
@@ -180,7 +179,7 @@ export async function exportRefunds(
           ${pageSql('r', { ...filters, cursor, limit: REFUNDS_BATCH_MAX })}`,
       REFUNDS_BATCH_MAX,
     )
-  return csvFile<ExportedRefund>(`${t.file}-${dayOf(new Date(), timeZone)}`, {
+  return csvFile<ExportedRefund>(`${t.file}-${dayInZone(new Date(), timeZone)}`, {
     locale,
     head: [
       t.reference,
@@ -251,7 +250,7 @@ export async function exportWithdrawals(
       WITHDRAWALS_BATCH_MAX,
     )
   const key = [t.keyType, t.key, t.payee, t.bank]
-  return csvFile<ExportedWithdrawal>(`${t.file}-${dayOf(new Date(), timeZone)}`, {
+  return csvFile<ExportedWithdrawal>(`${t.file}-${dayInZone(new Date(), timeZone)}`, {
     locale,
     head: [
       t.reference,

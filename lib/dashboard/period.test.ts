@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { addDays, chartDays, dayOf, midnight, readSpan } from '#lib/dashboard/period.ts'
+import { addDays, chartDays, dayInZone, midnight, readSpan } from '#lib/dashboard/period.ts'
 
 const SAO_PAULO = 'America/Sao_Paulo'
 const NOW = new Date('2026-11-21T01:30:00Z')
 
 test("a day begins at midnight in the merchant's time zone", () => {
-  expect(dayOf(NOW, SAO_PAULO)).toBe('2026-11-20')
+  expect(dayInZone(NOW, SAO_PAULO)).toBe('2026-11-20')
   expect(readSpan({ period: 'today' }, SAO_PAULO, NOW)).toEqual({
     from: new Date('2026-11-20T03:00:00Z'),
     to: new Date('2026-11-21T03:00:00Z'),
@@ -25,7 +25,7 @@ test.each([
   ['2026-11-21', 'UTC', '2026-11-21T00:00:00Z'],
 ])('%s in %s begins at %s, also when clocks change', (day, zone, moment) => {
   expect(midnight(day, zone)).toEqual(new Date(moment))
-  expect(dayOf(midnight(day, zone), zone)).toBe(day)
+  expect(dayInZone(midnight(day, zone), zone)).toBe(day)
 })
 
 test('a custom period includes both days, and either may be missing', () => {

@@ -7,13 +7,13 @@ const DAYS: Partial<Record<Period, number>> = { today: 1, '7d': 7, '30d': 30, '9
 const DATE = /^2\d{3}-\d\d-\d\d$/
 
 /** Time from the first midnight to the midnight after the last day, in the merchant's time zone. */
-export interface Span {
+export interface DaySpan {
   from?: Date
   to?: Date
 }
 
-export function readSpan(params: SearchParams, timeZone: string, now = new Date()): Span {
-  const [first, last] = readDays(params, dayOf(now, timeZone))
+export function readSpan(params: SearchParams, timeZone: string, now = new Date()): DaySpan {
+  const [first, last] = readDays(params, dayInZone(now, timeZone))
   return {
     from: first ? midnight(first, timeZone) : undefined,
     to: last ? midnight(addDays(last, 1), timeZone) : undefined,
@@ -57,7 +57,7 @@ export function listDays(first: string, last: string): string[] {
   return days
 }
 
-export function dayOf(moment: Date, timeZone: string): string {
+export function dayInZone(moment: Date, timeZone: string): string {
   return dateFormat('en-CA', { timeZone }).format(moment)
 }
 
@@ -81,7 +81,7 @@ export function midnight(day: string, timeZone: string): Date {
   const firstGuess = utc - offsetMs(new Date(utc), timeZone)
   const secondGuess = utc - offsetMs(new Date(firstGuess), timeZone)
   const first = new Date(Math.min(firstGuess, secondGuess))
-  return dayOf(first, timeZone) === day ? first : new Date(Math.max(firstGuess, secondGuess))
+  return dayInZone(first, timeZone) === day ? first : new Date(Math.max(firstGuess, secondGuess))
 }
 
 function readDay(value: SearchParams[string]): string | null {

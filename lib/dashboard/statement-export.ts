@@ -7,7 +7,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'
 import { maskPixKey } from '#lib/core/pix/pix-key.ts'
-import { dayOf } from '#lib/dashboard/period.ts'
+import { dayInZone } from '#lib/dashboard/period.ts'
 import type { StatementRow } from '#lib/dashboard/schema.ts'
 import {
   ENTRY_FIELDS,
@@ -50,7 +50,7 @@ export async function exportStatement(
     query.format === 'csv'
       ? writeCsv(pages, query.locale, timeZone)
       : writeOfx(pages, query.locale, statement)
-  const name = `${MESSAGES[query.locale].statement.file}-${dayOf(last, timeZone)}`
+  const name = `${MESSAGES[query.locale].statement.file}-${dayInZone(last, timeZone)}`
   return {
     headers: {
       'content-type': TYPES[query.format],

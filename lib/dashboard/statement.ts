@@ -12,7 +12,14 @@ import {
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskPixKey, PIX_KEY_TYPES } from '#lib/core/pix/pix-key.ts'
-import { addDays, dayOf, listDays, midnight, readSpan, type Span } from '#lib/dashboard/period.ts'
+import {
+  addDays,
+  type DaySpan,
+  dayInZone,
+  listDays,
+  midnight,
+  readSpan,
+} from '#lib/dashboard/period.ts'
 import type { SearchParams, StatementRow } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
@@ -214,7 +221,7 @@ export const BalanceHistory = z
 export const STATEMENT_PERIOD = '30d'
 
 /** Reads the period of a statement from its page's URL: 30 days by default; `all` has no limits. */
-export function statementSpan(params: SearchParams, timeZone: string): Span {
+export function statementSpan(params: SearchParams, timeZone: string): DaySpan {
   return readSpan({ ...params, period: params.period ?? STATEMENT_PERIOD }, timeZone)
 }
 
@@ -377,7 +384,7 @@ export async function readBalanceHistory(
   { accountId, mode, timeZone }: { accountId: string; mode: Mode; timeZone: string },
   query: BalanceQuery,
 ): Promise<BalanceDay[]> {
-  const tomorrow = addDays(dayOf(new Date(), timeZone), 1)
+  const tomorrow = addDays(dayInZone(new Date(), timeZone), 1)
   const to = query.to && query.to < tomorrow ? query.to : tomorrow
   const from = query.from ?? addDays(to, -DAYS)
   if (from >= to) return []

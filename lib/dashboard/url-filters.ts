@@ -1,6 +1,7 @@
 import type { ZodType } from 'zod'
 import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/list.ts'
 import { listQuery } from '#lib/core/fields.ts'
+import { isUuid } from '#lib/core/ids.ts'
 import { readSpan } from '#lib/dashboard/period.ts'
 import { requestsQuery } from '#lib/dashboard/requests/schema.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
@@ -25,7 +26,7 @@ export function readUrlFilters<const Name extends string>(
 
 const TEXT_FILTERS = ['status', 'q', 'min_amount', 'max_amount', 'cursor'] as const
 
-export interface ParsedChargeFilters {
+interface ParsedChargeFilters {
   apiParams: Record<string, string>
   query: ShownChargesQuery
 }
@@ -73,4 +74,29 @@ export function readRequestFilters(params: SearchParams, timeZone: string) {
   if (from) apiParams.created_from = from.toISOString()
   if (to) apiParams.created_to = to.toISOString()
   return { apiParams, query: requestsQuery.parse(apiParams) }
+}
+
+/** Reads the filters of an admin list from a page's URL; invalid values are dropped. */
+export function readListFilters<const Status extends string>(
+  params: Record<string, string | string[] | undefined>,
+  statuses: readonly Status[],
+): { q?: string; status?: Status; cursor?: string } {
+  const { q, cursor } = params
+  const status = statuses.find(known => known === params.status)
+  return {
+    ...(isText(q) ? { q: q.trim() } : {}),
+    ...(status ? { status } : {}),
+    ...(typeof cursor === 'string' && isUuid(cursor) ? { cursor } : {}),
+  }
+}
+
+/** PostgreSQL stores neither NUL nor unpaired surrogates. */
+function isText(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= 255 &&
+    value.isWellFormed() &&
+    !value.includes('\0')
+  )
 }

@@ -11,7 +11,7 @@ import {
 } from '#lib/differences/corrections.ts'
 import { type DayItem, reportDay } from '#lib/differences/day-items.ts'
 import { noteItem } from '#lib/differences/differences.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { assessDisputes } from '#lib/ledger/owed.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'

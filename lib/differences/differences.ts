@@ -1,6 +1,8 @@
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { asJson, queryRows, utc } from '#lib/db/sql.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { db, Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
+import { asJson, type Ctes, columnsOf, queryRows, utc, utcText } from '#lib/db/sql.ts'
+import { bookMovement } from '#lib/ledger/book.ts'
 
 /**
  * What a person must decide. payment_amount: paid to a charge of another amount. payment_repeated:
@@ -41,9 +43,6 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
 export function isDayKind(kind: string): boolean {
   return kind.startsWith('day_')
 }
-
-/** Columns of `source`: what an item is about, as the bank names it, and what is known about it. */
-export type DifferenceColumn = 'item_id' | 'connection_id' | 'kind' | 'key' | 'facts'
 
 /** Builds the INSERT of one item per row of the CTE `source`; an item is reported once. */
 export function insertItemsSql(source: string): Prisma.Sql {
@@ -95,7 +94,7 @@ export const itemsSql = Prisma.sql`
 export const modeOfItem = Prisma.sql`
   COALESCE(r.mode, CASE n.environment WHEN 'production' THEN 'live' ELSE 'test' END)`
 
-export interface Difference {
+interface Difference {
   id: string
   kind: string
   connection: string
@@ -159,4 +158,126 @@ export async function holdUnread(
 ): Promise<void> {
   const facts = { cause: 'unreadable', order_id: key, mode: 'live', sent }
   await transaction(tx => noteItem(tx, { connectionId, kind, key, facts }))
+}
+
+/**
+ * Builds the INSERT that claims payments: of all statements about one payment, a single one gets its
+ * row back and books it. Reads `connection_id`, `end_to_end_id`, `account_id` and `id` of `source`.
+ * Ids of PIX have 32 characters and are unique across banks; another id is unique at its connection.
+ * In the order of ids, so that two statements cannot deadlock.
+ */
+export function claimPaymentsSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
+    SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+      ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
+    FROM ${Prisma.raw(source)} ORDER BY end_to_end_id
+    ON CONFLICT DO NOTHING
+    RETURNING account_id, subject_id AS id`
+}
+
+/** Returns which of the payments that a connection lists are claimed. */
+export async function findClaimed(connectionId: string, ids: string[]): Promise<Set<string>> {
+  const keyOf = new Map(ids.flatMap(id => [id, `${connectionId} ${id}`].map(key => [key, id])))
+  const claims = await db().bookedPayment.findMany({
+    where: { endToEndId: { in: [...keyOf.keys()] } },
+    select: { endToEndId: true },
+  })
+  return new Set(claims.flatMap(({ endToEndId }) => keyOf.get(endToEndId) ?? []))
+}
+
+/**
+ * Builds the statement that moves payments to `unmatched` of the operator, each once, with a
+ * difference. The CTE `strays` has one row per payment: id, item_id, mode, connection_id, end_to_end_id, txid,
+ * amount, paid_at, `reason` (kind of the item), charge_account_id, charge_id, `facts` (further ones).
+ */
+export function keepUnmatchedSql(ctes: Ctes & { strays: Prisma.Sql }): Prisma.Sql {
+  const { strays, ...before } = ctes
+  return bookMovement({
+    ctes: {
+      ...before,
+      strays: Prisma.sql`
+        SELECT ${OPERATOR_ACCOUNT_ID}::uuid AS account_id, s.* FROM (${strays}) s`,
+      claimed: claimPaymentsSql('strays'),
+      suspended: Prisma.sql`
+        INSERT INTO unmatched_payments (account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at,
+          reason, charge_account_id, charge_id)
+        SELECT account_id, id, mode, connection_id, end_to_end_id, txid, amount, paid_at, reason,
+          charge_account_id, charge_id
+        FROM strays JOIN claimed USING (account_id, id)
+        RETURNING *`,
+      items: Prisma.sql`
+        SELECT s.item_id, s.connection_id, s.reason AS kind, s.end_to_end_id AS key,
+          jsonb_strip_nulls(s.facts || jsonb_build_object('payment_id', s.id, 'mode', s.mode,
+            'end_to_end_id', s.end_to_end_id, 'txid', s.txid, 'amount', s.amount,
+            'paid_at', ${utcText('s.paid_at')}))::json AS facts
+        FROM strays s JOIN claimed USING (account_id, id)`,
+      noted: insertItemsSql('items'),
+    },
+    source: {
+      from: Prisma.sql`suspended r`,
+      columns: {
+        ...columnsOf('r', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
+      },
+    },
+    movement: 'unmatched_received',
+    returning: Prisma.sql`json_build_object('id', r.id, 'reason', r.reason, 'accountId', r.charge_account_id)`,
+  })
+}
+
+interface BankFee {
+  connectionId: string
+  mode: Mode
+  /** The bank's id of the fee. */
+  bankId: string
+  amount: number
+  at: Date
+  /** Whether the bank gave a fee back. */
+  isReturn: boolean
+}
+
+/** Fees of one statement. */
+const BATCH_MAX = 500
+
+/**
+ * Books fees of banks to the operator, and those that were given back, never to a merchant. Returns how many
+ * were not booked before. After a crash, a repeated call books the rest.
+ */
+export async function payFees(fees: BankFee[]): Promise<number> {
+  let booked = 0
+  for (const movement of ['fee_paid', 'fee_returned'] as const) {
+    const wanted = fees.filter(({ isReturn }) => isReturn === (movement === 'fee_returned'))
+    for (let start = 0; start < wanted.length; start += BATCH_MAX) {
+      const statement = payFeesSql(movement, wanted.slice(start, start + BATCH_MAX))
+      booked += (await retryOnConflict(() => queryRows(statement))).length
+    }
+  }
+  return booked
+}
+
+/** In the order of ids, so that two statements cannot deadlock. */
+function payFeesSql(movement: 'fee_paid' | 'fee_returned', fees: BankFee[]): Prisma.Sql {
+  const list = <Value>(pick: (fee: BankFee) => Value) => fees.map(pick)
+  return bookMovement({
+    ctes: {
+      charged: Prisma.sql`
+        INSERT INTO bank_fees (account_id, id, mode, connection_id, bank_id, amount, charged_at, is_return)
+        SELECT ${OPERATOR_ACCOUNT_ID}::uuid, f.*, ${movement === 'fee_returned'}::boolean
+        FROM unnest(${list(() => newRoutableId(OPERATOR_ACCOUNT_ID))}::uuid[], ${list(({ mode }) => mode)}::text[],
+          ${list(({ connectionId }) => connectionId)}::uuid[], ${list(({ bankId }) => bankId)}::text[],
+          ${list(({ amount }) => amount)}::bigint[], ${list(({ at }) => at)}::timestamptz[])
+          AS f (id, mode, connection_id, bank_id, amount, charged_at)
+        ORDER BY f.connection_id, f.bank_id
+        ON CONFLICT (connection_id, bank_id) DO NOTHING
+        RETURNING *`,
+    },
+    source: {
+      from: Prisma.sql`charged f`,
+      columns: {
+        ...columnsOf('f', ['account_id', 'mode', 'id', 'amount', 'connection_id']),
+      },
+    },
+    movement,
+    returning: Prisma.sql`json_build_object('id', f.id)`,
+  })
 }

@@ -22,8 +22,7 @@ import {
   renderErrorPage,
 } from '#lib/payer/document.ts'
 import { compareWithRecord, renderReceipt, renderRefusedReceipt } from '#lib/payer/receipt.ts'
-import { listReceiptKeys, readCurrentKey } from '#lib/receipts/keys.ts'
-import { RECEIPT_PATH, verifyReceipt } from '#lib/receipts/sign.ts'
+import { listReceiptKeys, RECEIPT_PATH, readCurrentKey, verifyReceipt } from '#lib/receipts/sign.ts'
 import { cookieNames } from '#lib/session/cookie.ts'
 
 /** Seconds that a browser waits before it retries after a server error. */

@@ -1,7 +1,7 @@
 import { log } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { db } from '#lib/db/client.ts'
-import { LATENCY_BOUNDS_MS, latencyClassOf } from '#lib/operator/overview/latency.ts'
+import { LATENCY_BOUNDS_MS, latencyClassOf } from '#lib/operator/overview.ts'
 
 const HOUR_MS = 3_600_000
 /** A crash loses the counts of at most this long; a stop stores them. */

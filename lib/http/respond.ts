@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '#lib/core/errors.ts'
-import { type LogContext, type Trace, withLogContext } from '#lib/core/log.ts'
+import { type LogContext, type TraceContext, withLogContext } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 import { continueTrace, recordSpan } from '#lib/core/trace.ts'
@@ -96,7 +96,7 @@ function countStored({ caller, declared, incoming }: RequestState, response: Htt
 }
 
 function traceRequest(
-  trace: Trace,
+  trace: TraceContext,
   { incoming, logContext, caller }: RequestState,
   { status, headers }: HttpResponse,
   tookMs: number,

@@ -1,5 +1,5 @@
 import { permissionLock } from '#lib/accounts/members.ts'
-import { createAuditNote } from '#lib/audit/note.ts'
+import { createAuditNote } from '#lib/audit/record.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Tx } from '#lib/db/client.ts'
 import { accountSql } from '#lib/db/sql.ts'

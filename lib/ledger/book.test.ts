@@ -6,9 +6,14 @@ import { newId } from '#lib/core/ids.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { columnsOf, queryRows } from '#lib/db/sql.ts'
-import { bookMovement, recordEvent } from '#lib/ledger/book.ts'
+import { bookMovement, readBalances, recordEvent } from '#lib/ledger/book.ts'
 import { withOwner } from '#lib/testing/database.ts'
-import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeMerchant,
+} from '#lib/testing/fixtures.ts'
 
 // Its movements have no charges, which a check of all books would report.
 inOwnDatabase()
@@ -172,4 +177,31 @@ test('a session whose plans are older than most accounts reads no row of another
   expect(await countRead()).toBeLessThanOrEqual(before)
   expect(before).toBeLessThan(40)
   await client.end()
+})
+
+test('a new merchant has three empty ledgers in each mode', async () => {
+  const merchant = await makeMerchant()
+  const rows = await db().ledgerAccount.findMany({
+    where: { accountId: merchant.id },
+    orderBy: [{ mode: 'asc' }, { ledger: 'asc' }],
+  })
+  expect(rows.map(row => `${row.mode} ${row.ledger} ${row.balance} ${row.version}`)).toEqual([
+    'live available 0 0',
+    'live external 0 0',
+    'live outbound 0 0',
+    'test available 0 0',
+    'test external 0 0',
+    'test outbound 0 0',
+  ])
+  await expectBalancedLedger(merchant.id)
+})
+
+test("money received in test mode changes no live balance and no other merchant's", async () => {
+  const [merchant, other] = await Promise.all([makeMerchant(), makeMerchant()])
+  await fundMerchant(merchant, 5_000)
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: 5_000, outbound: 0 })
+  expect(await readBalances(merchant.id, 'live')).toEqual({ available: 0, outbound: 0 })
+  expect(await readBalances(other.id, 'test')).toEqual({ available: 0, outbound: 0 })
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(other.id)
 })

@@ -1,7 +1,17 @@
 import { type MemberAction, recordAction } from '#lib/audit/record.ts'
+import { parseDatabaseError, refuse } from '#lib/core/errors.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
-import { type Ctes, joinCtes, queryRows, type Source, selectSource } from '#lib/db/sql.ts'
+import {
+  type Ctes,
+  createSharedRead,
+  joinCtes,
+  queryRows,
+  type Source,
+  selectSource,
+} from '#lib/db/sql.ts'
 import { type EventType, goesToResource } from '#lib/webhooks/states.ts'
 
 type Sides<Ledger> = Record<string, { debit: Ledger; credit: Ledger }>
@@ -66,7 +76,7 @@ export const CORRECTION_SIDES = {
     { debit: 'own', credit: 'external' },
   ],
 } as const
-export type CorrectionSides = (typeof CORRECTION_SIDES)['merchant' | 'operator'][number]
+type CorrectionSides = (typeof CORRECTION_SIDES)['merchant' | 'operator'][number]
 
 /** The balances of an account always sum to zero. The sides of `corrected` come with each booking. */
 export const MOVEMENTS = {
@@ -224,4 +234,36 @@ function eventFields(event: EventType | undefined): string {
   if (!event) return 'NULL, NULL, NULL, NULL, NULL, NULL'
   const target = goesToResource(event) ? 's.webhook_url, s.webhook_host' : 'NULL, NULL'
   return `s.event_id, s.subject_id, s.resource, s.trace, ${target}`
+}
+
+/** Creates the ledgers and event sequences of a new account: prisma/functions/troco_open_books.sql. */
+export async function openBooks(tx: Tx, accountId: string): Promise<void> {
+  await tx.$executeRaw`SELECT troco_open_books(${accountId}::uuid)`
+}
+
+interface Balances {
+  available: number
+  outbound: number
+}
+
+const findBalances = createSharedRead<{ account: string; mode: string }, Balances>(
+  { account: 'uuid', mode: 'text' },
+  Prisma.sql`
+    SELECT json_object_agg(l.ledger, l.balance) AS json FROM ledger_accounts l
+    WHERE l.account_id = k.account AND l.mode = k.mode AND l.ledger <> 'external'`,
+)
+
+export async function readBalances(accountId: string, mode: Mode): Promise<Balances> {
+  const balances = await findBalances({ account: accountId, mode })
+  return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
+}
+
+/** Returns whether the CHECK on the available balance failed. */
+export function isOverdraft(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative'
+}
+
+/** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */
+export function refuseOverdraft(error: unknown): never {
+  throw isOverdraft(error) ? refuse('insufficient_balance') : error
 }

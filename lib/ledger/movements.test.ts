@@ -2,12 +2,12 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
 import {
   CORRECTION_SIDES,
   MERCHANT_MOVEMENTS,
   MOVEMENTS,
   OPERATOR_MOVEMENTS,
+  readBalances,
 } from '#lib/ledger/book.ts'
 import { openDisputeLedgers } from '#lib/ledger/owed.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'

@@ -8,7 +8,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { keepUnmatched } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { payFees } from '#lib/differences/fees.ts'
+import { payFees } from '#lib/differences/differences.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { countPendingAccounts, listAccountLines, readAccount } from '#lib/operator/accounts.ts'
 import { readHealth } from '#lib/operator/health.ts'
@@ -148,7 +148,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/db/roles.ts': 'names the tables only',
   'lib/operator/reconciliation/balance.ts': OF_CONNECTION,
   'lib/operator/reconciliation/rows.ts': OF_CONNECTION,
-  'lib/ledger/accounts.ts': OF_ONE,
+  'lib/ledger/book.ts': OF_ONE,
   'lib/ledger/check.ts': OF_ALL,
   'lib/ledger/statement.ts': OF_ONE,
   'lib/ledger/invariants.ts': OF_ALL,

@@ -2,7 +2,7 @@ import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { db, type Tx } from '#lib/db/client.ts'
-import { isOverdraft } from '#lib/ledger/accounts.ts'
+import { isOverdraft } from '#lib/ledger/book.ts'
 
 /** Creates the ledgers of disputes, on an account's first one: prisma/functions/troco_open_disputes.sql. */
 export async function openDisputeLedgers(

@@ -1,6 +1,6 @@
 import { findAccountsOfOwner, findOwnerEmails } from '#lib/accounts/queries.ts'
 import type { AccountStatus } from '#lib/accounts/schema.ts'
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'

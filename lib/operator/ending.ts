@@ -1,4 +1,4 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utcText } from '#lib/db/sql.ts'

@@ -1,15 +1,19 @@
 import * as z from 'zod'
 import type { AccountLimits, AccountStatus, Role } from '#lib/accounts/schema.ts'
 import type { RejectionCode } from '#lib/banks/gateway.ts'
+import { ANSWER_MAX } from '#lib/charges/disputes/schema.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
-import { instant, must, text, wholeCents } from '#lib/core/fields.ts'
+import type { ShownChargeStatus } from '#lib/charges/states.ts'
+import { instant, longText, must, text, wholeCents } from '#lib/core/fields.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { type ReasonParams, reasonParams } from '#lib/core/reason.ts'
+import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
 import type { CheckName, Subject } from '#lib/operator/states.ts'
 import { END_OUTCOMES } from '#lib/orders/states.ts'
 import type { TokenRow } from '#lib/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/webhooks/problem.ts'
+import type { WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 export const reasonRequest = z.object({
   reason: text(3, 200),
@@ -220,8 +224,8 @@ export const FINDING_STATES = {
   ],
 } as const
 
-export type GoodState = (typeof FINDING_STATES.ok)[number]
-export type BadState = (typeof FINDING_STATES.bad)[number]
+type GoodState = (typeof FINDING_STATES.ok)[number]
+type BadState = (typeof FINDING_STATES.bad)[number]
 
 /** Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = {
@@ -271,4 +275,105 @@ export interface Health {
   checks: Check[]
   workers: WorkerLine[]
   jobs: StuckJob[]
+}
+
+/** Spans of the overview, each with the width of a bar in hours. */
+export const SPANS = {
+  '24h': { hours: 24, intervalHours: 1 },
+  '7d': { hours: 7 * 24, intervalHours: 6 },
+  '30d': { hours: 30 * 24, intervalHours: 24 },
+} as const
+export type SpanName = keyof typeof SPANS
+export const SPAN_NAMES = Object.keys(SPANS) as SpanName[]
+
+/** What happened from `at` until the next interval. Amounts in cents, times in milliseconds. */
+export interface OverviewInterval {
+  at: string
+  paid_amount: number
+  paid_count: number
+  created: number
+  /** How many of those created have been paid by now. */
+  converted: number
+  requests: number
+  /** Responses with a status from 400 to 499, except 429. */
+  refused: number
+  limited: number
+  failed: number
+  p50: number | null
+  p99: number | null
+}
+
+export interface Overview {
+  intervals: OverviewInterval[]
+  total: Omit<OverviewInterval, 'at'>
+}
+
+/** A charge or withdrawal in a list for staff: nothing in it is a whole document or key. */
+export interface PaymentLine {
+  id: string
+  /** The payer's masked document, or the masked Pix key of a withdrawal. */
+  subject: string
+  external_id: string | null
+  status: ShownChargeStatus | WithdrawalStatus
+  amount: number
+  created_at: string
+}
+
+export const PERSON_FILTERS = ['staff', 'without_factor', 'unverified', 'disabled'] as const
+export type PersonFilter = (typeof PERSON_FILTERS)[number]
+
+export interface PersonLine {
+  id: string
+  name: string
+  email: string
+  is_admin: boolean
+  is_email_verified: boolean
+  is_disabled: boolean
+  has_second_factor: boolean
+  account_count: number
+  created_at: string
+  /** Null: the user never signed in. */
+  last_used_at: string | null
+}
+
+export interface PersonDetail extends PersonLine {
+  session_count: number
+  accounts: { id: string; name: string; role: Role }[]
+}
+
+export const answerRequest = z.object({
+  text: longText(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
+})
+
+export interface DisputeLine extends DisputeBasics {
+  account: { id: string; name: string }
+}
+
+/** What Troco's records say about the payment, for the defence. */
+export interface DisputeEvidence {
+  charge_id: string
+  end_to_end_id: string
+  reference: string
+  charged: number
+  created_at: string
+  paid_at: string
+  /** First time that the payment page was opened; null: never. */
+  viewed_at: string | null
+  payer: string
+  /** Attempts to deliver events of the charge, the oldest first. */
+  attempts: { at: string; type: string; host: string; response_status: number | null }[]
+  refunds: { at: string; amount: number; status: 'pending' | 'completed' | 'rejected' }[]
+}
+
+export interface DisputeWithEvidence extends DisputeLine {
+  bank_id: string
+  connection: string
+  lost_amount: number | null
+  closed_at: string | null
+  answer: string | null
+  answered_at: string | null
+  answered_by: string | null
+  /** What the bank said to the last answer. */
+  bank_text: string | null
+  evidence: DisputeEvidence
 }

@@ -4,8 +4,8 @@ import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows, reasonColumns, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import type { RequeueRequest } from '#lib/operator/health-wire.ts'
 import { JOB_KINDS, type JobKind, type StuckJob } from '#lib/operator/schema.ts'
+import type { RequeueRequest } from '#lib/operator/wire.ts'
 import { resendDelivery } from '#lib/webhooks/resend.ts'
 
 /** Attempts from which a job counts as stuck: after so many it rarely recovers by itself. */

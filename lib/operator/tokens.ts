@@ -1,4 +1,4 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { idLowerBoundAt } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { idOf, type Page, toPage } from '#lib/db/page.ts'

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { normalizeEmail } from '#lib/core/email.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/core/errors.ts'
+import { normalizeEmail } from '#lib/core/fields.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { normalizeEmail } from '#lib/core/email.ts'
 import { invalidInput } from '#lib/core/errors.ts'
-import { instant, listOf, must, properName, text } from '#lib/core/fields.ts'
+import { instant, listOf, must, normalizeEmail, properName, text } from '#lib/core/fields.ts'
 import { LOCALES } from '#lib/core/locale.ts'
 
 export interface User {

@@ -2,11 +2,17 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
-import { rotateReceiptKey, withdrawReceiptKey } from '#lib/receipts/keys.ts'
+import {
+  createReceiptUrl,
+  deriveSigningKey,
+  listReceiptKeys,
+  readCurrentKey,
+  rotateReceiptKey,
+  verifyReceipt,
+  withdrawReceiptKey,
+} from '#lib/receipts/sign.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/receipts.ts'
-import { deriveSigningKey, listReceiptKeys, readCurrentKey } from './keys.ts'
-import { createReceiptUrl, verifyReceipt } from './sign.ts'
 
 inOwnDatabase()
 

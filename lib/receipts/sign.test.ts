@@ -2,12 +2,17 @@ import { sign as signBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { formatFacts, parseReceipt } from '#lib/receipts/sign.ts'
+import {
+  createReceiptUrl,
+  deriveSigningKey,
+  formatFacts,
+  parseReceipt,
+  readCurrentKey,
+  verifyReceipt,
+} from '#lib/receipts/sign.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 import { issueReceipt, RECEIPT_FACTS, signWith } from '#lib/testing/receipts.ts'
-import { deriveSigningKey, readCurrentKey } from './keys.ts'
-import { createReceiptUrl, verifyReceipt } from './sign.ts'
 
 inOwnDatabase()
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordAudit } from '#lib/audit/record.ts'
-import { normalizeEmail } from '#lib/core/email.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'
+import { normalizeEmail } from '#lib/core/fields.ts'
 import { log } from '#lib/core/log.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import {
@@ -12,9 +12,13 @@ import {
 } from '#lib/people/challenge.ts'
 import { rehashIfOutdated } from '#lib/people/change-password.ts'
 import { type CodeKind, consumeCode, listFactors } from '#lib/people/factors.ts'
-import { requireHashPlace } from '#lib/people/hash-queue.ts'
 import { findByPasskey } from '#lib/people/passkeys.ts'
-import { knownCaller, unknownCaller, verifyPassword } from '#lib/people/password.ts'
+import {
+  knownCaller,
+  requireHashPlace,
+  unknownCaller,
+  verifyPassword,
+} from '#lib/people/password.ts'
 import { type Factor, type PasskeyProof, passkeyProof } from '#lib/people/schema.ts'
 import {
   countFactorAttempt,

@@ -1,10 +1,10 @@
 import { sign } from 'node:crypto'
-import type { SigningKey } from '#lib/receipts/keys.ts'
 import {
   createReceiptUrl,
   formatFacts,
   RECEIPT_PATH,
   type ReceiptFacts,
+  type SigningKey,
   signedBytes,
 } from '#lib/receipts/sign.ts'
 

@@ -1,4 +1,4 @@
-import { type Person, readPeople } from '#lib/audit/people.ts'
+import { type Person, readPeople } from '#lib/audit/queries.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'

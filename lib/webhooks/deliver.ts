@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { unseal } from '#lib/core/keys.ts'
-import { log, type Trace } from '#lib/core/log.ts'
+import { log, type TraceContext } from '#lib/core/log.ts'
 import { increment, observe } from '#lib/core/metrics.ts'
 import { Pool } from '#lib/core/pool.ts'
 import { childSpan, parseCause, recordSpan, traceHeaders, traceOfEvent } from '#lib/core/trace.ts'
@@ -10,8 +10,13 @@ import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
 import { countTestBytes } from '#lib/db/test-usage.ts'
 import { wake } from '#lib/db/wake.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
-import { maskBody, nextPauseMs, readDocumentRule } from '#lib/webhooks/deliveries.ts'
+import {
+  claimDueDeliveries,
+  type DueDelivery,
+  maskBody,
+  nextPauseMs,
+  readDocumentRule,
+} from '#lib/webhooks/deliveries.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
 import { eventToIntegration, eventToWire, type ResourceSerializers } from '#lib/webhooks/events.ts'
 import { closeConnections, type Outcome, postWebhook } from '#lib/webhooks/post.ts'
@@ -205,7 +210,7 @@ function decideStatus({ due, outcome }: FinishedAttempt): {
 }
 
 /** Recorded with the first attempt of each delivery: an event that nobody receives has no span. */
-function traceEvent(due: DueDelivery, trace: Trace): void {
+function traceEvent(due: DueDelivery, trace: TraceContext): void {
   recordSpan(() => ({
     trace,
     name: `event ${due.event.type}`,
@@ -217,7 +222,7 @@ function traceEvent(due: DueDelivery, trace: Trace): void {
   }))
 }
 
-function traceAttempt(due: DueDelivery, trace: Trace, outcome: Outcome): void {
+function traceAttempt(due: DueDelivery, trace: TraceContext, outcome: Outcome): void {
   const { problem, status, durationMs } = outcome
   recordSpan(() => ({
     trace,

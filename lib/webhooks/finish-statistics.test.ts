@@ -5,8 +5,8 @@ import { db, disconnect } from '#lib/db/client.ts'
 import { seedDueDeliveries, withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
 import { finishDelivery } from '#lib/webhooks/deliver.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/deliveries.ts'
 
 // Statistics of a table outlive its rows, so each test has a database without any.
 const sharedUrl = env().DATABASE_URL ?? ''

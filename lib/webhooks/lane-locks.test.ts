@@ -3,8 +3,8 @@ import { db } from '#lib/db/client.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
 import { finishDelivery } from '#lib/webhooks/deliver.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/deliveries.ts'
 
 inOwnDatabase()
 

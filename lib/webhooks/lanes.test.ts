@@ -9,8 +9,8 @@ import { inOwnDatabase, makeMerchant, runAsOwner } from '#lib/testing/fixtures.t
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { pickSize } from '#lib/testing/size.ts'
-import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/claim-deliveries.ts'
 import { finishDelivery, healLanes } from '#lib/webhooks/deliver.ts'
+import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/deliveries.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
 
 inOwnDatabase()

@@ -1,4 +1,4 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { recordAction } from '#lib/audit/record.ts'
 import { isMoneyOutClosed, isMoneyOutClosedFor } from '#lib/banks/closures.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'

@@ -1,17 +1,33 @@
 import type { MemberAction } from '#lib/audit/record.ts'
-import type { OrderState, Party, PayoutReturn } from '#lib/banks/gateway.ts'
-import { type BankRefusal, type Rejection, rejectionAssignments } from '#lib/banks/gateway.ts'
+import {
+  type BankRefusal,
+  ENDED_UNSENT,
+  type OrderState,
+  type Party,
+  type PayoutReturn,
+  type Rejection,
+  rejectionAssignments,
+} from '#lib/banks/gateway.ts'
+import { parseDatabaseError } from '#lib/core/errors.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { maskDictKey } from '#lib/core/pix/pix-key.ts'
+import { maskTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
 import { columnsOf, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { claimPaymentsSql, keepUnmatchedSql } from '#lib/differences/unmatched.ts'
+import { claimPaymentsSql, keepUnmatchedSql } from '#lib/differences/differences.ts'
 import { bookMovement } from '#lib/ledger/book.ts'
 import { lockBooks } from '#lib/ledger/owed.ts'
-import { endOrderSql, lockOrder } from '#lib/orders/order.ts'
+import {
+  endOrderSql,
+  lockOrder,
+  type Order,
+  type OrderRules,
+  type TakenState,
+} from '#lib/orders/order.ts'
 import { withdrawalEventColumns } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
@@ -141,10 +157,7 @@ async function settle(
 }
 
 /** The first end-to-end id stays, because others have seen it. A different one is kept for staff. */
-export function paymentAssignments(
-  endToEndId: string | null,
-  payee: Party | undefined,
-): Prisma.Sql {
+function paymentAssignments(endToEndId: string | null, payee: Party | undefined): Prisma.Sql {
   const { name = null, maskedDoc = null, bank = null } = payee ?? {}
   return Prisma.sql`
     end_to_end_id = COALESCE(w.end_to_end_id, ${endToEndId}),
@@ -154,7 +167,7 @@ export function paymentAssignments(
     payee_bank = COALESCE(${bank}, w.payee_bank)`
 }
 
-export function logOtherPayment(
+function logOtherPayment(
   withdrawalId: string,
   stored: string | null,
   reported: string | null | undefined,
@@ -292,4 +305,69 @@ function strayReturnSql(
       -- A pending one is settled first; then its returns are reported again.
       AND w.status <> 'pending'
       AND (w.status = 'rejected' OR w.returned_amount + ${amount}::bigint > w.amount)`
+}
+
+/** Withdrawals of an inactive account are sent at most this long after its activation. */
+const INACTIVE_PAUSE_MS = 15_000
+
+/** What withdrawals contribute to sending orders: lib/orders. */
+export const withdrawalOrders: OrderRules = {
+  async end({ accountId, id }, reported, lease) {
+    return (await endAsReported(accountId, id, reported, lease)) !== null
+  },
+  async endByPeople({ accountId, id }, outcome, { tx, condition, assignments }) {
+    const decision = { condition, ofOrder: assignments }
+    const settlement = { accountId, withdrawalId: id, tx, decision }
+    const row =
+      outcome === 'sent'
+        ? await approveWithdrawal({ ...settlement, endToEndId: null })
+        : await rejectWithdrawal({ ...settlement, reason: ENDED_UNSENT })
+    return row !== null
+  },
+  take: recordTaken,
+  async pauseMs({ accountId }) {
+    const account = await db().account.findUnique({ where: { id: accountId } })
+    return account?.status === 'active' ? null : INACTIVE_PAUSE_MS
+  },
+  hide: findHidden,
+}
+
+/**
+ * Stores the payment and the receiver as the bank names them. Nothing is lost by a crash before: the
+ * bank reports them again.
+ */
+async function recordTaken(
+  { accountId, id }: Order,
+  { endToEndId, payee }: TakenState,
+): Promise<void> {
+  if (endToEndId === undefined && payee === undefined) return
+  const reported = { id: endToEndId ?? null, name: payee?.name ?? null }
+  const [row] = await db().$queryRaw<{ endToEndId: string | null }[]>`
+      UPDATE withdrawals w SET ${paymentAssignments(reported.id, payee)},
+        updated_at = now()
+      WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND status = 'pending' AND (
+          w.end_to_end_id IS NULL AND ${reported.id}::text IS NOT NULL
+          OR w.end_to_end_id <> ${reported.id} AND w.other_end_to_end_id IS DISTINCT FROM ${reported.id}
+          OR w.payee_name IS NULL AND ${reported.name}::text IS NOT NULL)
+      RETURNING end_to_end_id AS "endToEndId"`.catch(error => {
+    if (parseDatabaseError(error).constraint !== 'withdrawals_end_to_end_id_key') throw error
+    log().error({ withdrawalId: id, endToEndId }, 'bank reported the payment of another withdrawal')
+    return []
+  })
+  if (row) logOtherPayment(id, row.endToEndId, endToEndId)
+}
+
+async function findHidden({
+  accountId,
+  id,
+  target,
+  ownerDoc,
+}: Order): Promise<Record<string, string>> {
+  const where = { accountId_id: { accountId, id } }
+  const row = await db().withdrawal.findUnique({ where, select: { payeeName: true } })
+  return {
+    ...(ownerDoc && { [normalizeTaxId(ownerDoc)]: maskTaxId(ownerDoc) }),
+    [target]: maskDictKey(target),
+    ...(row?.payeeName && { [row.payeeName]: '***' }),
+  }
 }

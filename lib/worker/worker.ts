@@ -21,19 +21,20 @@ import { Pool } from '#lib/core/pool.ts'
 import { releaseLeases } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
 import { listenForWakeUps, onWake, type Topic, wake, wakeLocal } from '#lib/db/wake.ts'
-import { findClaimed } from '#lib/differences/unmatched.ts'
+import { findClaimed } from '#lib/differences/differences.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { sendDueMails } from '#lib/mail/send.ts'
-import { returnOrders } from '#lib/operator/differences/end-return.ts'
+import { returnOrders } from '#lib/operator/differences/resolve.ts'
+import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { createRestoreReader } from '#lib/operator/restore.ts'
 import type { RulesByKind } from '#lib/orders/order.ts'
 import { hastenOrders } from '#lib/orders/queue.ts'
 import { askAboutEnded, askAboutReturned, createOrderSender } from '#lib/orders/send.ts'
-import { continueTrials, noteTrialNotices } from '#lib/trials/begin.ts'
+import { continueTrials, noteTrialNotices } from '#lib/trials/trial.ts'
 import { createDeliverer, healLanes } from '#lib/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/webhooks/endpoints.ts'
 import { expireWaitingWithdrawals, mailApprovers } from '#lib/withdrawals/approval.ts'
-import { withdrawalOrders } from '#lib/withdrawals/order.ts'
+import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
 import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import {
@@ -49,7 +50,6 @@ import {
   pruneTestUsage,
   rotateRequestLog,
 } from '#lib/worker/prune.ts'
-import { createDayReconciler } from '#lib/worker/reconcile.ts'
 
 interface Job {
   name: string

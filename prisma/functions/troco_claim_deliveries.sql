@@ -1,5 +1,5 @@
 -- version 4
--- Claims due deliveries for lib/webhooks/claim-deliveries.ts within the limits of concurrent calls per
+-- Claims due deliveries for lib/webhooks/deliveries.ts within the limits of concurrent calls per
 -- account, host and URL; per subject and receiver only the oldest event. Takes accounts in turn, of
 -- each its due lanes in turn, of each lane its first deliveries: the cost depends on `places`, not on
 -- how many accounts, lanes or deliveries are due. The lock on an account's row serializes claims of

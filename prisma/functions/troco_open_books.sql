@@ -1,6 +1,6 @@
 -- version 1
 -- Creates the ledgers and event sequences of a new account, with a balance and a number of 0, because the application
--- may not write these tables. Called by lib/ledger/accounts.ts.
+-- may not write these tables. Called by lib/ledger/book.ts.
 CREATE OR REPLACE FUNCTION troco_open_books(of_account uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO public.ledger_accounts (account_id, mode, ledger)

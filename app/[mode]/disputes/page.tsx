@@ -3,8 +3,8 @@ import { getTranslations } from 'next-intl/server'
 import { OwnDisputes } from '#app/[mode]/disputes/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { listOwnDisputes } from '#lib/dashboard/disputes/list.ts'
-import { disputesQuery } from '#lib/dashboard/disputes/schema.ts'
+import { disputesPageQuery } from '#lib/dashboard/disputes/schema.ts'
+import { listOwnDisputes } from '#lib/dashboard/disputes.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
@@ -20,11 +20,11 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function DisputesPage({ params, searchParams }: DisputesPageProps) {
   const { account, mode, user } = await requireMember(params)
-  const { shape } = disputesQuery
+  const { shape } = disputesPageQuery
   const filters = readUrlFilters(await searchParams, ['status', 'cursor'], shape)
   const [t, { rows, nextCursor }] = await Promise.all([
     getTranslations('disputes'),
-    listOwnDisputes(account.id, mode, disputesQuery.parse(filters)),
+    listOwnDisputes(account.id, mode, disputesPageQuery.parse(filters)),
   ])
   return (
     <ClientMessages namespaces={['disputes']}>

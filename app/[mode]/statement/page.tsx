@@ -14,7 +14,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { dayOf } from '#lib/dashboard/period.ts'
+import { dayInZone } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { listStatement, STATEMENT_PERIOD, statementSpan } from '#lib/dashboard/statement.ts'
 import { findStatementRange, type StatementRange, totalStatement } from '#lib/ledger/statement.ts'
@@ -34,7 +34,7 @@ export default async function StatementPage({ params, searchParams }: StatementP
   const [t, search] = await Promise.all([getTranslations('statement'), searchParams])
   const range = await findStatementRange(account.id, mode, statementSpan(search, account.timeZone))
   const { rows, nextCursor } = await listStatement(account.id, mode, range, parseCursor(search))
-  const days = rows.map(row => dayOf(new Date(row.created_at), account.timeZone))
+  const days = rows.map(row => dayInZone(new Date(row.created_at), account.timeZone))
   const isAllTime = search.period === 'all'
   return (
     <ClientMessages namespaces={['statement']}>

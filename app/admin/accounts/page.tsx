@@ -8,8 +8,8 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
 import { env } from '#lib/core/settings.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readListFilters } from '#lib/dashboard/url-filters.ts'
 import { countPendingAccounts, listAccountLines } from '#lib/operator/accounts.ts'
-import { readListFilters } from '#lib/operator/list-filters.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -6,8 +6,8 @@ import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { listDisputeLines } from '#lib/operator/disputes/read.ts'
-import { readListFilters } from '#lib/operator/list-filters.ts'
+import { readListFilters } from '#lib/dashboard/url-filters.ts'
+import { listDisputeLines } from '#lib/operator/disputes.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -5,9 +5,9 @@ import { PersonList } from '#app/admin/people/person-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readListFilters } from '#lib/operator/list-filters.ts'
-import { listPeople } from '#lib/operator/people/list.ts'
-import { PERSON_FILTERS } from '#lib/operator/people/schema.ts'
+import { readListFilters } from '#lib/dashboard/url-filters.ts'
+import { listPeople } from '#lib/operator/people.ts'
+import { PERSON_FILTERS } from '#lib/operator/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -5,7 +5,7 @@ import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
-import type { PersonLine } from '#lib/operator/people/schema.ts'
+import type { PersonLine } from '#lib/operator/schema.ts'
 
 export function PersonList({ people }: { people: PersonLine[] }) {
   const t = useTranslations('adminPeople')

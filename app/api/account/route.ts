@@ -1,6 +1,6 @@
 import { AccountRead } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,4 +1,4 @@
-import { listDisputes } from '#lib/charges/disputes/records.ts'
+import { listDisputes } from '#lib/charges/disputes/dispute.ts'
 import { DisputePage, disputesQuery } from '#lib/charges/disputes/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/query.ts'

@@ -1,5 +1,5 @@
-import { listRequests } from '#lib/dashboard/requests/read.ts'
 import { RequestPage, requestsQuery } from '#lib/dashboard/requests/schema.ts'
+import { listRequests } from '#lib/dashboard/requests.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/query.ts'
 

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/audit/note.ts'
+import { actorOf } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { issueToken, permissionNotHeld, tooManyTokens } from '#lib/tokens/issue.ts'
 import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/tokens/queries.ts'

@@ -1,6 +1,5 @@
 import type { LookupFunction } from 'node:net'
 import * as z from 'zod'
-import { readCertificateEnd } from '#lib/banks/api-pix/certificates.ts'
 import {
   openCharge,
   type QueryBank,
@@ -8,9 +7,18 @@ import {
   removeCharge,
 } from '#lib/banks/api-pix/charges.ts'
 import { BankClient } from '#lib/banks/api-pix/client.ts'
-import { parseCredentials } from '#lib/banks/api-pix/credentials.ts'
+import { parseCredentials, readCertificateEnd } from '#lib/banks/api-pix/credentials.ts'
 import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
-import { listNoticeAddresses, parseNotice, registerNotices } from '#lib/banks/api-pix/notices.ts'
+import {
+  bodyOf,
+  fieldsOf,
+  isStatusOk,
+  isSuccess,
+  listOf,
+  parseJson,
+  textOf,
+} from '#lib/banks/api-pix/json.ts'
+import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import {
   checkList,
   findPayment,
@@ -19,11 +27,21 @@ import {
   listTakenRefunds,
 } from '#lib/banks/api-pix/payments.ts'
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
-import { queryRefund, sendRefund } from '#lib/banks/api-pix/refunds.ts'
+import { type BankRefund, readRefund } from '#lib/banks/api-pix/read.ts'
 import type { Connection } from '#lib/banks/connection.ts'
-import type { Gateway, GatewayResult, Listing } from '#lib/banks/gateway.ts'
+import {
+  type Gateway,
+  type GatewayNotification,
+  type GatewayResult,
+  type KeyWebhook,
+  type Listing,
+  type OrderState,
+  type RefundOrder,
+  spiRefusal,
+} from '#lib/banks/gateway.ts'
 import type { Environment } from '#lib/banks/schema.ts'
 import { invalidInput } from '#lib/core/errors.ts'
+import { formatDecimalAmount } from '#lib/core/money.ts'
 
 /** Ages at which an open charge is queried, until notices of the bank end it sooner. */
 const QUERY_AGES_MS = [15_000, 60_000, 180_000]
@@ -121,4 +139,140 @@ function readProfile({ profile: name, settings }: Connection, environment: Envir
   if (!apiUrl || !tokenUrl)
     throw invalidInput('settings', 'must have api_url and token_url: the profile has none')
   return { profile, apiUrl, tokenUrl, ...(trusted !== undefined && { trusted }) }
+}
+
+/** Sends a refund. If the bank has the id already, or refuses the refund, it is asked by the id. */
+async function sendRefund(
+  client: BankClient,
+  order: RefundOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState>> {
+  const body = { valor: formatDecimalAmount(order.amount) }
+  const reply = await client.call({ method: 'PUT', path: pathOf(order), body }, signal)
+  if (isSuccess(reply)) return toState(readRefund(bodyOf(reply)), order)
+  const verdict = judge(reply, 'refund', { id: order.id })
+  if (verdict.outcome === 'none') return unknown('no refund')
+  if (verdict.outcome !== 'ask') return verdict
+  const found = await findRefund(client, order, signal)
+  if (found.outcome !== 'ok') return unknown('the bank does not say what it has under the id')
+  return found.value === null ? verdict.ifAbsent : toFoundState(found.value, order)
+}
+
+/** Returns the state of a refund, or null if the bank does not have it. */
+async function queryRefund(
+  client: BankClient,
+  refund: RefundOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<OrderState | null>> {
+  const found = await findRefund(client, refund, signal)
+  return found.outcome === 'ok' && found.value !== null
+    ? toFoundState(found.value, refund)
+    : asNull(found)
+}
+
+async function findRefund(
+  client: BankClient,
+  refund: RefundOrder,
+  signal: AbortSignal,
+): Promise<GatewayResult<BankRefund | null>> {
+  const reply = await client.call({ method: 'GET', path: pathOf(refund) }, signal)
+  if (isSuccess(reply)) return { outcome: 'ok', value: readRefund(bodyOf(reply)) }
+  const verdict = judge(reply, 'question', { id: refund.id })
+  if (verdict.outcome === 'none') return { outcome: 'ok', value: null }
+  return verdict.outcome === 'ask' ? verdict.ifAbsent : verdict
+}
+
+function asNull(found: GatewayResult<BankRefund | null>): GatewayResult<null> {
+  return found.outcome === 'ok' ? { outcome: 'ok', value: null } : found
+}
+
+/** A refund that was queried must have an amount. The response to an order may omit it. */
+function toFoundState(refund: BankRefund, order: RefundOrder): GatewayResult<OrderState> {
+  return refund.amount === null ? unknown('a refund without an amount') : toState(refund, order)
+}
+
+/** A new status is not final. */
+function toState(
+  { status, amount, returnId, reason }: BankRefund,
+  order: RefundOrder,
+): GatewayResult<OrderState> {
+  if (status === null) return unknown('a refund without a status')
+  if (amount !== null && amount !== order.amount) return unknown('a refund of another amount')
+  if (status === 'NAO_REALIZADO') {
+    const spiCode = /\b[A-Z]{2}\d{2}\b/.exec(reason ?? '')?.[0] ?? ''
+    return { outcome: 'ok', value: { state: 'refused', ...spiRefusal(spiCode, reason) } }
+  }
+  if (status !== 'DEVOLVIDO')
+    return { outcome: 'ok', value: { state: 'taken', ...(returnId && { endToEndId: returnId }) } }
+  // Not every bank reports its id of the return. That of the order is as unique.
+  return { outcome: 'ok', value: { state: 'done', endToEndId: returnId ?? order.id } }
+}
+
+function pathOf({ endToEndId, id }: RefundOrder): string {
+  return `/pix/${encodeURIComponent(endToEndId)}/devolucao/${encodeURIComponent(id)}`
+}
+
+/** Registers the address for each key: a bank sends notices only about keys that have one. */
+export async function registerNotices(
+  client: BankClient,
+  keys: string[],
+  address: string,
+  signal: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<GatewayResult<null>> {
+  for (const key of keys) {
+    const path = `/webhook/${encodeURIComponent(key)}`
+    const body = { webhookUrl: address }
+    const reply = await client.call({ method: 'PUT', path, body, headers }, signal)
+    // Successes have no body at some banks.
+    if (reply.kind === 'response' && isStatusOk(reply.status)) continue
+    return judgeQuestion(reply, 'no key')
+  }
+  return { outcome: 'ok', value: null }
+}
+
+export async function listNoticeAddresses(
+  client: BankClient,
+  keys: string[],
+  signal: AbortSignal,
+): Promise<GatewayResult<KeyWebhook[]>> {
+  const found: KeyWebhook[] = []
+  for (const key of keys) {
+    const path = `/webhook/${encodeURIComponent(key)}`
+    const reply = await client.call({ method: 'GET', path }, signal)
+    const isFound = isSuccess(reply)
+    if (!isFound && judge(reply, 'question').outcome !== 'none')
+      return judgeQuestion(reply, 'no key')
+    const address = isFound ? textOf(fieldsOf(bodyOf(reply)).webhookUrl) : null
+    found.push({ key, address })
+  }
+  return { outcome: 'ok', value: found }
+}
+
+/**
+ * Parses a notice: `{"pix": […]}`, or the bare array that some banks send. Each payment names itself,
+ * its charge and its refunds. Never throws.
+ */
+export function parseNotice(
+  body: string,
+  readEntry: (entry: unknown) => GatewayNotification[] = readNoticeEntry,
+): GatewayNotification[] {
+  const parsed = parseJson(body)
+  const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
+  return list.flatMap(entry => readEntry(entry))
+}
+
+export function readNoticeEntry(entry: unknown): GatewayNotification[] {
+  const { txid, endToEndId, devolucoes } = fieldsOf(entry)
+  const returned = listOf(devolucoes)
+  return [
+    ...named('charge', txid),
+    ...named(returned.length > 0 ? 'payment_return' : 'payment', endToEndId),
+    ...returned.flatMap(each => named('refund', fieldsOf(each).id)),
+  ]
+}
+
+function named(kind: GatewayNotification['kind'], value: unknown): GatewayNotification[] {
+  const id = textOf(value)
+  return id === null ? [] : [{ kind, id }]
 }

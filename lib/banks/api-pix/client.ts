@@ -3,7 +3,12 @@ import { Agent } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Credentials } from '#lib/banks/api-pix/credentials.ts'
-import { exchange, type HttpsRequest, LIMITS, type Limits } from '#lib/banks/api-pix/exchange.ts'
+import {
+  EXCHANGE_LIMITS,
+  exchange,
+  type HttpsRequest,
+  type Limits,
+} from '#lib/banks/api-pix/exchange.ts'
 import { fieldsOf, isStatusOk, PACED, parseJson, type Reply } from '#lib/banks/api-pix/json.ts'
 import type { BankProfile, Filling } from '#lib/banks/api-pix/profiles.ts'
 import { parseRetryAfter } from '#lib/core/headers.ts'
@@ -36,7 +41,7 @@ const IDLE_MS = 15_000
 /** Longest pause before a call to keep the bank's limit of the rate. */
 const PACE_MAX_MS = 2_000
 /** A report of a day with 100,000 payments and their fees has about 30 MiB. */
-const TEXT_LIMITS: Limits = { ...LIMITS, responseBytes: 64 * 1024 * 1024 }
+const TEXT_LIMITS: Limits = { ...EXCHANGE_LIMITS, responseBytes: 64 * 1024 * 1024 }
 /** A shorter text would be replaced where it means something else. */
 const SECRET_LENGTH_MIN = 6
 
@@ -173,7 +178,7 @@ export class BankClient {
     secret: string,
     isText = false,
   ): Promise<Reply> {
-    const limits = isText ? TEXT_LIMITS : LIMITS
+    const limits = isText ? TEXT_LIMITS : EXCHANGE_LIMITS
     const result = await exchange(this.agent, request, signal, limits)
     if (result.kind === 'failure') return result
     const { status, headers, text } = result

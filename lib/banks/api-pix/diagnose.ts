@@ -1,5 +1,5 @@
-import { examineCertificate, examineServer } from '#lib/banks/api-pix/certificates.ts'
 import { type BankCall, BankClient } from '#lib/banks/api-pix/client.ts'
+import { examineCertificate, examineServer } from '#lib/banks/api-pix/credentials.ts'
 import {
   bodyOf,
   fieldsOf,
@@ -10,8 +10,13 @@ import {
 } from '#lib/banks/api-pix/json.ts'
 import { judge } from '#lib/banks/api-pix/outcomes.ts'
 import { checkList } from '#lib/banks/api-pix/payments.ts'
-import type { NoticeAddress } from '#lib/banks/gateway.ts'
-import { type BankFinding, type FindingCode, find, levelOf } from '#lib/banks/gateway.ts'
+import {
+  type BankFinding,
+  type FindingCode,
+  find,
+  levelOf,
+  type NoticeAddress,
+} from '#lib/banks/gateway.ts'
 import { dropScheme, hostOfAddress } from '#lib/banks/notice-address.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'

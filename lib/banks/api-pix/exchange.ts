@@ -23,7 +23,7 @@ export interface Limits {
   responseBytes: number
 }
 
-export const LIMITS: Limits = {
+export const EXCHANGE_LIMITS: Limits = {
   connectMs: 5_000,
   responseMs: 15_000,
   responseBytes: 8 * 1024 * 1024,
@@ -37,7 +37,7 @@ export async function exchange(
   agent: Agent,
   request: HttpsRequest,
   signal: AbortSignal,
-  limits = LIMITS,
+  limits = EXCHANGE_LIMITS,
 ): Promise<Exchange> {
   const first = await send(agent, request, signal, limits)
   return first.isStale && request.method === 'GET'

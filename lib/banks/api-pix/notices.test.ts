@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openApiPix } from '#lib/banks/api-pix/adapter.ts'
-import { parseNotice } from '#lib/banks/api-pix/notices.ts'
+import { openApiPix, parseNotice } from '#lib/banks/api-pix/adapter.ts'
 import type { Gateway } from '#lib/banks/gateway.ts'
 import { problem, StandardBank } from '#lib/testing/standard-bank.ts'
 

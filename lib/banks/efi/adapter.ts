@@ -1,5 +1,12 @@
 import type { LookupFunction } from 'node:net'
-import { buildGateway, openClient } from '#lib/banks/api-pix/adapter.ts'
+import {
+  buildGateway,
+  listNoticeAddresses,
+  openClient,
+  parseNotice,
+  readNoticeEntry,
+  registerNotices,
+} from '#lib/banks/api-pix/adapter.ts'
 import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import {
   diagnose,
@@ -18,12 +25,6 @@ import {
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
-import {
-  listNoticeAddresses,
-  parseNotice,
-  readNoticeEntry,
-  registerNotices,
-} from '#lib/banks/api-pix/notices.ts'
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import { type BankList, checkList, listEntries } from '#lib/banks/api-pix/payments.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'

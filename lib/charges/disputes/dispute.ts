@@ -1,14 +1,16 @@
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
-import { findDispute, recordDisputeEvent } from '#lib/charges/disputes/records.ts'
 import type { DisputeEnd, DisputeReport, DisputeRow } from '#lib/charges/disputes/schema.ts'
 import type { DisputeDetail } from '#lib/charges/disputes/wire.ts'
-import { findAddressed } from '#lib/charges/list.ts'
+import { findAddressed, recordChargeEvents } from '#lib/charges/list.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
+import type { ListQuery } from '#lib/core/fields.ts'
 import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { db, type Tx, transaction } from '#lib/db/client.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { type Page, pageSql, readPage } from '#lib/db/page.ts'
+import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { noteItem } from '#lib/differences/differences.ts'
 import { bookOne } from '#lib/ledger/book.ts'
@@ -359,4 +361,48 @@ async function readDetail(accountId: string, id: string): Promise<DisputeDetail>
   const dispute = await findDispute(accountId, 'test', id)
   if (!dispute) throw new Invariant(`dispute ${id} was stored but is missing`)
   return dispute
+}
+
+/** A dispute `d` in wire order. */
+const disputeAsJson = asJson(Prisma.sql`
+  d.id, d.charge_id AS transaction_id, d.amount, d.lost_amount, d.status, d.mode,
+  ${utc('d.respond_by')}, ${utc('d.closed_at')}, ${utc('d.created_at')}, ${utc('d.updated_at')}`)
+
+export async function findDispute(
+  accountId: string,
+  mode: Mode,
+  id: string,
+): Promise<DisputeDetail | null> {
+  if (!isUuid(id)) return null
+  const [row] = await queryRows<DisputeDetail>(Prisma.sql`
+    SELECT ${disputeAsJson}::text AS json FROM disputes d
+    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid`)
+  return row ?? null
+}
+
+export function listDisputes(
+  accountId: string,
+  mode: Mode,
+  query: ListQuery,
+): Promise<Page<DisputeDetail>> {
+  const rows = Prisma.sql`
+    SELECT ${disputeAsJson}::text AS json FROM disputes d
+    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${pageSql('d', query)}`
+  return readPage<DisputeDetail>(rows, query.limit)
+}
+
+/** Records an event about a dispute, in the transaction that opens or ends it, after all its other statements. */
+function recordDisputeEvent(
+  tx: Tx,
+  event: 'transaction.dispute_opened' | 'transaction.dispute_closed',
+  { accountId, id }: DisputeRow,
+): Promise<void> {
+  return recordChargeEvents(
+    tx,
+    event,
+    'dispute',
+    Prisma.sql`
+      SELECT d.account_id, d.charge_id, ${newRoutableId(accountId)}::uuid AS event_id, ${disputeAsJson} AS cause
+      FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`,
+  )
 }

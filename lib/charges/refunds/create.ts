@@ -11,8 +11,7 @@ import { Prisma } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { type Authority, accountIdOf, accountSql, columnsOf, writeRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { refuseOverdraft } from '#lib/ledger/accounts.ts'
-import { bookMovement } from '#lib/ledger/book.ts'
+import { bookMovement, refuseOverdraft } from '#lib/ledger/book.ts'
 import { insertOrderSql } from '#lib/orders/order.ts'
 
 /**

@@ -1,7 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import type { Gateway, GatewayResult, OrderState, RefundOrder } from '#lib/banks/gateway.ts'
-import { spiRefusal } from '#lib/banks/gateway.ts'
+import {
+  type Gateway,
+  type GatewayResult,
+  type OrderState,
+  type RefundOrder,
+  spiRefusal,
+} from '#lib/banks/gateway.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { findCharge } from '#lib/charges/list.ts'
 import { createRefund } from '#lib/charges/refunds/create.ts'
@@ -10,7 +15,7 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { renewSlot } from '#lib/orders/queue.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {

@@ -1,4 +1,4 @@
-import { lowerAscii } from '#lib/core/email.ts'
+import { lowerAscii } from '#lib/core/fields.ts'
 import {
   formatTaxId,
   isValidCnpj,

@@ -3,11 +3,11 @@ import type { AnswerState } from '#lib/charges/disputes/schema.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
 
-export const disputesQuery = z.object({
+export const disputesPageQuery = z.object({
   status: z.enum(DISPUTE_FILTERS).optional(),
   cursor: z.uuid().optional(),
 })
-export type DisputesQuery = z.infer<typeof disputesQuery>
+export type DisputesQuery = z.infer<typeof disputesPageQuery>
 
 export interface DisputeBasics {
   id: string

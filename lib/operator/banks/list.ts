@@ -1,9 +1,8 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import type { CheckResult } from '#lib/banks/check-connection.ts'
 import { readClosures } from '#lib/banks/closures.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
-import type { GatewayResult } from '#lib/banks/gateway.ts'
-import { levelOf } from '#lib/banks/gateway.ts'
+import { type GatewayResult, levelOf } from '#lib/banks/gateway.ts'
 import type { KeyNotices } from '#lib/banks/register-notices.ts'
 import { findBank } from '#lib/banks/served.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -22,7 +21,6 @@ import type {
   SettingsCorrected,
 } from '#lib/operator/banks/schema.ts'
 import { type ConnectionHealth, readState, readTraffic } from '#lib/operator/gateways.ts'
-import { countOpenWork } from '#lib/operator/open-work.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 
 interface Row extends Pick<BankLine, 'id' | 'name' | 'kind' | 'environment' | 'checked_at'> {
@@ -202,4 +200,29 @@ export function serializeNotices(result: GatewayResult<KeyNotices[]> | null): No
 function refusalOf(result: GatewayResult<unknown>): string | null {
   if (result.outcome === 'ok') return null
   return ('reason' in result ? result.reason : result.bankText) ?? result.outcome
+}
+
+export interface OpenWork {
+  charges: number
+  withdrawals: number
+  /** Withdrawals that wait for an approval, which are among them. */
+  unapproved: number
+  refunds: number
+}
+
+/** Counts what began at a connection and has not ended there. */
+export async function countOpenWork(connectionId: string): Promise<OpenWork> {
+  // What is open is due or waits for an approval: the rest of the tables is not read.
+  const [counts] = await db().$queryRaw<OpenWork[]>`
+    SELECT c.charges, o.withdrawals + w.unapproved AS withdrawals, w.unapproved, o.refunds
+    FROM
+      (SELECT count(*)::int AS charges
+        FROM charges WHERE connection_id = ${connectionId}::uuid AND status IN ('opening', 'pending')
+          AND due_at IS NOT NULL) c,
+      (SELECT count(*)::int AS unapproved FROM withdrawals
+        WHERE connection_id = ${connectionId}::uuid AND approval_due_at IS NOT NULL) w,
+      (SELECT count(*) FILTER (WHERE kind = 'withdrawal')::int AS withdrawals,
+          count(*) FILTER (WHERE kind = 'refund')::int AS refunds
+        FROM bank_orders WHERE connection_id = ${connectionId}::uuid AND due_at IS NOT NULL) o`
+  return counts ?? { charges: 0, withdrawals: 0, unapproved: 0, refunds: 0 }
 }

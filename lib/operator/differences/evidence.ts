@@ -1,4 +1,4 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { idLowerBoundAt, idUpperBoundAt, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'

@@ -2,8 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { giveBack } from '#lib/operator/differences/give-back.ts'
-import { keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import { giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import { type OrderScript, StubBank } from '#lib/testing/bank.ts'
 import { addConnection } from '#lib/testing/connection.ts'
@@ -63,7 +62,7 @@ test('money goes back to its payer, and the item is resolved in the name of who 
 
 test('while the bank has the order, no other entry and no second order is accepted', async () => {
   const { itemId, id } = await order()
-  for (const work of [giveBack, keepUnmatched])
+  for (const work of [giveBack, takeUnmatched])
     await expect(work(decide(itemId))).rejects.toMatchObject({ code: 'under_way' })
   await sendUntilEnded(id)
   await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
@@ -72,7 +71,7 @@ test('while the bank has the order, no other entry and no second order is accept
 test('of people who order at once, one wins', async () => {
   const { itemId } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
   const results = await Promise.allSettled([
-    ...[giveBack, giveBack, keepUnmatched].map(work => work(decide(itemId))),
+    ...[giveBack, giveBack, takeUnmatched].map(work => work(decide(itemId))),
   ])
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await makeDue()

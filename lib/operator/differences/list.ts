@@ -1,7 +1,7 @@
 import { csvTimeFormatter } from '#lib/core/csv.ts'
 import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
-import { dayOf } from '#lib/dashboard/period.ts'
+import { dayInZone } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
@@ -99,7 +99,7 @@ export async function exportDifferences(
   const nameOf = (names: Record<string, string>, key: string) => names[key] ?? key
   const about = [t.column.what, t.column.connection, t.column.mode, t.column.amount]
   const ended = [t.column.resolved, t.column.resolution]
-  return csvFile<DifferenceLine>(`${t.file}-${dayOf(new Date(), HOME_TIME_ZONE)}`, {
+  return csvFile<DifferenceLine>(`${t.file}-${dayInZone(new Date(), HOME_TIME_ZONE)}`, {
     locale,
     head: [t.column.created, ...about, ...ended, t.column.code, 'ID'],
     pages: walkPages(cursor => listItems({ ...filters, cursor, limit: BATCH_MAX })),

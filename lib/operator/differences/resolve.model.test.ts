@@ -3,9 +3,8 @@ import { payByUnmatched } from '#lib/charges/settle.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
-import { giveBack } from '#lib/operator/differences/give-back.ts'
-import { creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import { readBalances } from '#lib/ledger/book.ts'
+import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import { SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,
@@ -89,7 +88,7 @@ test(
 
       async function decide({ item, charge, send, ...entry }: Entry): Promise<void> {
         const decision = { itemId: itemIds[item] ?? '', reason: 'Decided', actor: ACTOR }
-        if (entry.do === 'keep') return keepUnmatched(decision)
+        if (entry.do === 'keep') return takeUnmatched(decision)
         if (entry.do === 'credit') return creditAccount(decision, merchant.id)
         if (entry.do === 'match')
           return void (await payByUnmatched(decision, charges[charge]?.id ?? ''))

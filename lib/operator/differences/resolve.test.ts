@@ -7,8 +7,8 @@ import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { readChargeTimeline } from '#lib/dashboard/timeline.ts'
 import { db } from '#lib/db/client.ts'
 import { type DifferenceKind, noteItem } from '#lib/differences/differences.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
-import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import { readBalances } from '#lib/ledger/book.ts'
+import { acknowledgeItem, creditAccount, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { keepOfCharge, keepStray, operatorBalances } from '#lib/testing/differences.ts'
@@ -47,8 +47,8 @@ async function noteOf(kind: DifferenceKind): Promise<string> {
 test('kept money becomes the own money of the operator, once, with who decided it and why', async () => {
   const { itemId } = await keepStray(AMOUNT)
   const before = await operatorBalances()
-  await keepUnmatched(decide(itemId))
-  await expect(keepUnmatched(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
+  await takeUnmatched(decide(itemId))
+  await expect(takeUnmatched(decide(itemId))).rejects.toMatchObject({ code: 'already_final' })
   const after = await operatorBalances()
   expect(after.own).toBe((before.own ?? 0) + AMOUNT)
   expect(after.unmatched).toBe((before.unmatched ?? 0) - AMOUNT)
@@ -72,7 +72,7 @@ test('the page of a charge shows a payment of another amount, and what was decid
   const charge = { accountId: merchant.id, chargeId }
   const decisions = [
     ['credited', (itemId: string) => creditAccount(decide(itemId), merchant.id)],
-    ['kept', (itemId: string) => keepUnmatched(decide(itemId))],
+    ['kept', (itemId: string) => takeUnmatched(decide(itemId))],
     ['open', async () => {}],
   ] as const
   for (const [, work] of decisions) await work((await keepOfCharge(charge, AMOUNT - 1)).itemId)
@@ -146,10 +146,10 @@ test('of people who settle one item at once, one wins and the others are refused
   const { itemId } = await keepStray(AMOUNT)
   const before = { own: (await operatorBalances()).own ?? 0, available: await available() }
   const results = await Promise.allSettled([
-    keepUnmatched(decide(itemId)),
+    takeUnmatched(decide(itemId)),
     creditAccount(decide(itemId), merchant.id),
     payByUnmatched(decide(itemId), chargeId),
-    keepUnmatched(decide(itemId)),
+    takeUnmatched(decide(itemId)),
   ])
   const refused = results.flatMap(one => (one.status === 'rejected' ? one.reason.code : []))
   expect(refused).toEqual(['already_final', 'already_final', 'already_final'])
@@ -173,7 +173,7 @@ test('only entries of its kind settle an item', async () => {
     expect(work).rejects.toMatchObject({ fields: { entry: [expect.any(String)] } })
   await expectRefused(acknowledgeItem(decide(repeated.itemId)))
   const noted = await noteOf('removal_unconfirmed')
-  await expectRefused(keepUnmatched(decide(noted)))
+  await expectRefused(takeUnmatched(decide(noted)))
   await acknowledgeItem(decide(noted))
   expect(await findItem(noted)).toMatchObject({ resolution: 'acknowledge', resolvedBy: ACTOR.id })
   await expect(acknowledgeItem(decide(noted))).rejects.toMatchObject({ code: 'already_final' })

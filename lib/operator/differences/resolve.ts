@@ -1,5 +1,17 @@
-import { invalidInput } from '#lib/core/errors.ts'
-import { transaction } from '#lib/db/client.ts'
+import { personOf, recordAudit } from '#lib/audit/record.ts'
+import {
+  type BankRefusal,
+  ENDED_UNSENT,
+  type Rejection,
+  rejectionAssignments,
+} from '#lib/banks/gateway.ts'
+import { invalidInput, refuse } from '#lib/core/errors.ts'
+import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
+import type { Mode } from '#lib/core/mode.ts'
+import { cents } from '#lib/core/money.ts'
+import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
+import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
+import { wake } from '#lib/db/wake.ts'
 import {
   creditUnmatched,
   type Decision,
@@ -9,6 +21,13 @@ import {
   resolveItem,
 } from '#lib/differences/resolve.ts'
 import { lockBooks } from '#lib/ledger/owed.ts'
+import {
+  endOrderSql,
+  insertOrderSql,
+  type OrderKey,
+  type OrderRules,
+  type PeoplesEnd,
+} from '#lib/orders/order.ts'
 
 /** Resolves an item that moves no money of the operator. */
 export function acknowledgeItem(decision: Decision): Promise<void> {
@@ -19,7 +38,7 @@ export function acknowledgeItem(decision: Decision): Promise<void> {
 }
 
 /** Makes the money of an item the operator's own. */
-export function keepUnmatched(decision: Decision): Promise<void> {
+export function takeUnmatched(decision: Decision): Promise<void> {
   return transaction(async tx => {
     const { id, mode, amount } = await lockUnmatched(tx, decision.itemId, 'keep')
     await releaseUnmatched(tx, id, 'keep')
@@ -39,4 +58,121 @@ export function creditAccount(decision: Decision, accountId: string): Promise<vo
     await releaseUnmatched(tx, id, 'credit', { accountId })
     await resolveItem(tx, decision, 'credit', { accountId, mode, amount })
   })
+}
+
+/**
+ * Orders the bank to give the money of an item back to its payer. The order is stored before the bank is
+ * called; the money stays unmatched, and the item open, until the bank has returned it. Meanwhile every
+ * other entry is refused, and so is a second order. After the Pix window, no bank would take the order.
+ */
+export async function giveBack(decision: Decision): Promise<{ id: string }> {
+  const id = newRoutableId(OPERATOR_ACCOUNT_ID)
+  const { itemId, reason, actor } = decision
+  await transaction(async tx => {
+    const payment = await lockUnmatched(tx, itemId, 'give_back')
+    const { id: paymentId, mode, connectionId, amount, paidAt, endToEndId } = payment
+    if (isPastRefund(paidAt)) throw refuse('refund_window_closed', { days: REFUND_WINDOW_DAYS })
+    await tx.$executeRaw`
+      WITH made AS (
+        INSERT INTO unmatched_returns (account_id, id, payment_id, item_id, mode, connection_id, status,
+          amount, requested_by, reason)
+        VALUES (${OPERATOR_ACCOUNT_ID}::uuid, ${id}::uuid, ${paymentId}::uuid, ${itemId}::uuid, ${mode},
+          ${connectionId}::uuid, 'pending', ${amount}::bigint, ${personOf(actor)}::uuid, ${reason})
+        RETURNING *)
+      ${insertOrderSql(['return', 'refund'], Prisma.sql`made s`, { target: Prisma.sql`${endToEndId}` })}`
+    const after = { mode, amount }
+    await recordAudit(tx, {
+      actor,
+      action: 'difference.return_ordered',
+      target: itemId,
+      reason,
+      after,
+    })
+  })
+  wake('orders')
+  return { id }
+}
+
+interface EndedReturn {
+  paymentId: string
+  itemId: string
+  mode: Mode
+  amount: bigint
+  requestedBy: string | null
+  reason: string
+}
+
+/** What returns of unmatched payments contribute to sending orders: lib/orders. */
+export const returnOrders: OrderRules = {
+  end: (order, reported, lease) =>
+    transaction(tx =>
+      reported.state === 'done'
+        ? completeReturn(tx, order, reported.endToEndId, { lease })
+        : rejectReturn(tx, order, reported, { lease }),
+    ),
+  endByPeople: (order, outcome, { tx, ...end }) =>
+    outcome === 'sent'
+      ? completeReturn(tx, order, null, end)
+      : rejectReturn(tx, order, ENDED_UNSENT, end),
+  // The order names no person, and the payer is unknown.
+  hide: async () => ({}),
+}
+
+type End = { lease?: string | null } & Partial<Omit<PeoplesEnd, 'tx'>>
+
+/**
+ * Lets the money leave `unmatched` after the bank has returned it, and resolves the item in the name of who
+ * ordered it. Does nothing if the order has ended or the lease was lost.
+ */
+async function completeReturn(
+  tx: Tx,
+  order: OrderKey,
+  returnId: string | null,
+  end: End,
+): Promise<boolean> {
+  const ended = await endReturn(tx, 'completed', Prisma.sql`return_id = ${returnId}`, {
+    ended: endOrderSql(order, 'done', { bankId: returnId, ...end }),
+  })
+  if (!ended) return false
+  const { paymentId, itemId, mode, amount, requestedBy, reason } = ended
+  const actor = requestedBy
+    ? ({ type: 'user', id: requestedBy } as const)
+    : ({ type: 'command_line' } as const)
+  await releaseUnmatched(tx, paymentId, 'give_back')
+  await resolveItem(tx, { itemId, reason, actor }, 'give_back', { mode, amount: cents(amount) })
+  return true
+}
+
+/** Ends an order that was not sent: the money stays unmatched, and the item open. */
+async function rejectReturn(
+  tx: Tx,
+  order: OrderKey,
+  reason: Rejection | BankRefusal,
+  end: End,
+): Promise<boolean> {
+  const ended = await endReturn(tx, 'rejected', rejectionAssignments(reason), {
+    ended: endOrderSql(order, 'refused', end),
+  })
+  if (!ended) return false
+  const { itemId, mode, amount } = ended
+  const actor = { type: 'system' } as const
+  const after = { mode, amount: cents(amount), code: reason.code }
+  await recordAudit(tx, { actor, action: 'difference.return_rejected', target: itemId, after })
+  return true
+}
+
+async function endReturn(
+  tx: Tx,
+  outcome: 'completed' | 'rejected',
+  assignments: Prisma.Sql,
+  { ended }: { ended: Prisma.Sql },
+): Promise<EndedReturn | null> {
+  const [row] = await tx.$queryRaw<EndedReturn[]>`
+    WITH ended AS (${ended})
+    UPDATE unmatched_returns r SET status = ${outcome}, ${assignments},
+      ${Prisma.raw(`${outcome}_at`)} = now(), updated_at = now()
+    FROM ended e WHERE r.account_id = e.account_id AND r.id = e.id
+    RETURNING r.payment_id AS "paymentId", r.item_id AS "itemId", r.mode, r.amount,
+      r.requested_by AS "requestedBy", r.reason`
+  return row ?? null
 }

@@ -7,7 +7,7 @@ import {
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { compareDay } from '#lib/operator/reconciliation/compare.ts'
-import type { BankRow, DayToCompare, OwnRow, What } from '#lib/operator/reconciliation/schema.ts'
+import type { BankRow, DayToCompare, OwnRow, What } from '#lib/operator/reconciliation/rows.ts'
 import fc from '#lib/testing/property.ts'
 
 const DAY = '2026-11-20'

@@ -2,15 +2,15 @@ import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import type { DayItem } from '#lib/differences/day-items.ts'
 import { addDays, type DayReading } from '#lib/operator/reconciliation/claim-day.ts'
-import type { BankDay } from '#lib/operator/reconciliation/rows.ts'
 import type {
+  BankDay,
   BankRow,
   Comparison,
+  DayDifference,
   DayToCompare,
-  Difference,
   OwnRow,
   What,
-} from '#lib/operator/reconciliation/schema.ts'
+} from '#lib/operator/reconciliation/rows.ts'
 
 /** Age up to which one side may not know of the other: lists come late, and orders end later. */
 const WAIT_MS = 3_600_000
@@ -113,13 +113,13 @@ class Course {
   }
 
   /** Adds a difference unless it may end by itself. */
-  #report(kind: Difference['kind'], bank: BankRow | null, ours: OwnRow | null): void {
+  #report(kind: DayDifference['kind'], bank: BankRow | null, ours: OwnRow | null): void {
     const at = bank?.at ?? ours?.at
     if (at && this.#day.now.getTime() - at.getTime() < WAIT_MS) this.result.waiting += 1
     else this.#differ(kind, bank, ours)
   }
 
-  #differ(kind: Difference['kind'], bank: BankRow | null, ours: OwnRow | null): void {
+  #differ(kind: DayDifference['kind'], bank: BankRow | null, ours: OwnRow | null): void {
     const { what, keys } = (bank ?? ours) as BankRow | OwnRow
     const name = `${this.#day.day} ${what} ${keys[0]}`
     let key = name
@@ -136,7 +136,7 @@ function markOf({ what, keys }: OwnRow): string {
 /** Names a difference by what both sides have. */
 export function describeDifference(
   day: string,
-  { kind, what, key, bank, ours }: Difference,
+  { kind, what, key, bank, ours }: DayDifference,
 ): DayItem {
   const there = bank && { amount: bank.amount, at: bank.at.toISOString(), ...bank.facts }
   const here = ours && {

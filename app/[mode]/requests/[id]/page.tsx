@@ -15,10 +15,10 @@ import { Fact, Facts } from '#components/ui/details.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import type { Mode } from '#lib/core/mode.ts'
-import { findRequest, namesOfMasked } from '#lib/dashboard/requests/read.ts'
 import type { RequestDetail } from '#lib/dashboard/requests/schema.ts'
-import { readRequestTraces } from '#lib/dashboard/trace/read.ts'
-import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
+import { findRequest, namesOfMasked } from '#lib/dashboard/requests.ts'
+import type { Trace, TraceStep } from '#lib/dashboard/schema.ts'
+import { readRequestTraces } from '#lib/dashboard/trace.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 /** Pages of the resource that a path ends with. */

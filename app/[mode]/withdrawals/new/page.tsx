@@ -5,7 +5,7 @@ import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { connectionIn } from '#lib/banks/served.ts'
-import { readBalances } from '#lib/ledger/accounts.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

@@ -12,7 +12,7 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/charges/states.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
-import type { PaymentLine } from '#lib/operator/payments/schema.ts'
+import type { PaymentLine } from '#lib/operator/schema.ts'
 import { WITHDRAWAL_STATUSES, type WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 interface PaymentListProps {

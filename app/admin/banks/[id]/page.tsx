@@ -25,7 +25,7 @@ import { Notice, Section } from '#components/ui/sheet.tsx'
 import { readBank } from '#lib/operator/banks/list.ts'
 import type { BankDetail } from '#lib/operator/banks/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
-import { readTrial } from '#lib/trials/steps.ts'
+import { readTrial } from '#lib/trials/trial.ts'
 
 interface BankPageProps {
   params: Promise<{ id: string }>

@@ -13,8 +13,8 @@ import { Fact, Facts } from '#components/ui/details.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { listAudit } from '#lib/audit/queries.ts'
-import { readPerson } from '#lib/operator/people/list.ts'
-import type { PersonDetail } from '#lib/operator/people/schema.ts'
+import { readPerson } from '#lib/operator/people.ts'
+import type { PersonDetail } from '#lib/operator/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 const RECORDS_SHOWN = 8

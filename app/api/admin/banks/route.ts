@@ -1,5 +1,5 @@
 import { addBank } from '#lib/accounts/connections.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { BankRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { listBankLines, sumOwned } from '#lib/operator/banks/list.ts'

@@ -1,6 +1,6 @@
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readHealth } from '#lib/operator/health.ts'
-import { HealthRead } from '#lib/operator/health-wire.ts'
+import { HealthRead } from '#lib/operator/wire.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

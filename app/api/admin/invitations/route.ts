@@ -1,7 +1,7 @@
 import { inviteMerchant } from '#lib/accounts/invitations.ts'
 import { listInvitations } from '#lib/accounts/queries.ts'
 import { InvitationCreated, InvitationList, openingRequest } from '#lib/accounts/schema.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { env } from '#lib/core/settings.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'

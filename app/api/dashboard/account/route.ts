@@ -1,6 +1,6 @@
 import { AccountSettings, accountChange } from '#lib/accounts/schema.ts'
 import { updateAccount } from '#lib/accounts/settings.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const PATCH = endpoint({

@@ -1,6 +1,6 @@
 import { inviteMember } from '#lib/accounts/invitations.ts'
 import { InvitationCreated, invitationRequest } from '#lib/accounts/schema.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { env } from '#lib/core/settings.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { Profile, profileChange } from '#lib/people/schema.ts'
 import { updateProfile } from '#lib/people/users.ts'

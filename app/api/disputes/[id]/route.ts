@@ -1,4 +1,4 @@
-import { findDispute } from '#lib/charges/disputes/records.ts'
+import { findDispute } from '#lib/charges/disputes/dispute.ts'
 import { DisputeRead } from '#lib/charges/disputes/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

@@ -1,6 +1,6 @@
 import { openAccount } from '#lib/accounts/create.ts'
 import { AccountOpened, accountRequest } from '#lib/accounts/schema.ts'
-import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { payWelcomeCharge } from '#lib/charges/simulate.ts'
 import { log } from '#lib/core/log.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'

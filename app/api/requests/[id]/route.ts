@@ -1,6 +1,6 @@
 import { refuse } from '#lib/core/errors.ts'
-import { findRequest } from '#lib/dashboard/requests/read.ts'
 import { RequestRead } from '#lib/dashboard/requests/schema.ts'
+import { findRequest } from '#lib/dashboard/requests.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

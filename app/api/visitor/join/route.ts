@@ -1,6 +1,6 @@
 import { joinAsNewUser } from '#lib/accounts/join.ts'
 import { JoinedAsNew, newcomerRequest } from '#lib/accounts/schema.ts'
-import { payWelcomeCharge } from '#lib/charges/welcome.ts'
+import { payWelcomeCharge } from '#lib/charges/simulate.ts'
 import { log } from '#lib/core/log.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'

@@ -6,7 +6,7 @@ import { PaymentsFrame } from '#app/admin/accounts/[id]/payments-frame.tsx'
 import { findAccountName } from '#lib/accounts/queries.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { listMaskedCharges } from '#lib/operator/payments/list.ts'
+import { listMaskedCharges } from '#lib/operator/payments.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 interface ChargesPageProps {

@@ -14,10 +14,10 @@ import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { ANSWER_MAX } from '#lib/charges/disputes/schema.ts'
-import { answerRequest, type DisputeDetail } from '#lib/operator/disputes/schema.ts'
+import { answerRequest, type DisputeWithEvidence } from '#lib/operator/schema.ts'
 
 interface AnswerProps {
-  dispute: DisputeDetail
+  dispute: DisputeWithEvidence
   draft: string
   /** The draft in the reader's language; null if that is the bank's. */
   translation: string | null
@@ -66,11 +66,11 @@ export function Answer({ dispute, draft, translation }: AnswerProps) {
   )
 }
 
-function isBad(state: NonNullable<DisputeDetail['answer_state']>): boolean {
+function isBad(state: NonNullable<DisputeWithEvidence['answer_state']>): boolean {
   return state === 'late' || state === 'refused' || state === 'unsent'
 }
 
-function SentAnswer({ dispute, text }: { dispute: DisputeDetail; text: string }) {
+function SentAnswer({ dispute, text }: { dispute: DisputeWithEvidence; text: string }) {
   const t = useTranslations('disputes')
   const { answered_at: at, answered_by: by } = dispute
   return (

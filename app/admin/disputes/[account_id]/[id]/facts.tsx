@@ -7,9 +7,9 @@ import { ExactTime, Money } from '#components/format/format.tsx'
 import { Deadline } from '#components/status/dispute-state.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
-import type { DisputeDetail, DisputeEvidence } from '#lib/operator/disputes/schema.ts'
+import type { DisputeEvidence, DisputeWithEvidence } from '#lib/operator/schema.ts'
 
-export function DisputeFacts({ dispute }: { dispute: DisputeDetail }) {
+export function DisputeFacts({ dispute }: { dispute: DisputeWithEvidence }) {
   const t = useTranslations('disputes')
   const { account, respond_by: respondBy, closed_at: closedAt, lost_amount: lost } = dispute
   return (

@@ -8,7 +8,7 @@ import { Money } from '#components/format/format.tsx'
 import { DisputeState } from '#components/status/dispute-state.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { BANK_LOCALE, draftAnswer, readDispute } from '#lib/operator/disputes/read.ts'
+import { BANK_LOCALE, draftAnswer, readDispute } from '#lib/operator/disputes.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 import { readLocale } from '#lib/session/preferences.ts'
 

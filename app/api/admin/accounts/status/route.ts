@@ -1,5 +1,5 @@
 import { changeStatuses } from '#lib/accounts/settings.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { AccountStatusChanges, statusChangesRequest } from '#lib/operator/wire.ts'
 

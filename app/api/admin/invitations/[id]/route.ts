@@ -1,5 +1,5 @@
 import { revokeInvitation } from '#lib/accounts/invitations.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { EmptyResponse } from '#lib/core/fields.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 

@@ -1,7 +1,7 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { JobsRequeued, requeueRequest } from '#lib/operator/health-wire.ts'
 import { requeueJobs } from '#lib/operator/stuck.ts'
+import { JobsRequeued, requeueRequest } from '#lib/operator/wire.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { cancelApprovalRule, setApprovalRule } from '#lib/accounts/approval.ts'
 import { approvalRule } from '#lib/accounts/schema.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

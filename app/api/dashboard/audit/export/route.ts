@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { auditExportQuery, exportAudit } from '#lib/dashboard/audit.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

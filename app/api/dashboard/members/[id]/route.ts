@@ -1,6 +1,6 @@
 import { assignRole, removeMember } from '#lib/accounts/members.ts'
 import { memberRemoval, roleChange } from '#lib/accounts/schema.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { createTokenAdoption } from '#lib/tokens/adopt.ts'

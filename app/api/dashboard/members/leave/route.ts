@@ -1,5 +1,5 @@
 import { leaveAccount } from '#lib/accounts/members.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { revokeChildren } from '#lib/tokens/adopt.ts'

@@ -1,4 +1,4 @@
-import { createAuditNote } from '#lib/audit/note.ts'
+import { createAuditNote } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { showSecret } from '#lib/webhooks/secrets.ts'
 import { SecretShown } from '#lib/webhooks/wire.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { listWaiting, WaitingList } from '#lib/dashboard/timeline.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 

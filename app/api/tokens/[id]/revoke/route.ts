@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/audit/note.ts'
+import { actorOf } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { readToken } from '#lib/tokens/queries.ts'
 import { revokeOwnToken } from '#lib/tokens/revoke.ts'

@@ -1,4 +1,4 @@
-import { actorOf } from '#lib/audit/note.ts'
+import { actorOf } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { rotateToken } from '#lib/tokens/change.ts'
 import { permissionNotHeld, tooManyWorkingTokens } from '#lib/tokens/issue.ts'

@@ -1,6 +1,6 @@
 import { confirmApprovalRule } from '#lib/accounts/approval.ts'
 import { approvalConfirmation } from '#lib/accounts/schema.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { ApprovalSettingsRead, readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { assignConnections } from '#lib/accounts/connections.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { AssignedConnections } from '#lib/banks/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'

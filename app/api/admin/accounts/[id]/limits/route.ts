@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { accountLimits } from '#lib/accounts/schema.ts'
 import { limitAccount } from '#lib/accounts/settings.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 

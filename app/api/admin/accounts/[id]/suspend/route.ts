@@ -1,5 +1,5 @@
 import { suspendAccount } from '#lib/accounts/settings.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { readStatusChange } from '#lib/operator/accounts.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'

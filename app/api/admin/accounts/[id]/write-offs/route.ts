@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { writeOffClaim } from '#lib/accounts/write-off.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { writeOffRequest } from '#lib/operator/schema.ts'
 

@@ -1,5 +1,5 @@
 import { closeConnection } from '#lib/accounts/connections.ts'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/list.ts'
 import { BankClosed, closeRequest } from '#lib/operator/banks/schema.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { credentialsOf } from '#lib/banks/add-connection.ts'
 import { renewCredentials } from '#lib/banks/check-connection.ts'
 import { CredentialsRequest } from '#lib/banks/schema.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeNotices } from '#lib/operator/banks/list.ts'

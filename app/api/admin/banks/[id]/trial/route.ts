@@ -1,8 +1,7 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { beginTrial } from '#lib/trials/begin.ts'
 import { BeginTrial, TrialRead } from '#lib/trials/schema.ts'
-import { readTrial } from '#lib/trials/steps.ts'
+import { beginTrial, readTrial } from '#lib/trials/trial.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

@@ -1,9 +1,13 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { payByUnmatched } from '#lib/charges/settle.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireItem } from '#lib/operator/differences/evidence.ts'
-import { giveBack } from '#lib/operator/differences/give-back.ts'
-import { acknowledgeItem, creditAccount, keepUnmatched } from '#lib/operator/differences/resolve.ts'
+import {
+  acknowledgeItem,
+  creditAccount,
+  giveBack,
+  takeUnmatched,
+} from '#lib/operator/differences/resolve.ts'
 import { DifferenceDetailRead, resolveRequest } from '#lib/operator/differences/schema.ts'
 
 export const POST = adminEndpoint({
@@ -26,7 +30,7 @@ export const POST = adminEndpoint({
     if (entry === 'give_back') await giveBack(decision)
     else if (entry === 'credit') await creditAccount(decision, accountId)
     else if (entry === 'match') await payByUnmatched(decision, chargeId)
-    else if (entry === 'keep') await keepUnmatched(decision)
+    else if (entry === 'keep') await takeUnmatched(decision)
     else await acknowledgeItem(decision)
     return { data: await requireItem(id, user.id) }
   },

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { cancelCharge } from '#lib/charges/cancel.ts'
 import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { adoptToken } from '#lib/tokens/adopt.ts'
 import { readToken } from '#lib/tokens/queries.ts'

@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { declineRequest } from '#lib/withdrawals/approval.ts'
 import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'

@@ -1,10 +1,10 @@
 import { refundOrders } from '#lib/charges/refunds/order.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { returnOrders } from '#lib/operator/differences/end-return.ts'
+import { returnOrders } from '#lib/operator/differences/resolve.ts'
 import { readEnding } from '#lib/operator/ending.ts'
 import { endConfirmation, OrderEndingRead } from '#lib/operator/schema.ts'
 import { confirmEnd } from '#lib/orders/end.ts'
-import { withdrawalOrders } from '#lib/withdrawals/order.ts'
+import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

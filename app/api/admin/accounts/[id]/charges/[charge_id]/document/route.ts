@@ -1,4 +1,4 @@
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { revealDocument } from '#lib/charges/reveal.ts'
 import { DocumentRead } from '#lib/charges/wire.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'

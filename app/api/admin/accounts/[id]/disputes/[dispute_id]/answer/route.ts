@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { answerDispute } from '#lib/charges/disputes/read-list.ts'
 import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { answerRequest } from '#lib/operator/disputes/schema.ts'
+import { answerRequest } from '#lib/operator/schema.ts'
 
 export const POST = adminEndpoint({
   method: 'POST',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { requireActor } from '#lib/audit/note.ts'
+import { requireActor } from '#lib/audit/record.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 import { revokeTokenAsOperator } from '#lib/tokens/revoke.ts'

@@ -5,7 +5,7 @@ import { Prisma } from '#lib/db/client.ts'
 import { type Page, readPage } from '#lib/db/page.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import { nameCondition } from '#lib/operator/accounts.ts'
-import type { PersonDetail, PersonFilter, PersonLine } from '#lib/operator/people/schema.ts'
+import type { PersonDetail, PersonFilter, PersonLine } from '#lib/operator/schema.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
 import { activeSessionCondition } from '#lib/people/sessions.ts'
 

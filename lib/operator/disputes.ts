@@ -1,15 +1,15 @@
-import { readPeople } from '#lib/audit/people.ts'
+import { readPeople } from '#lib/audit/queries.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
-import { disputeColumns, readDisputes } from '#lib/dashboard/disputes/list.ts'
 import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
+import { disputeColumns, listDisputes } from '#lib/dashboard/disputes.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import { accountSearchCondition } from '#lib/operator/accounts.ts'
-import type { DisputeDetail, DisputeEvidence, DisputeLine } from '#lib/operator/disputes/schema.ts'
+import type { DisputeEvidence, DisputeLine, DisputeWithEvidence } from '#lib/operator/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
 
 const EVIDENCE_MAX = 50
@@ -24,17 +24,20 @@ export async function listDisputeLines({
 }: DisputesQuery & { q?: string }): Promise<Page<DisputeLine>> {
   const from = Prisma.sql`disputes d JOIN accounts a ON a.id = d.account_id
     WHERE ${await accountSearchCondition(q)}`
-  return readDisputes(lineColumns, from, query)
+  return listDisputes(lineColumns, from, query)
 }
 
-export async function readDispute(accountId: string, id: string): Promise<DisputeDetail | null> {
+export async function readDispute(
+  accountId: string,
+  id: string,
+): Promise<DisputeWithEvidence | null> {
   if (![accountId, id].every(isUuid)) return null
   const columns = Prisma.sql`${lineColumns}, d.bank_id, n.name AS connection, d.lost_amount,
     ${utc('d.closed_at')}, d.answer, ${utc('d.answered_at')}, d.answered_by,
     (SELECT COALESCE(g.response ->> 'bankText', g.response ->> 'reason') FROM gateway_calls g
       WHERE g.account_id = d.account_id AND g.subject_id = d.id ORDER BY g.id DESC LIMIT 1) AS bank_text,
     ${evidenceSql} AS evidence`
-  const [row] = await queryRows<DisputeDetail>(Prisma.sql`
+  const [row] = await queryRows<DisputeWithEvidence>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
       JOIN charges c ON c.account_id = d.account_id AND c.id = d.charge_id
       JOIN connections n ON n.id = d.connection_id

@@ -1,6 +1,6 @@
 import { smallestIdAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import type { Trace, TraceStep } from '#lib/dashboard/trace/schema.ts'
+import type { Trace, TraceStep } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, requestIdOf, utc, utcText } from '#lib/db/sql.ts'
 
@@ -9,7 +9,7 @@ const STEPS_MAX = 200
 /** A request is logged after its response, and its client's clock does not matter. */
 const BEFORE_MS = 60_000
 
-export interface Scope {
+export interface TraceScope {
   accountId: string
   mode: Mode
 }
@@ -18,7 +18,7 @@ type Subject = NonNullable<Trace['subject']> & { created_at: string }
 type Step = TraceStep & { makes: string | null }
 
 /** Reads the trace of a charge with its refunds, or of a withdrawal; null if the id is neither. */
-export async function readTrace(scope: Scope, id: string): Promise<Trace | null> {
+export async function readTrace(scope: TraceScope, id: string): Promise<Trace | null> {
   const subject = await findSubject(scope, id)
   if (!subject) return null
   const steps = await readSteps(scope, subject)
@@ -29,7 +29,7 @@ export async function readTrace(scope: Scope, id: string): Promise<Trace | null>
  * Reads what the request with this id did: of the traces of its charges and withdrawals the steps that it
  * caused. Empty if nothing is known of it: a request is logged for 7 days, and a busy account's not always.
  */
-export async function readRequestTraces(scope: Scope, requestId: string): Promise<Trace[]> {
+export async function readRequestTraces(scope: TraceScope, requestId: string): Promise<Trace[]> {
   const [requests, subjects] = await Promise.all([
     queryRows<Step>(requestsSql(scope, Prisma.sql`r.request_id = ${requestId}`)),
     findSubjects(scope, requestId),
@@ -46,7 +46,11 @@ export async function readRequestTraces(scope: Scope, requestId: string): Promis
   return [buildTrace(scope, null, requests)]
 }
 
-function buildTrace({ accountId, mode }: Scope, subject: Subject | null, steps: Step[]): Trace {
+function buildTrace(
+  { accountId, mode }: TraceScope,
+  subject: Subject | null,
+  steps: Step[],
+): Trace {
   const requests = steps.filter(({ what }) => what === 'request')
   const creator = (step: Step) => requests.find(({ makes }) => makes === step.id)?.request_id
   const caused = steps.map(step => ({
@@ -81,7 +85,7 @@ function byTime(one: TraceStep, other: TraceStep): number {
   return one.at === other.at ? 0 : one.at < other.at ? -1 : 1
 }
 
-async function findSubject({ accountId, mode }: Scope, id: string): Promise<Subject | null> {
+async function findSubject({ accountId, mode }: TraceScope, id: string): Promise<Subject | null> {
   const select = (kind: Subject['kind'], from: string, condition: Prisma.Sql) => Prisma.sql`
     SELECT json_build_object('kind', ${kind}::text, 'id', s.id, 'created_at', ${utcText('s.created_at')})::text AS json
     FROM ${Prisma.raw(from)} s WHERE s.account_id = ${accountId}::uuid AND s.mode = ${mode} AND ${condition}`
@@ -97,7 +101,7 @@ async function findSubject({ accountId, mode }: Scope, id: string): Promise<Subj
 }
 
 /** Returns the ids that a request names or made, and those of the events that it caused. */
-async function findSubjects({ accountId, mode }: Scope, requestId: string): Promise<string[]> {
+async function findSubjects({ accountId, mode }: TraceScope, requestId: string): Promise<string[]> {
   return queryRows<string>(Prisma.sql`
     SELECT DISTINCT to_json(f.id)::text AS json FROM (
       (SELECT COALESCE(r.resource_id::text, ${madeSql}) AS id FROM request_log r
@@ -120,7 +124,7 @@ function stepSql(columns: Prisma.Sql, from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${from} LIMIT ${STEPS_MAX}`
 }
 
-function requestsSql({ accountId, mode }: Scope, condition: Prisma.Sql): Prisma.Sql {
+function requestsSql({ accountId, mode }: TraceScope, condition: Prisma.Sql): Prisma.Sql {
   const began = '(r.created_at - make_interval(secs => r.duration_us / 1e6))'
   return stepSql(
     Prisma.sql`'request' AS what, ${utc(began, 'at')}, r.id, r.method || ' ' || r.path AS name,
@@ -131,7 +135,7 @@ function requestsSql({ accountId, mode }: Scope, condition: Prisma.Sql): Prisma.
 }
 
 /** Reads are no part of a trace: programs poll. */
-async function readSteps(scope: Scope, { kind, id, created_at }: Subject): Promise<Step[]> {
+async function readSteps(scope: TraceScope, { kind, id, created_at }: Subject): Promise<Step[]> {
   const { accountId } = scope
   const of = (alias: string) =>
     Prisma.sql`${Prisma.raw(`${alias}.account_id`)} = ${accountId}::uuid`

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { db } from '#lib/db/client.ts'
 import { countRequest, storeRequestCounts } from '#lib/http/request-counts.ts'
-import { sumUp } from '#lib/operator/overview/read.ts'
+import { LATENCY_BOUNDS_MS, latencyClassOf, percentileOf, sumUp } from '#lib/operator/overview.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   expectBalancedLedger,
@@ -12,6 +12,7 @@ import {
   openCharge,
   startApi,
 } from '#lib/testing/fixtures.ts'
+import fc from '#lib/testing/property.ts'
 import { pruneRequestCounts } from '#lib/worker/prune.ts'
 
 inOwnDatabase()
@@ -81,4 +82,28 @@ test('counts older than the longest span are pruned, and no others', async () =>
   await db().requestCount.createMany({ data: hours.map(hour => ({ hour, ...counts })) })
   expect(await pruneRequestCounts()).toBe(1)
   expect((await db().requestCount.findMany()).map(({ hour }) => hour)).toEqual([hours[0]])
+})
+
+test('each response time has one class, and a percentile lies in the class of its rank', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.double({ min: 0, max: 20_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
+      fc.constantFrom(0.5, 0.99, 1),
+      (times, part) => {
+        const counts = Array<number>(LATENCY_BOUNDS_MS.length + 1).fill(0)
+        for (const time of times) {
+          const nth = latencyClassOf(time)
+          counts[nth] = (counts[nth] ?? 0) + 1
+        }
+        const exact = times.toSorted((one, other) => one - other)[
+          Math.ceil(part * times.length) - 1
+        ]
+        const nth = latencyClassOf(exact ?? 0)
+        const found = percentileOf(counts, part) ?? -1
+        expect(found).toBeGreaterThanOrEqual(LATENCY_BOUNDS_MS[nth - 1] ?? 0)
+        expect(found).toBeLessThanOrEqual(LATENCY_BOUNDS_MS[nth] ?? 10_000)
+      },
+    ),
+  )
+  expect(percentileOf([0, 0], 0.5)).toBeNull()
 })

@@ -6,7 +6,7 @@ import { recordChargeView } from '#lib/charges/list.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { draftAnswer, listDisputeLines, readDispute } from '#lib/operator/disputes/read.ts'
+import { draftAnswer, listDisputeLines, readDispute } from '#lib/operator/disputes.ts'
 import { inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
-import { listMaskedCharges, listMaskedWithdrawals } from '#lib/operator/payments/list.ts'
+import { listMaskedCharges, listMaskedWithdrawals } from '#lib/operator/payments.ts'
 import { CANARY } from '#lib/testing/canary.ts'
 import { CHARGE, fundMerchant, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRefund } from '#lib/charges/refunds/create.ts'
-import { countOpenWork } from '#lib/operator/open-work.ts'
+import { countOpenWork } from '#lib/operator/banks/list.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
