@@ -1,3 +1,4 @@
+import { findPostmaster, readCpuUs } from './cpu.ts'
 import type { LoadOutcome } from './load/generator.ts'
 import type { Generator } from './load/send.ts'
 import { OPERATIONS, requireValidResponse } from './operations.ts'
@@ -13,14 +14,17 @@ export interface Figure {
   perSecond: number
   p50: number
   p99: number
+  /** CPU of server and database per response, in µs. */
+  cpuUs: number
 }
 
+type Run = LoadOutcome & { cpuUs: number }
 export type Cell = [OperationName, Variant]
 
 export interface Results {
   figureOf: (cell: Cell) => Figure
-  /** Returns the median over the rounds of the ratio of two rates. */
-  ratio: (numerator: Cell, denominator: Cell) => number
+  /** Returns the median over the rounds of the ratio of two rates, or of their CPU. */
+  ratio: (numerator: Cell, denominator: Cell, metric?: 'perSecond' | 'cpuUs') => number
   aloneP50: (name: OperationName) => number
   responseCount: (name: OperationName) => number
 }
@@ -34,25 +38,29 @@ export async function measureAll(
   generator: Generator,
   world: World,
   options: Options,
+  databaseUrl: string,
 ): Promise<Results> {
-  const runs = new Map<string, LoadOutcome[]>()
+  const runs = new Map<string, Run[]>()
+  const postmaster = await findPostmaster(databaseUrl)
   const responseCounts = new Map<OperationName, number>()
   const firsts = new Map<OperationName, string>()
 
   async function runLoad(name: OperationName, server: Server, connections: number, ms: number) {
     const requests = OPERATIONS[name].requests(world)
     const order = { port: server.port, requests, connections, rampMs: options.rampMs }
+    const cpuBefore = readCpuUs(server.child, postmaster)
     const outcome = await generator.send({ ...order, measureMs: ms }).catch(error => {
       throw new Error(`${OPERATIONS[name].title}, ${TITLES[server.variant]}: ${error.message}`)
     })
-    if (server.variant === 'nothing') return outcome
+    const cpuUs = (readCpuUs(server.child, postmaster) - cpuBefore) / outcome.responseCount
+    if (server.variant === 'nothing') return { ...outcome, cpuUs }
     responseCounts.set(name, (responseCounts.get(name) ?? 0) + outcome.responseCount)
     requireValidResponse(name, outcome.firstBody, world, firsts.get(name))
     if (!firsts.has(name)) firsts.set(name, outcome.firstBody)
-    return outcome
+    return { ...outcome, cpuUs }
   }
 
-  async function storeRun(key: string, run: Promise<LoadOutcome>): Promise<void> {
+  async function storeRun(key: string, run: Promise<Run>): Promise<void> {
     runs.set(key, [...(runs.get(key) ?? []), await run])
   }
 
@@ -73,21 +81,23 @@ export async function measureAll(
   return summarise(runs, responseCounts)
 }
 
-function summarise(
-  runs: Map<string, LoadOutcome[]>,
-  responseCounts: Map<OperationName, number>,
-): Results {
+function summarise(runs: Map<string, Run[]>, responseCounts: Map<OperationName, number>): Results {
   const valuesOf = (key: string, metric: keyof Figure) =>
     (runs.get(key) ?? []).map(run => run[metric])
   return {
     figureOf: cell => {
       const medianOf = (metric: keyof Figure) => median(valuesOf(cell.join(' '), metric))
-      return { perSecond: medianOf('perSecond'), p50: medianOf('p50'), p99: medianOf('p99') }
+      return {
+        perSecond: medianOf('perSecond'),
+        p50: medianOf('p50'),
+        p99: medianOf('p99'),
+        cpuUs: medianOf('cpuUs'),
+      }
     },
-    ratio: (numerator, denominator) => {
-      const denominators = valuesOf(denominator.join(' '), 'perSecond')
+    ratio: (numerator, denominator, metric = 'perSecond') => {
+      const denominators = valuesOf(denominator.join(' '), metric)
       return median(
-        valuesOf(numerator.join(' '), 'perSecond').map(
+        valuesOf(numerator.join(' '), metric).map(
           (rate, round) => rate / (denominators[round] ?? 0),
         ),
       )

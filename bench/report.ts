@@ -13,7 +13,7 @@ export interface Memory {
 }
 
 const TITLE_WIDTH = 24
-const CELL_WIDTHS = [8, 6, 6]
+const CELL_WIDTHS = [8, 6, 6, 8]
 const GROUP_WIDTH = CELL_WIDTHS.reduce((sum, width) => sum + width)
 const RATIO_WIDTH = 8
 const COMPARED_VARIANTS = ['fast', 'fastify'] as const
@@ -62,7 +62,7 @@ function formatTable(results: Results, options: Options): string[] {
   const groups = COMPARED_VARIANTS.map(variant => SHORT_TITLES[variant].padStart(GROUP_WIDTH)).join(
     '',
   )
-  const names = ['req/s', 'p50', 'p99']
+  const names = ['req/s', 'p50', 'p99', 'CPU µs']
     .map((name, column) => name.padStart(CELL_WIDTHS[column] ?? 0))
     .join('')
   const rows = options.only.map(name => {
@@ -70,17 +70,20 @@ function formatTable(results: Results, options: Options): string[] {
       formatCell(results.figureOf([name, variant])),
     ).join('')
     const share = results.ratio([name, 'fast'], [name, 'fastify'])
-    const ratio = `${Math.round(share * 100)} %`.padStart(RATIO_WIDTH)
+    const cpuShare = results.ratio([name, 'fastify'], [name, 'fast'], 'cpuUs')
+    const ratio = [share, cpuShare]
+      .map(part => `${Math.round(part * 100)} %`.padStart(RATIO_WIDTH))
+      .join('')
     return titleOf(name, options).padEnd(TITLE_WIDTH) + cells + ratio
   })
   const [first] = options.only
   const bareRow =
     first && TITLES.nothing.padEnd(TITLE_WIDTH) + formatCell(results.figureOf([first, 'nothing']))
   return [
-    ' '.repeat(TITLE_WIDTH) + groups + 'of'.padStart(RATIO_WIDTH),
+    ' '.repeat(TITLE_WIDTH) + groups + 'of'.padStart(RATIO_WIDTH) + 'by CPU'.padStart(RATIO_WIDTH),
     'operation'.padEnd(TITLE_WIDTH) +
       names.repeat(COMPARED_VARIANTS.length) +
-      'Fastify'.padStart(RATIO_WIDTH),
+      'Fastify'.padStart(RATIO_WIDTH).repeat(2),
     ...rows,
     ...(bareRow ? [bareRow] : []),
   ]
@@ -122,7 +125,12 @@ function formatCount(value: number): string {
   return value.toLocaleString('en')
 }
 
-function formatCell({ perSecond, p50, p99 }: Figure): string {
-  const texts = [Math.round(perSecond).toLocaleString('en'), p50.toFixed(2), p99.toFixed(1)]
+function formatCell({ perSecond, p50, p99, cpuUs }: Figure): string {
+  const texts = [
+    Math.round(perSecond).toLocaleString('en'),
+    p50.toFixed(2),
+    p99.toFixed(1),
+    Math.round(cpuUs).toLocaleString('en'),
+  ]
   return texts.map((text, column) => text.padStart(CELL_WIDTHS[column] ?? 0)).join('')
 }

@@ -21,7 +21,13 @@ async function compareServers(database: BenchDatabase, generator: Generator, opt
   const servers = []
   for (const variant of VARIANTS) servers.push(await startServer(variant, database.settings))
   const before = servers.map(({ child }) => residentMb(child))
-  const results = await measureAll(servers, generator, world, options)
+  const results = await measureAll(
+    servers,
+    generator,
+    world,
+    options,
+    database.settings.DATABASE_OWNER_URL ?? '',
+  )
   const memory = servers.map(({ variant, child }, index) => {
     return { variant, before: before[index] ?? 0, after: residentMb(child) }
   })
