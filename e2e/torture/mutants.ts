@@ -248,6 +248,14 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: 'look-ups at the same time find each its own caller',
   },
   {
+    bug: 'a charge that a shared statement leaves out is answered as created',
+    file: 'lib/charges/open.ts',
+    text: 'return rows.map(({ id }) => ids.has(id))',
+    replacement: 'return rows.map(() => ids.size >= 0)',
+    testFile: 'lib/charges/create.test.ts',
+    testTitle: 'charges that are created at the same moment fail alone',
+  },
+  {
     bug: 'a revoked token moves money out after its look-up',
     file: 'lib/tokens/authenticate.ts',
     text: "AND ${activeTokenCondition} AND a.status = 'active'), troco",

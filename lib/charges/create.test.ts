@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge } from '#lib/charges/list.ts'
-import { isUuid } from '#lib/core/ids.ts'
+import { isUuid, newId } from '#lib/core/ids.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { db } from '#lib/db/client.ts'
@@ -147,6 +147,33 @@ describe('external_id', () => {
     expect(await createCharge(merchant, 'test', FULL, null)).toMatchObject({ status: 'pending' })
     await expectBalancedLedger(merchant.id)
   })
+})
+
+test('charges that are created at the same moment fail alone and keep what was sent with each', async () => {
+  const merchants = await Promise.all([makeMerchant(), makeMerchant(), makeMerchant()])
+  const gone = { ...(merchants[0] ?? expect.unreachable()), id: newId() }
+  const wanted = Array.from({ length: 90 }, (_, nth) => ({
+    merchant: nth % 10 === 9 ? gone : (merchants[nth % 3] ?? expect.unreachable()),
+    request: { ...CHARGE, amount: 1_000 + nth, external_id: `r${nth % 60}`, metadata: { nth } },
+  }))
+  const outcomes = await Promise.all(
+    wanted.map(({ merchant, request }) =>
+      createCharge(merchant, 'test', request, null).catch(error => error),
+    ),
+  )
+  const isRepeated = (nth: number) => nth >= 60
+  for (const [nth, outcome] of outcomes.entries()) {
+    const { merchant, request } = wanted[nth] ?? expect.unreachable()
+    if (merchant === gone) expect(outcome).toBeInstanceOf(Error)
+    else if (outcome instanceof Error && !isRepeated(nth)) throw outcome
+    else if (isRepeated(nth)) expect(outcome).toMatchObject({ code: 'external_id_used' })
+    else
+      expect(await findCharge(merchant.id, 'test', outcome.id)).toMatchObject({
+        amount: request.amount,
+        external_id: request.external_id,
+        metadata: request.metadata,
+      })
+  }
 })
 
 test('live mode is refused while no bank is configured, and nothing is written', async () => {

@@ -1,4 +1,4 @@
-import type { QueryResult } from 'pg'
+import type { QueryResult, QueryResultRow } from 'pg'
 import { parseExactJson } from '#lib/core/exact-json.ts'
 import { BUCKET_DIGITS } from '#lib/core/ids.ts'
 import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
@@ -36,6 +36,14 @@ export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Ro
   return rows.map(row => parseRow<Row>(row))
 }
 
+/** Runs a statement for several requests at once, which `createBatcher` collects. */
+export async function queryShared<Row extends QueryResultRow>(
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  return (await pool().queryShared<Row>(statementName(text), text, values)).rows
+}
+
 const SHARED_MAX = 64
 
 /**
@@ -58,11 +66,7 @@ export function createSharedRead<Keys extends Record<string, string>, Row>(
     batchMax: SHARED_MAX,
     run: async items => {
       const values = names.map(name => items.map(keys => keys[name]))
-      const { rows } = await pool().queryShared<JsonRow & { n: number }>(
-        statementName(text),
-        text,
-        values,
-      )
+      const rows = await queryShared<JsonRow & { n: number }>(text, values)
       const found = Array<Row | null>(items.length).fill(null)
       for (const { n, json } of rows) found[n - 1] = parseRow<Row | null>({ json })
       return found
