@@ -1,12 +1,7 @@
 import * as z from 'zod'
 import { rejectionCodeField } from '#lib/banks/gateway.ts'
+import { REFUND_STATUSES } from '#lib/charges/refunds/states.ts'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/core/fields.ts'
-
-/**
- * pending: held on the balance and on the charge; the bank may have been called. completed: the
- * payer has the amount; final. rejected: the amount is back in the balance; final.
- */
-export const REFUND_STATUSES = ['pending', 'completed', 'rejected'] as const
 
 const STATUS_DESCRIPTION =
   '`pending`: the amount is held. `completed`: the payer has received it. `rejected`: it has returned to the balance.'
