@@ -151,6 +151,28 @@ function findImportCycles(sources: Source[]): string[] {
   return [...targets.keys()].flatMap(path => visit(path, []))
 }
 
+/** Returns chains of imports by which browsers would load the database. Imports of types vanish before. */
+function findServerCode(sources: Source[]): string[] {
+  const loaded = sources.map(({ path, text }) => ({
+    path,
+    text: text.replace(
+      /^(import|export) type [^']*'[^']+'|^import \{(\s*type [^,}]+,?)+\s*\} from '[^']+'/gm,
+      '',
+    ),
+  }))
+  const targets = new Map(loaded.map(source => [source.path, importsOf(source)]))
+  const visited = new Set<string>()
+  const visit = (path: string, chain: string[]): string[] => {
+    if (/^(lib\/db\/.*|pg|next\/headers)$/.test(path)) return [[...chain, path].join(' imports ')]
+    if (visited.has(path)) return []
+    visited.add(path)
+    return (targets.get(path) ?? []).flatMap(target => visit(target, [...chain, path]))
+  }
+  return sources
+    .filter(({ text }) => text.startsWith("'use client'"))
+    .flatMap(({ path }) => visit(path, []))
+}
+
 function checkPatterns({ path, text }: Source): string[] {
   return [
     ...(/\$(query|execute)RawUnsafe/.test(text) ? [`${path} builds SQL from text`] : []),
@@ -225,6 +247,16 @@ test('the test bank imports nothing that it judges, tests included', () => {
 
 test('no imports form a cycle, type imports included', () => {
   expect(findImportCycles(readSources(ALL_SOURCES))).toEqual([])
+})
+
+test('nothing that browsers load reaches the database', () => {
+  expect(findServerCode(readProductSources())).toEqual([])
+  const list = { path: 'app/x.tsx', text: "'use client'\n\nimport { x } from '#lib/x/schema.ts'\n" }
+  const find = (text: string) => findServerCode([list, { path: 'lib/x/schema.ts', text }])
+  expect(find("import { db } from '#lib/db/client.ts'\n")).toHaveLength(1)
+  expect(find("import { type Tx, db } from '#lib/db/client.ts'\n")).toHaveLength(1)
+  expect(find("import { type Tx } from '#lib/db/client.ts'\n")).toEqual([])
+  expect(find("export type { Tx } from '#lib/db/client.ts'\n")).toEqual([])
 })
 
 test('every table of the schema has an owner, and no exception is unused', () => {
