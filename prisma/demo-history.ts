@@ -1,7 +1,7 @@
 import type { Account } from '#lib/accounts/schema.ts'
 import { buildSimulatedCode, newEndToEndId, simulator } from '#lib/banks/simulator.ts'
 import { closeCharge } from '#lib/charges/close.ts'
-import { type Payment, settleCharges } from '#lib/charges/settle.ts'
+import { type Payment, settleCharges } from '#lib/charges/receive.ts'
 import { newRoutableId, removeHyphens } from '#lib/core/ids.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'
 import { db } from '#lib/db/client.ts'

@@ -3,9 +3,8 @@
 import { Clock, Inbox } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { ChoiceFilter, SearchFilter } from '#components/filters/filters.tsx'
+import { ChoiceFilter, SearchFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useFilters } from '#components/filters/use-filters.ts'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {

@@ -10,7 +10,7 @@ import {
   signIn,
   signInWithPasskey,
 } from '#components/form/auth-calls.ts'
-import { delayText } from '#components/format/duration.ts'
+import { delayText } from '#components/format/format.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CodeField, Field } from '#components/ui/field.tsx'

@@ -4,7 +4,7 @@ import { MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useAction } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
-import { anonymousApi } from '#components/join/enter.ts'
+import { anonymousApi } from '#components/join/open-account.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 
 export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogged: boolean }) {

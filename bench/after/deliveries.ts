@@ -1,5 +1,5 @@
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { settleCharges } from '#lib/charges/receive.ts'
 import { examineLedger, formatCount } from '../books.ts'
 import { type Receiver, startReceiver } from '../load/receive.ts'
 import { endChild, startWorker, trackChild } from '../servers.ts'

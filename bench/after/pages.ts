@@ -1,5 +1,5 @@
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { settleCharges } from '#lib/charges/receive.ts'
 import { paymentUrl } from '#lib/charges/urls.ts'
 import { formatCount } from '../books.ts'
 import { median } from '../measure.ts'

@@ -2,8 +2,13 @@ import { existsSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { programsFor, requireKey, requireOwnDatabase, rolesOfDatabase } from '#bin/backups.ts'
 import { print, readTime, requireOption, withRuntime } from '#bin/command-line.ts'
+import {
+  programsFor,
+  requireKey,
+  requireOwnDatabase,
+  rolesOfDatabase,
+} from '#bin/commands/backup.ts'
 import { type Backup, chooseBackup } from '#lib/backup/manifest.ts'
 import { describeNextStep, markRestored } from '#lib/backup/records.ts'
 import {

@@ -3,12 +3,15 @@
 import { MailCheck } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { signIn } from '#components/form/auth-calls.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { anonymousApi, enterAccount } from '#components/join/enter.ts'
+import { storePreference } from '#components/nav/preferences.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { accountRequest, signUpRequest } from '#lib/accounts/schema.ts'
+import { createApi } from '#lib/core/call-api.ts'
+import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 
 /** Requests a sign-up mail. The response is the same whether or not the e-mail can sign in. */
 export function SignUpForm({ isMailLogged }: { isMailLogged: boolean }) {
@@ -103,4 +106,21 @@ export function OpenAccountForm({ secret }: { secret?: string }) {
       </Button>
     </form>
   )
+}
+
+export const anonymousApi = createApi({ mode: 'test', userId: null, accountId: null })
+
+export function enterAccount(accountId: string): void {
+  storePreference(ACCOUNT_COOKIE, accountId)
+  location.assign('/test/home')
+}
+
+export async function signInToAccount(
+  accountId: string,
+  email: string,
+  password: string,
+): Promise<void> {
+  storePreference(ACCOUNT_COOKIE, accountId)
+  if ((await signIn({ email, password })) === 'ok') return enterAccount(accountId)
+  location.assign('/login')
 }

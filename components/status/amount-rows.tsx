@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
-import { ChargeState } from '#components/status/state-chips.tsx'
+import { ChargeStateChip } from '#components/status/state-chips.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,
@@ -142,7 +142,7 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
   const rows = charges.map(charge => ({
     ...charge,
     title: charge.client_name,
-    state: <ChargeState status={shownStatusOf(charge)} />,
+    state: <ChargeStateChip status={shownStatusOf(charge)} />,
     subject: (
       <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={`block ${ROW_LINK}`}>
         <span className={TWO_LINES}>{charge.client_name}</span>

@@ -4,7 +4,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
-import { Deadline, DisputeState } from '#components/status/dispute-state.tsx'
+import { Deadline, DisputeState } from '#components/status/state-chips.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import {
   Cell,

@@ -3,16 +3,23 @@ import {
   Check,
   CircleX,
   Clock,
+  Hourglass,
   type LucideIcon,
   RefreshCw,
+  Send,
   TimerOff,
   Undo2,
+  UserCheck,
   X,
 } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useNow, useTranslations } from 'next-intl'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
+import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
+import { DUE_SOON_HOURS } from '#lib/dashboard/disputes/states.ts'
 import type { TokenStatus } from '#lib/tokens/schema.ts'
+import type { Awaited, WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
 export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon: LucideIcon }> = {
   pending: { tone: 'wait', icon: Clock },
@@ -24,7 +31,7 @@ export const CHARGE_STATUS_STYLES: Record<ShownChargeStatus, { tone: Tone; icon:
   failed: { tone: 'bad', icon: X },
 }
 
-export function ChargeState({ status }: { status: ShownChargeStatus }) {
+export function ChargeStateChip({ status }: { status: ShownChargeStatus }) {
   const t = useTranslations('chargeStatus')
   return <Chip {...CHARGE_STATUS_STYLES[status]}>{t(status)}</Chip>
 }
@@ -40,4 +47,85 @@ const TOKEN_STATUS_STYLES: Record<TokenStatus, { tone: Tone; icon: LucideIcon }>
 export function TokenState({ status }: { status: TokenStatus }) {
   const t = useTranslations('tokens')
   return <Chip {...TOKEN_STATUS_STYLES[status]}>{t(`status.${status}`)}</Chip>
+}
+
+export const WITHDRAWAL_STATUS_STYLES: Record<WithdrawalStatus, { tone: Tone; icon: LucideIcon }> =
+  {
+    pending: { tone: 'wait', icon: Clock },
+    approved: { tone: 'ok', icon: Check },
+    rejected: { tone: 'bad', icon: X },
+  }
+
+export const AWAITED_ICONS: Record<Awaited, LucideIcon> = {
+  approval: UserCheck,
+  balance_window: Hourglass,
+  bank: Clock,
+}
+
+interface WithdrawalStateProps {
+  status: WithdrawalStatus
+  /** What a pending withdrawal waits for, if it is known. */
+  awaiting?: Awaited | null
+  amount?: number
+  /** What the receiver's bank has sent back of the amount. */
+  returned_amount?: number
+}
+
+export function WithdrawalState(props: WithdrawalStateProps) {
+  const t = useTranslations('withdrawalStatus')
+  const { status, awaiting, amount, returned_amount: returned = 0 } = props
+  return (
+    <span data-testid="withdrawal-status">
+      {awaiting ? (
+        <Chip tone="wait" icon={AWAITED_ICONS[awaiting]}>
+          {t(`awaiting.${awaiting}`)}
+        </Chip>
+      ) : returned > 0 ? (
+        <Chip tone="off" icon={Undo2}>
+          {t(returned === amount ? 'returned.all' : 'returned.part')}
+        </Chip>
+      ) : (
+        <Chip {...WITHDRAWAL_STATUS_STYLES[status]}>{t(status)}</Chip>
+      )}
+    </span>
+  )
+}
+
+const DISPUTE_STYLES = {
+  open: { tone: 'wait', icon: Clock },
+  pending: { tone: 'wait', icon: Send },
+  taken: { tone: 'ok', icon: Check },
+  late: { tone: 'bad', icon: TimerOff },
+  won: { tone: 'ok', icon: Check },
+  lost: { tone: 'bad', icon: X },
+} satisfies Record<string, { tone: Tone; icon: LucideIcon }>
+
+type State = keyof typeof DISPUTE_STYLES
+
+/** Returns the end of a dispute, else the state of its defence. */
+export function stateOf({ status, answer_state: answer }: DisputeBasics): State {
+  if (status !== 'open') return status
+  return answer === 'pending' || answer === 'taken' || answer === 'late' ? answer : 'open'
+}
+
+export function DisputeState({ dispute }: { dispute: DisputeBasics }) {
+  const t = useTranslations('disputes')
+  const state = stateOf(dispute)
+  return <Chip {...DISPUTE_STYLES[state]}>{t(`state.${state}`)}</Chip>
+}
+
+const URGENT_MS = DUE_SOON_HOURS * 3_600_000
+
+/** Time left for the defence, marked while one is missing and little is left. */
+export function Deadline({ dispute }: { dispute: DisputeBasics }) {
+  const t = useTranslations('disputes')
+  const now = useNow({ updateInterval: 30_000 })
+  const { respond_by: at } = dispute
+  if (at === null) return <span className="text-muted">{t('noDeadline')}</span>
+  const isUrgent = stateOf(dispute) === 'open' && Date.parse(at) - now.getTime() < URGENT_MS
+  return (
+    <span className={isUrgent ? 'font-semibold text-bad' : ''}>
+      <RelativeTime at={at} />
+    </span>
+  )
 }

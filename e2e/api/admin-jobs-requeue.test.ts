@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'

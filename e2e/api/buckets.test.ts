@@ -5,7 +5,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
-import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/refund.ts'
 import { bookReturns } from '#lib/charges/returned.ts'
 import { bucketOf, newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 

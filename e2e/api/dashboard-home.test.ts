@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { settleCharges } from '#lib/charges/receive.ts'
 import { payWelcomeCharge, simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import type { DayReceived, Home } from '#lib/dashboard/schema.ts'

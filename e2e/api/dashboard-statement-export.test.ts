@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
-import { settleCharges } from '#lib/charges/settle.ts'
+import { settleCharges } from '#lib/charges/receive.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { completeRefund, rejectRefund } from '#lib/charges/refunds/refund.ts'
 import { newId } from '#lib/core/ids.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'

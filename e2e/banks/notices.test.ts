@@ -10,7 +10,7 @@ import {
   rotateNoticeSecret,
 } from '#lib/banks/notice-address.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'

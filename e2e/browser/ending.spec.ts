@@ -1,7 +1,7 @@
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { takePictures } from '#e2e/browser/layout.ts'
 import { openAdmin } from '#e2e/browser/merchant.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { db } from '#lib/db/client.ts'
 import { giveBack } from '#lib/operator/differences/resolve.ts'
 import type { Order } from '#lib/orders/order.ts'

@@ -386,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a changed filter stays on the second page',
-    file: 'components/filters/use-filters.ts',
+    file: 'components/filters/filters.tsx',
     text: `next.delete('cursor')`,
     replacement: `next.has('cursor')`,
     testFile: 'e2e/browser/lists.spec.ts',
@@ -411,7 +411,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a draft is offered in another account of its user',
-    file: 'components/form/draft.ts',
+    file: 'components/form/form.tsx',
     text: ' || draft.accountId !== place.accountId',
     replacement: '',
     testFile: 'e2e/browser/pages.spec.ts',
@@ -443,7 +443,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a card of the statement calls the amount the balance',
-    file: 'app/[mode]/statement/rows.tsx',
+    file: 'app/[mode]/statement/page.tsx',
     text: `{t('column.balance')} </span>
           <Money cents={row.balance_after} />`,
     replacement: `{t('column.balance')} </span>
@@ -461,7 +461,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a payment of another amount credits its charge',
-    file: 'lib/charges/settle.ts',
+    file: 'lib/charges/receive.ts',
     text: 'c.amount = p.amount AND (p.lease',
     replacement: '(p.lease',
     testFile: 'lib/charges/receive.test.ts',
@@ -469,18 +469,18 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a charge that is being opened is credited',
-    file: 'lib/charges/settle.ts',
+    file: 'lib/charges/receive.ts',
     text: "c.status IN ('pending', 'expired', 'failed')",
     replacement: "c.status IN ('pending', 'expired', 'failed', 'opening')",
-    testFile: 'lib/charges/settle.test.ts',
+    testFile: 'lib/charges/receive.test.ts',
     testTitle: 'a charge still being opened cannot be paid',
   },
   {
     bug: 'a job that has lost its lease credits a charge',
-    file: 'lib/charges/settle.ts',
+    file: 'lib/charges/receive.ts',
     text: ' AND (p.lease IS NULL OR c.lease = p.lease)',
     replacement: '',
-    testFile: 'lib/charges/settle.test.ts',
+    testFile: 'lib/charges/receive.test.ts',
     testTitle: 'a payment reported with a stale lease is not credited',
   },
   {

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { addRequested } from '#lib/banks/add-connection.ts'
+import { addRequested } from '#lib/banks/connection-setup.ts'
 import {
   CHECK_PASSED,
   claimCertificateWarning,
@@ -12,7 +12,7 @@ import type { AssignedConnections, BankRequest } from '#lib/banks/schema.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
-import { queueMailToAdmins } from '#lib/people/admins.ts'
+import { queueMailToAdmins } from '#lib/people/approvers.ts'
 
 /** Audited field and missing key of each assignment. */
 const ASSIGNMENTS = {

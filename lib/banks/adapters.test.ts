@@ -1,7 +1,7 @@
 import { connect, type LookupFunction } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { registerAdapter } from '#lib/banks/adapters.ts'
-import { addConnection } from '#lib/banks/add-connection.ts'
+import { addConnection } from '#lib/banks/connection-setup.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'

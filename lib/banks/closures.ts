@@ -4,7 +4,7 @@ import { claim, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { PROPOSAL_HOURS } from '#lib/people/admins.ts'
+import { PROPOSAL_HOURS } from '#lib/people/approvers.ts'
 
 /** What is read of a bank, in this order: payments first, so that accounts can cover what was sent. */
 export const LISTS = ['payments', 'refunds', 'payouts'] as const

@@ -23,7 +23,7 @@ import {
   lockSecondAdmin,
   PROPOSAL_HOURS,
   queueMailToAdmins,
-} from '#lib/people/admins.ts'
+} from '#lib/people/approvers.ts'
 
 /** An entry that settles a difference: `from` pays `to`. `bank`, `operator` or the id of an account. */
 export interface CorrectionRequest {

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
+import { REFUND_WINDOW_DAYS } from '#lib/charges/states.ts'
 import { invalidInput, isTrocoError, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { Invariant } from '#lib/core/invariant.ts'
-import { REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
 import {
   API_ERRORS,
   type ApiErrorCode,

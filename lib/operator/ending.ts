@@ -7,7 +7,7 @@ import { lastWordsSql } from '#lib/operator/stuck.ts'
 import { endableSql } from '#lib/orders/end.ts'
 import { isOpen } from '#lib/orders/order.ts'
 import { findOrder, isEndProposed } from '#lib/orders/queue.ts'
-import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/admins.ts'
+import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/approvers.ts'
 
 interface EndingRow
   extends Pick<OrderEnding, 'kind' | 'can_propose' | 'bank_text' | 'ended_at' | 'contradiction'> {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { isMoneyOutClosed, readClosures } from '#lib/banks/closures.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import type { Reading } from '#lib/core/metrics.ts'
 import { db } from '#lib/db/client.ts'

@@ -29,7 +29,7 @@ import { db, type Tx, transaction } from '#lib/db/client.ts'
 import { type HeldKind, holdOrder, holdUnread } from '#lib/differences/differences.ts'
 import { type RulesByKind, rulesOf } from '#lib/orders/order.ts'
 import { findOrder } from '#lib/orders/queue.ts'
-import { areTwoAdmins, lockSecondAdmin } from '#lib/people/admins.ts'
+import { areTwoAdmins, lockSecondAdmin } from '#lib/people/approvers.ts'
 import { renewFeedEpochs } from '#lib/webhooks/events.ts'
 import { approvePaid } from '#lib/withdrawals/outcome.ts'
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
-import { findRefund } from '#lib/charges/refunds/queries.ts'
+import { createRefund, findRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/book.ts'

@@ -9,7 +9,7 @@ import { queueMailToOwners } from '#lib/mail/queue.ts'
 import { mayHaveArrived, type OrderKey, type RulesByKind } from '#lib/orders/order.ts'
 import { type FoundOrder, findOrder, isEndProposed } from '#lib/orders/queue.ts'
 import type { EndOutcome } from '#lib/orders/states.ts'
-import { areTwoAdmins, lockSecondAdmin, queueMailToAdmins } from '#lib/people/admins.ts'
+import { areTwoAdmins, lockSecondAdmin, queueMailToAdmins } from '#lib/people/approvers.ts'
 
 /** Time without a final outcome after which people may end an order that was sent. */
 const SILENT_HOURS = 1

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'

@@ -5,7 +5,7 @@ import { claimPicked, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { isInBucket } from '#lib/db/sql.ts'
 import { type Order, type OrderKind, type OrderOperation, orderColumns } from '#lib/orders/order.ts'
-import { PROPOSAL_HOURS } from '#lib/people/admins.ts'
+import { PROPOSAL_HOURS } from '#lib/people/approvers.ts'
 
 /** An order that has not ended after this time no longer keeps others from being sent, and may be sent again. */
 const SLOT_MS = 30_000

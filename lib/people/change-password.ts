@@ -5,7 +5,7 @@ import { isUuid } from '#lib/core/ids.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
 import { canSendMail, queueMail } from '#lib/mail/queue.ts'
-import { noteReset } from '#lib/people/admins.ts'
+import { noteReset } from '#lib/people/approvers.ts'
 import {
   attemptChallenge,
   closeChallenge,

@@ -1,7 +1,7 @@
 import { openTrialAccount } from '#lib/accounts/create.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { createCharge } from '#lib/charges/create.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { invalidInput, isTrocoError, refuse } from '#lib/core/errors.ts'
 import { isUuid, newRoutableId, removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { hashSecret } from '#lib/core/keys.ts'
 import { db } from '#lib/db/client.ts'

@@ -12,7 +12,7 @@ import {
   hastenCharges,
   hastenReading,
 } from '#lib/charges/read-payments.ts'
-import { refundOrders } from '#lib/charges/refunds/order.ts'
+import { refundOrders } from '#lib/charges/refunds/refund.ts'
 import { indexCharges, indexLateCharges } from '#lib/charges/search.ts'
 import { newId } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'

@@ -11,7 +11,7 @@ import { Problem } from '#components/form/problem.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
-import { ChargeState } from '#components/status/state-chips.tsx'
+import { ChargeStateChip } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
@@ -177,7 +177,7 @@ function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaym
           </DetailRow>
         ) : null}
         <DetailRow name={t('status')}>
-          <ChargeState status={status} />
+          <ChargeStateChip status={status} />
         </DetailRow>
       </dl>
       <IfAllowed permission="transactions:write">

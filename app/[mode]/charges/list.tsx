@@ -6,9 +6,14 @@ import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
+import {
+  type ListPage,
+  PeriodFilter,
+  SearchFilter,
+  useFilters,
+  useLivePage,
+} from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { type ListPage, useFilters, useLivePage } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'

@@ -2,9 +2,8 @@
 
 import { ShieldAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ChoiceFilter } from '#components/filters/filters.tsx'
+import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useFilters } from '#components/filters/use-filters.ts'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import type { OwnDispute } from '#lib/dashboard/disputes/schema.ts'

@@ -5,12 +5,15 @@ import { ArrowLeftRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
-import { ChoiceFilter, PeriodFilter } from '#components/filters/filters.tsx'
+import {
+  ChoiceFilter,
+  type ListPage,
+  PeriodFilter,
+  useFilters,
+} from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import type { ListPage } from '#components/filters/use-filters.ts'
-import { useFilters } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
-import { useDurations } from '#components/format/duration.ts'
+import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'

@@ -1,4 +1,4 @@
-import { useDurations } from '#components/format/duration.ts'
+import { useDurations } from '#components/format/format.tsx'
 import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import type { DiffLine } from '#components/ui/code.tsx'
 import type { Attempt } from '#lib/webhooks/schema.ts'

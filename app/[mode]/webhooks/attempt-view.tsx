@@ -10,7 +10,7 @@ import {
   responseText,
   useAttemptText,
 } from '#app/[mode]/webhooks/attempt-text.ts'
-import { useDurations } from '#components/format/duration.ts'
+import { useDurations } from '#components/format/format.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { CodeBlock } from '#components/ui/code.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'

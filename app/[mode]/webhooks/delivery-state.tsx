@@ -2,7 +2,7 @@
 
 import { Ban, Check, Clock, Hourglass, type LucideIcon, Pause, Send, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useDurations, useSecondsTo } from '#components/format/duration.ts'
+import { useDurations, useSecondsTo } from '#components/format/format.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Delivery } from '#lib/webhooks/schema.ts'
 

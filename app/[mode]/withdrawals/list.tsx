@@ -4,15 +4,21 @@ import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
+import {
+  ChoiceFilter,
+  type ListPage,
+  PeriodFilter,
+  SearchFilter,
+  useFilters,
+  useLivePage,
+} from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { type ListPage, useFilters, useLivePage } from '#components/filters/use-filters.ts'
 import { useApi } from '#components/form/api.ts'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { AmountRows } from '#components/status/amount-rows.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
+import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { useWaiting, WaitingNotice } from '#components/status/waiting.tsx'
-import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'

@@ -1,4 +1,4 @@
-import { listRefunds } from '#lib/charges/refunds/queries.ts'
+import { listRefunds } from '#lib/charges/refunds/refund.ts'
 import { refundsQuery } from '#lib/charges/refunds/schema.ts'
 import { RefundPage } from '#lib/charges/refunds/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

@@ -4,8 +4,12 @@ import { useTranslations } from 'next-intl'
 import { useAction } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { anonymousApi, enterAccount, signInToAccount } from '#components/join/enter.ts'
-import { AccountNameField } from '#components/join/open-account.tsx'
+import {
+  AccountNameField,
+  anonymousApi,
+  enterAccount,
+  signInToAccount,
+} from '#components/join/open-account.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'

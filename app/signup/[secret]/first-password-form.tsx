@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { anonymousApi, signInToAccount } from '#components/join/enter.ts'
+import { anonymousApi, signInToAccount } from '#components/join/open-account.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { signUpConfirmation } from '#lib/accounts/schema.ts'

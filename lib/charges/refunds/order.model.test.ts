@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
-import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
+import { completeRefund, createRefund, rejectRefund } from '#lib/charges/refunds/refund.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'

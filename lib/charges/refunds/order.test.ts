@@ -3,9 +3,12 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { spiRefusal } from '#lib/banks/gateway.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge } from '#lib/charges/list.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
-import { completeRefund, rejectRefund } from '#lib/charges/refunds/order.ts'
-import { findRefund } from '#lib/charges/refunds/queries.ts'
+import {
+  completeRefund,
+  createRefund,
+  findRefund,
+  rejectRefund,
+} from '#lib/charges/refunds/refund.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { pickFields } from '#lib/core/fields.ts'

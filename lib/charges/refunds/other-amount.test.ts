@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive } from '#lib/testing/connection.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRefund } from '#lib/charges/refunds/create.ts'
+import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { countOpenWork } from '#lib/operator/banks/list.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, fundLive, openLiveCharge } from '#lib/testing/connection.ts'

@@ -1,6 +1,6 @@
 import { readPeople } from '#lib/audit/queries.ts'
-import type { CheckResult } from '#lib/banks/check-connection.ts'
 import { readClosures } from '#lib/banks/closures.ts'
+import type { CheckResult } from '#lib/banks/connection-setup.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
 import { type GatewayResult, levelOf } from '#lib/banks/gateway.ts'
 import type { KeyNotices } from '#lib/banks/register-notices.ts'

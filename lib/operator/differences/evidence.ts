@@ -1,8 +1,8 @@
 import { readPeople } from '#lib/audit/queries.ts'
+import { isPastRefund } from '#lib/charges/states.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { idLowerBoundAt, idUpperBoundAt, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { isPastRefund } from '#lib/core/pix/refund-window.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
@@ -18,7 +18,7 @@ import type {
   DifferenceLine,
   Suggestion,
 } from '#lib/operator/differences/schema.ts'
-import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/admins.ts'
+import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/approvers.ts'
 
 /** Facts of an item that are Troco's own, and not the bank's. */
 const OWN_FACTS = [

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { payByUnmatched } from '#lib/charges/settle.ts'
+import { payByUnmatched } from '#lib/charges/receive.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

@@ -5,11 +5,11 @@ import {
   type Rejection,
   rejectionAssignments,
 } from '#lib/banks/gateway.ts'
+import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/charges/states.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { isPastRefund, REFUND_WINDOW_DAYS } from '#lib/core/pix/refund-window.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import {

@@ -4,11 +4,12 @@ import { useLocale, useTranslations } from 'next-intl'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { QRCodeSVG } from 'qrcode.react'
 import { cache } from 'react'
-import { ChargeActions, LiveChargeState } from '#app/[mode]/charges/[id]/charge-actions.tsx'
 import { LiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import {
+  ChargeActions,
   Description,
   Identifiers,
+  LiveChargeState,
   PaidBy,
   PayerDocument,
 } from '#app/[mode]/charges/[id]/live-facts.tsx'

@@ -24,7 +24,7 @@ import {
   type Unit,
 } from '#app/[mode]/charges/new/new-charge.ts'
 import { useApi } from '#components/form/api.ts'
-import { DRAFT_EVENT, type DraftField } from '#components/form/draft.ts'
+import { DRAFT_EVENT, type DraftField } from '#components/form/form.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'

@@ -3,10 +3,11 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import {
+  AddressField,
   IssuedTokenDialog,
   type IssuedTokenRow,
-} from '#app/[mode]/settings/tokens/issued-token.tsx'
-import { AddressField, readAddresses } from '#app/[mode]/settings/tokens/token-fields.tsx'
+  readAddresses,
+} from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useAction, useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'

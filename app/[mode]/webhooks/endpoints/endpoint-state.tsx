@@ -1,6 +1,6 @@
 import { Check, CircleAlert, Pause } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useDurations } from '#components/format/duration.ts'
+import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { numberFormat } from '#lib/core/locale.ts'

@@ -15,7 +15,7 @@ import {
 import { useTranslations } from 'next-intl'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
-import { AWAITED_ICONS } from '#components/status/withdrawal-state.tsx'
+import { AWAITED_ICONS } from '#components/status/state-chips.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/dashboard/schema.ts'

@@ -3,11 +3,11 @@
 import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { BankOrderFacts } from '#app/admin/accounts/[id]/bank-order.tsx'
 import { Ending } from '#app/admin/ending.tsx'
-import { useFilters } from '#components/filters/use-filters.ts'
+import { useFilters } from '#components/filters/filters.tsx'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { useRejectionText } from '#components/status/problem-text.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -122,5 +122,44 @@ function FoundChargeFacts({ accountId, charge }: { accountId: string; charge: Ma
         />
       ) : null}
     </>
+  )
+}
+
+/** A withdrawal or refund as its merchant sees it, with the bank's own words for staff. */
+function BankOrderFacts({ order }: { order: BankOrder }) {
+  const t = useTranslations('adminAccount')
+  const rejectionText = useRejectionText()
+  const rejection = rejectionText(order)
+  return (
+    <Facts>
+      <Fact name={t(`order.${order.kind}`)}>
+        <span className="font-semibold">
+          <Money cents={order.amount} />
+        </span>
+      </Fact>
+      <Fact name={t('status')}>
+        {t(`orderStatus.${order.status}`)} · {t(order.mode)}
+      </Fact>
+      <Fact name={t('created')}>
+        <RelativeTime at={order.created_at} />
+      </Fact>
+      {rejection ? <Fact name={t('merchantSees')}>{rejection}</Fact> : null}
+      {order.bank_text ? (
+        <Fact name={t('bankText')}>
+          <span className="break-words">{order.bank_text}</span>
+        </Fact>
+      ) : null}
+      {order.end_to_end_id ? (
+        <Fact name={t('endToEnd')}>
+          <span className="break-all font-mono text-[13px]">{order.end_to_end_id}</span>
+        </Fact>
+      ) : null}
+      {order.other_end_to_end_id ? (
+        <Fact name={t('otherEndToEnd')}>
+          <span className="break-all font-mono text-[13px]">{order.other_end_to_end_id}</span>
+          <span className="block text-bad text-small">{t('otherEndToEndText')}</span>
+        </Fact>
+      ) : null}
+    </Facts>
   )
 }

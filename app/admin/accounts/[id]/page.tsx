@@ -7,11 +7,12 @@ import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import {
   AccountActions,
+  AccountLimitsForm,
   ApprovalChange,
+  ConnectionsForm,
   RevokeAllButton,
   ViewButton,
 } from '#app/admin/accounts/[id]/account-actions.tsx'
-import { AccountLimitsForm, ConnectionsForm } from '#app/admin/accounts/[id]/account-forms.tsx'
 import { FindCharge } from '#app/admin/accounts/[id]/find-charge.tsx'
 import { AccountState } from '#app/admin/accounts/account-list.tsx'
 import { TokenLines } from '#app/admin/token-lines.tsx'

@@ -2,12 +2,15 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
+import {
+  ChoiceFilter,
+  PeriodFilter,
+  SearchFilter,
+  useFilters,
+} from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useFilters } from '#components/filters/use-filters.ts'
 import { AmountRows } from '#components/status/amount-rows.tsx'
-import { ChargeState } from '#components/status/state-chips.tsx'
-import { WithdrawalState } from '#components/status/withdrawal-state.tsx'
+import { ChargeStateChip, WithdrawalState } from '#components/status/state-chips.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/charges/states.ts'
@@ -99,7 +102,7 @@ function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 
     title: row.subject,
     state:
       kind === 'charges' ? (
-        <ChargeState status={row.status as ShownChargeStatus} />
+        <ChargeStateChip status={row.status as ShownChargeStatus} />
       ) : (
         <WithdrawalState status={row.status as WithdrawalStatus} />
       ),

@@ -6,19 +6,19 @@ import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import { CheckSection, RenewSection } from '#app/admin/banks/[id]/credentials.tsx'
-import { MoneyOutSection, MoneySection } from '#app/admin/banks/[id]/money.tsx'
-import { NoticesSection } from '#app/admin/banks/[id]/notices-section.tsx'
 import {
   About,
   BankLimits,
   CloseSection,
+  MoneyOutSection,
+  MoneySection,
   SettingsSection,
 } from '#app/admin/banks/[id]/settings.tsx'
 import { TrialSection } from '#app/admin/banks/[id]/trial-section.tsx'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
-import { CertificateNotices } from '#app/admin/banks/notices.tsx'
+import { CertificateNotices, NoticesSection } from '#app/admin/banks/notices.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { useDurations } from '#components/format/duration.ts'
+import { useDurations } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'

@@ -5,8 +5,11 @@ import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
 import { Ending } from '#app/admin/ending.tsx'
-import { Corrections, ProposeCorrection } from '#app/admin/reconciliation/[id]/corrections.tsx'
-import { ResolveForm } from '#app/admin/reconciliation/[id]/resolve-form.tsx'
+import {
+  Corrections,
+  ProposeCorrection,
+  ResolveForm,
+} from '#app/admin/reconciliation/[id]/resolve-form.tsx'
 import { BankSide, OurSide } from '#app/admin/reconciliation/[id]/sides.tsx'
 import { ItemState, useConnectionName } from '#app/admin/reconciliation/names.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'

@@ -5,7 +5,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useFactName, useKindName } from '#app/admin/reconciliation/names.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
-import { ChargeState } from '#components/status/state-chips.tsx'
+import { ChargeStateChip } from '#components/status/state-chips.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { dateFormat } from '#lib/core/locale.ts'
@@ -102,7 +102,7 @@ function ChargeFacts({ charge }: { charge: SideCharge }) {
         <span className="font-semibold">
           <Money cents={charge.amount} />
         </span>{' '}
-        <ChargeState status={shownStatusOf(charge)} />
+        <ChargeStateChip status={shownStatusOf(charge)} />
         <Code>{charge.id}</Code>
       </Fact>
       <Fact name={t('payer')}>{charge.payer}</Fact>

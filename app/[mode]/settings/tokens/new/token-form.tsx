@@ -5,11 +5,9 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import {
+  AddressField,
   IssuedTokenDialog,
   type IssuedTokenRow,
-} from '#app/[mode]/settings/tokens/issued-token.tsx'
-import {
-  AddressField,
   PermissionFields,
   readAddresses,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'

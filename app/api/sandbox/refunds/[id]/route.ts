@@ -1,4 +1,4 @@
-import { simulateRefund } from '#lib/charges/refunds/order.ts'
+import { simulateRefund } from '#lib/charges/refunds/refund.ts'
 import { refundDecision } from '#lib/charges/refunds/schema.ts'
 import { RefundRead } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'

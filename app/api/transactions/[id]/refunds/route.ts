@@ -1,6 +1,5 @@
 import { findCharge } from '#lib/charges/list.ts'
-import { createRefund } from '#lib/charges/refunds/create.ts'
-import { listRefunds, readCreatedRefund } from '#lib/charges/refunds/queries.ts'
+import { createRefund, listRefunds, readCreatedRefund } from '#lib/charges/refunds/refund.ts'
 import { type RefundRow, refundRequest, refundsQuery } from '#lib/charges/refunds/schema.ts'
 import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/record.ts'
-import { checkConnection } from '#lib/banks/check-connection.ts'
+import { checkConnection } from '#lib/banks/connection-setup.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeCheck } from '#lib/operator/banks/list.ts'
 import { BankChecked } from '#lib/operator/banks/schema.ts'

@@ -1,6 +1,5 @@
 import { requireActor } from '#lib/audit/record.ts'
-import { credentialsOf } from '#lib/banks/add-connection.ts'
-import { renewCredentials } from '#lib/banks/check-connection.ts'
+import { credentialsOf, renewCredentials } from '#lib/banks/connection-setup.ts'
 import { CredentialsRequest } from '#lib/banks/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeCheck } from '#lib/operator/banks/list.ts'

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/record.ts'
-import { correctSettings } from '#lib/banks/check-connection.ts'
+import { correctSettings } from '#lib/banks/connection-setup.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeSettings } from '#lib/operator/banks/list.ts'
 import { SettingsCorrected } from '#lib/operator/banks/schema.ts'

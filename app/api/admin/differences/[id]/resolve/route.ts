@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/record.ts'
-import { payByUnmatched } from '#lib/charges/settle.ts'
+import { payByUnmatched } from '#lib/charges/receive.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireItem } from '#lib/operator/differences/evidence.ts'
 import {

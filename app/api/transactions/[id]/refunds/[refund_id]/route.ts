@@ -1,5 +1,5 @@
 import { findCharge } from '#lib/charges/list.ts'
-import { findRefund } from '#lib/charges/refunds/queries.ts'
+import { findRefund } from '#lib/charges/refunds/refund.ts'
 import { RefundRead } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'

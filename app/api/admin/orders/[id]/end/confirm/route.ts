@@ -1,4 +1,4 @@
-import { refundOrders } from '#lib/charges/refunds/order.ts'
+import { refundOrders } from '#lib/charges/refunds/refund.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { returnOrders } from '#lib/operator/differences/resolve.ts'
 import { readEnding } from '#lib/operator/ending.ts'

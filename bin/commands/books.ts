@@ -1,10 +1,20 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { findAccount } from '#lib/accounts/queries.ts'
 import { findConnection, listConnections } from '#lib/banks/connections.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
+import { connect } from '#lib/db/client.ts'
+import { correctAlone } from '#lib/differences/corrections.ts'
+import { listOpenItems } from '#lib/differences/differences.ts'
+import { BANK, OPERATOR } from '#lib/differences/states.ts'
+import { parseFields } from '#lib/http/body.ts'
+import { verifyLedger } from '#lib/ledger/verify.ts'
+import { correctionRequest } from '#lib/operator/differences/schema.ts'
 import { BALANCE_TERMS, readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import {
   type DayLine,
@@ -13,6 +23,36 @@ import {
   requestDays,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
+
+/** Prints each check with its first wrong row. Exit code 1 if any check fails. */
+export async function printLedgerChecks(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { account: { type: 'string' } } })
+  await withRuntime(async () => {
+    const account = values.account ? await findLedger(values.account) : null
+    const database = connect({ poolMax: 2 })
+    try {
+      const { transfers, entries, ledgers, findings } = await verifyLedger(database, account?.id)
+      const ownerText = account ? ` of ${account.name}` : ''
+      process.stdout.write(
+        `${transfers} transfers, ${entries} entries, ${ledgers} balances${ownerText}\n`,
+      )
+      for (const { invariant, violation } of findings) {
+        process.stdout.write(
+          `${violation ? 'BROKEN' : 'holds '}  ${invariant}${violation ? `: ${violation}` : ''}\n`,
+        )
+      }
+      if (findings.some(finding => finding.violation)) process.exitCode = 1
+    } finally {
+      await database.$disconnect()
+    }
+  })
+}
+
+async function findLedger(emailOrId: string): Promise<{ id: string; name: string }> {
+  return emailOrId === OPERATOR_ACCOUNT_ID
+    ? { id: OPERATOR_ACCOUNT_ID, name: 'the operator' }
+    : findAccount(emailOrId)
+}
 
 /** Time for banks to make the statements; what is not read by then is read by the worker. */
 const WAIT_MAX_MS = 5 * 60_000
@@ -108,4 +148,44 @@ function describeState({ state, flaw, counts, source }: DayLine, isRead: boolean
   if (!isRead) return `unread\t${flaw ?? 'not read yet'}`
   const numbers = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
   return `${state}\tby ${source}, ${numbers.join(', ')}`
+}
+
+/** Prints what differs, oldest first: time, kind, connection, facts, state and id, separated by tabs. */
+export async function printOpenItems(): Promise<void> {
+  await withRuntime(async () => {
+    for (const { created_at, kind, connection, facts, state, id } of await listOpenItems()) {
+      const line = [created_at, kind, connection, JSON.stringify(facts), state, id]
+      process.stdout.write(`${line.join('\t')}\n`)
+    }
+  })
+}
+
+/** For an installation with a single admin: two admins settle a difference on its page. */
+export async function correct(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      from: { type: 'string' },
+      to: { type: 'string' },
+      amount: { type: 'string' },
+      reason: { type: 'string' },
+      attachment: { type: 'string' },
+    },
+  })
+  const itemId = requireOption(positionals[0], '<id>')
+  const [from, to] = [requireOption(values.from, '--from'), requireOption(values.to, '--to')]
+  const amount = Number(requireOption(values.amount, '--amount'))
+  const reason = requireOption(values.reason, '--reason')
+  const file = await readFile(requireOption(values.attachment, '--attachment'))
+  await withRuntime(async () => {
+    const parties = { from: await findParty(from), to: await findParty(to) }
+    const fields = { ...parties, amount, reason, attachment: file.toString('base64') }
+    const { attachment: _, ...request } = parseFields(correctionRequest, fields)
+    process.stdout.write(`${await correctAlone({ itemId, ...request, attachment: file })}\n`)
+  })
+}
+
+async function findParty(text: string): Promise<string> {
+  return [BANK, OPERATOR].includes(text) ? text : (await findAccount(text)).id
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatFinding } from '#bin/commands/bank-findings.ts'
+import { formatFinding } from '#bin/commands/bank.ts'
 import { FINDINGS, type FindingCode, levelOf } from '#lib/banks/gateway.ts'
 
 const PARAMS = {

@@ -6,7 +6,7 @@ import {
   durationText,
   durationWords,
   remainingText,
-} from '#components/format/duration.ts'
+} from '#components/format/format.tsx'
 
 test('a call is shown in milliseconds, from one second on in tenths of a second', () => {
   expect(callDurationText(212, 'pt-BR')).toBe('212 ms')
