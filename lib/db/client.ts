@@ -21,7 +21,7 @@ const QUERY_TIMEOUT_MS = 2_800
 export const STATEMENT_TIMEOUT_MS = 2_600
 
 const REQUEST_LIMITS: ConnectionOptions = { queryTimeoutMs: QUERY_TIMEOUT_MS }
-const PATIENT_LIMITS: ConnectionOptions = { connectTimeoutMs: 240_000, isPatient: true }
+const PATIENT_LIMITS = { connectTimeoutMs: 240_000, isPatient: true }
 
 interface Opened {
   database: Database
@@ -124,7 +124,7 @@ function createOrm(pool: FairPool): Database {
  * (lib/db/roles.ts), because poolers refuse such options.
  */
 function sessionSettings({ queryTimeoutMs, isPatient }: ConnectionOptions): string | undefined {
-  if (isPatient) return '-c statement_timeout=0'
+  if (isPatient) return '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0'
   if (env().DATABASE_OWNER_URL || env().DATABASE_DIRECT_URL) return undefined
   return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
 }
@@ -168,7 +168,10 @@ export function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   database: Database = db(),
 ): Promise<T> {
-  return retryOnConflict(() => database.$transaction(work, { maxWait: 3_000, timeout: 10_000 }))
+  const limits = shared.limits.isPatient
+    ? { maxWait: PATIENT_LIMITS.connectTimeoutMs, timeout: PATIENT_LIMITS.connectTimeoutMs }
+    : { maxWait: 3_000, timeout: 10_000 }
+  return retryOnConflict(() => database.$transaction(work, limits))
 }
 
 /** Runs statements of one connection outside of the pool, such as a migration's, all or none. */
