@@ -86,12 +86,20 @@ async function follow(connectionId: string, begun: Trial): Promise<Trial> {
   }
 }
 
-function formatStep(found: Trial, { step, state, at, bank_id, code, text }: StepView): string {
+function formatStep(
+  found: Trial,
+  { step, state, at, bank_id, code, text, refusal }: StepView,
+): string {
   if (state === 'upcoming' || (state === 'skipped' && code === null)) return ''
   const sentences = state === 'waiting' ? WAITING : DONE
-  const refused = state === 'failed' ? 'the bank did not do it' : null
+  const refused =
+    state === 'failed' ? (refusal ? 'it was not requested' : 'the bank did not do it') : null
   const sentence = code ? REASONS[code] : (refused ?? sentences[step](found))
   const facts = [bank_id, state === 'done' && at].filter(Boolean).join(', ')
-  const answer = text ? ` (the bank answered: ${text})` : ''
+  const answer = text
+    ? ` (the bank answered: ${text})`
+    : refusal
+      ? ` (Troco refused it: ${refusal})`
+      : ''
   return `${LABELS[state]} ${step}: ${sentence}${facts && ` ${facts}`}${answer}\n`
 }

@@ -245,6 +245,21 @@ describe('a trial', () => {
     expect((await stage.workUntil(isEnded)).status).toBe('passed')
   })
 
+  test('whose refund Troco refuses says so, fails after an hour, and another one can begin', async () => {
+    const opened = await stage.open({ pixKey: newId() })
+    await stage.bank.run('takeBack', { e2eid: await stage.pay(opened), amount: opened.amount })
+    await readList()
+    for (let time = 0; time < 2; time++) await continueTrials()
+    const readRefund = async () => (await stage.read()).steps[3]
+    const refusal = 'refund_exceeds_remainder'
+    expect(await readRefund()).toMatchObject({ step: 'refund', state: 'waiting', refusal })
+    await age('2 hours')
+    const ended = await stage.workUntil(isEnded)
+    expect(ended.status).toBe('failed')
+    expect(await readRefund()).toMatchObject({ state: 'failed', refusal })
+    expect(await stage.begin({ pixKey: newId() })).not.toMatchObject({ id: opened.id })
+  })
+
   test('of a connection that is closed meanwhile stays open work, and is served to its end', async () => {
     const opened = await stage.open({ pixKey: newId() })
     const { connectionId } = stage

@@ -35,6 +35,10 @@ const Step = z.object({
   }),
   code: z.enum(STEP_CODES).nullable(),
   text: z.string().nullable().meta({ description: 'What the bank answered, if it is not done' }),
+  refusal: z.string().nullable().meta({
+    description:
+      'Error code with which Troco refused the refund or withdrawal last, if there is none',
+  }),
 })
 export type StepView = z.infer<typeof Step>
 

@@ -126,6 +126,8 @@ async function isPaidTo(tx: Tx, { id, mode }: Trial, pixKey: string | null): Pro
   return Boolean(one?.ok && other?.ok && one.dictKey === other.dictKey)
 }
 
+type PaidStep = 'refund' | 'withdrawal'
+
 interface PaidTrial {
   chargeId: string
   connectionId: string
@@ -137,7 +139,8 @@ interface PaidTrial {
 
 /**
  * Requests the refund and the withdrawal of paid trials, each once: a second refund would exceed what is left of the
- * charge, and a second withdrawal would repeat its reference. Returns 0: what is refused is tried again later.
+ * charge, and a second withdrawal would repeat its reference. Returns 0: what is refused is tried again, until an hour
+ * after the payment.
  */
 export async function continueTrials(): Promise<number> {
   const paid = await db().$queryRaw<PaidTrial[]>`
@@ -147,15 +150,15 @@ export async function continueTrials(): Promise<number> {
         k.pix_key IS NULL OR EXISTS (SELECT FROM withdrawals w WHERE w.account_id = c.account_id AND w.mode = c.mode
           AND w.external_id = c.txid) AS "isWithdrawn"
       FROM connection_trials k JOIN charges c ON c.account_id = ${TRIAL_ACCOUNT_ID}::uuid AND c.id = k.charge_id
-      WHERE c.status = 'paid') t
+      WHERE c.status = 'paid' AND NOT ${isGivenUp}) t
     WHERE NOT ("isRefunded" AND "isWithdrawn")`
   for (const trial of paid) {
     const { chargeId, connectionId, mode, pixKey, isRefunded, isWithdrawn } = trial
-    await attempt(trial, async () => {
+    await attempt(trial, 'refund', async () => {
       if (!isRefunded)
         await createRefund(TRIAL_ACCOUNT_ID, mode, chargeId, { amount: REFUND_AMOUNT })
     })
-    await attempt(trial, async () => {
+    await attempt(trial, 'withdrawal', async () => {
       if (isWithdrawn || pixKey === null) return
       const order = toWithdrawalOrder(mode, { amount: WITHDRAWAL_AMOUNT, pix_key: pixKey })
       await createWithdrawal(TRIAL_ACCOUNT_ID, mode, {
@@ -169,12 +172,22 @@ export async function continueTrials(): Promise<number> {
 }
 
 /** A trial that is refused a step, such as by a limit of the connection, must not stop the others. */
-async function attempt({ chargeId }: PaidTrial, step: () => Promise<void>): Promise<void> {
+async function attempt(
+  { chargeId }: PaidTrial,
+  step: PaidStep,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    await step()
+    await work()
   } catch (err) {
     if (!isTrocoError(err)) throw err
-    log().warn({ err, chargeId }, 'a trial cannot go on yet')
+    const name = `${step}Refusal` as const
+    const isNew = { OR: [{ [name]: null }, { [name]: { not: err.code } }] }
+    const { count } = await db().connectionTrial.updateMany({
+      where: { chargeId, ...isNew },
+      data: { [name]: err.code },
+    })
+    if (count > 0) log().warn({ err, chargeId }, 'a trial cannot go on yet')
   }
 }
 
@@ -195,6 +208,10 @@ export async function noteTrialNotices(
 const NOTICE_MAX = '10 minutes'
 /** By then, the worker has ended an opening that a dead process left. */
 const OPENING_MAX = '2 minutes'
+
+/** Condition on a trial `k` whose paid charge is `c`: a step was refused for so long that it has failed. */
+const isGivenUp = Prisma.sql`(COALESCE(k.refund_refusal, k.withdrawal_refusal) IS NOT NULL
+  AND COALESCE(c.paid_at < now() - interval '1 hour', false))`
 
 /** A charge, refund or withdrawal as its step shows it. */
 interface Part {
@@ -220,6 +237,9 @@ interface Row {
   is_notice_late: boolean
   refund: Part | null
   withdrawal: Part | null
+  refund_refusal: string | null
+  withdrawal_refusal: string | null
+  is_given_up: boolean
 }
 
 /** Builds the SELECT of the last answer of the bank about a subject, if it was not a success. */
@@ -230,7 +250,8 @@ const answerSql = (subjectId: string) => Prisma.sql`(
     AND g.subject_id = ${Prisma.raw(subjectId)} AND g.outcome IS NOT NULL
   ORDER BY g.created_at DESC, g.id DESC LIMIT 1)`
 
-const columns = Prisma.sql`k.charge_id AS id, k.pix_key, ${utc('k.created_at')}, ${utc('k.noticed_at')},
+const columns = Prisma.sql`k.charge_id AS id, k.pix_key, k.refund_refusal, k.withdrawal_refusal,
+  ${isGivenUp} AS is_given_up, ${utc('k.created_at')}, ${utc('k.noticed_at')},
   CASE n.environment WHEN 'production' THEN 'live' ELSE 'test' END AS mode, c.br_code, ${utc('c.expires_at')},
   CASE WHEN c.id IS NOT NULL THEN json_build_object('status', c.status, 'bank_id', c.end_to_end_id,
     'at', ${utcText('c.paid_at')}) END AS charge,
@@ -333,17 +354,17 @@ function stepsOf(row: Row): StepView[] {
     chargeStep(row),
     payment,
     isPaid ? noticeStep(row) : view('notice', next),
-    isPaid ? partStep('refund', row.refund) : view('refund', next),
+    isPaid ? partStep('refund', row) : view('refund', next),
     pixKey === null
       ? view('withdrawal', 'skipped', { code: 'no_payouts' })
       : isPaid
-        ? partStep('withdrawal', row.withdrawal)
+        ? partStep('withdrawal', row)
         : view('withdrawal', next),
   ]
 }
 
 function view(step: StepView['step'], state: StepState, more: View = {}): StepView {
-  return { step, state, at: null, bank_id: null, code: null, text: null, ...more }
+  return { step, state, at: null, bank_id: null, code: null, text: null, refusal: null, ...more }
 }
 
 function chargeStep(row: Row): StepView {
@@ -375,8 +396,10 @@ const ENDS: Record<string, StepState> = {
   rejected: 'failed',
 }
 
-function partStep(step: 'refund' | 'withdrawal', part: Part | null): StepView {
-  if (part === null) return view(step, 'waiting')
+function partStep(step: PaidStep, row: Row): StepView {
+  const { [step]: part, is_given_up: isGivenUp } = row
+  const refusal = row[`${step}_refusal`]
+  if (part === null) return view(step, refusal && isGivenUp ? 'failed' : 'waiting', { refusal })
   const { at, bank_id, text } = part
   const state = ENDS[part.status] ?? 'waiting'
   return view(step, state, { at, bank_id, text: state === 'done' ? null : text })

@@ -1178,6 +1178,8 @@ CREATE TABLE connection_trials (
   connection_id uuid NOT NULL,
   pix_key text,
   noticed_at timestamptz(6),
+  refund_refusal text,
+  withdrawal_refusal text,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT connection_trials_pkey PRIMARY KEY (charge_id),
   CONSTRAINT connection_trials_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT

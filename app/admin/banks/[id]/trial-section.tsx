@@ -6,12 +6,13 @@ import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
+import { Problem, useProblemText } from '#components/form/problem.tsx'
 import { ExactTime, moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
+import { ApiError } from '#lib/core/call-api.ts'
 import {
   BeginTrial,
   type StepState,
@@ -164,8 +165,10 @@ interface StepProps {
   latest: Trial
 }
 
-function Step({ view: { step, state, at, bank_id: bankId, code, text }, latest }: StepProps) {
+function Step({ view, latest }: StepProps) {
+  const { step, state, at, bank_id: bankId, code, text, refusal } = view
   const t = useTranslations('banks')
+  const problemText = useProblemText()
   const locale = useLocale()
   const { icon: Icon, tone } = STYLES[state]
   const amounts = {
@@ -199,6 +202,11 @@ function Step({ view: { step, state, at, bank_id: bankId, code, text }, latest }
         {code ? <p className="text-muted text-small">{t(`trial.reason.${code}`)}</p> : null}
         {text ? (
           <p className="break-words text-muted text-small">{t('trial.answer', { text })}</p>
+        ) : null}
+        {refusal ? (
+          <p className="break-words text-muted text-small">
+            {t('trial.refusal', { text: problemText(new ApiError(0, refusal)) })}
+          </p>
         ) : null}
       </div>
     </li>
