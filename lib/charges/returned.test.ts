@@ -9,6 +9,7 @@ import { matchPayments, payByUnmatched } from '#lib/charges/receive.ts'
 import { completeRefund, createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { correctAlone } from '#lib/differences/corrections.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { assessDisputes, lockBooks } from '#lib/ledger/owed.ts'
 import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
@@ -420,6 +421,28 @@ describe('of an unmatched payment', () => {
     await takeUnmatched({ ...DECISION, itemId })
     await listStray(payment, makeReturn(9_000))
     expect(await operatorBalances()).toEqual(before)
+  })
+
+  test('that an entry of people has taken costs nothing more', async () => {
+    const before = await operatorBalances()
+    const { itemId, payment } = await keepStray(AMOUNT)
+    await listStray(payment, makeReturn(1_000))
+    const attachment = Buffer.from('%PDF-1.7 -')
+    const entry = {
+      itemId,
+      from: 'operator',
+      to: 'bank',
+      amount: 9_000,
+      reason: 'Test',
+      attachment,
+    }
+    await correctAlone(entry)
+    expect(await operatorBalances()).toEqual(before)
+    for (const amount of [4_000, 5_000]) await listStray(payment, makeReturn(amount))
+    expect(await operatorBalances()).toEqual(before)
+    const excess = makeReturn(1)
+    await listStray(payment, excess)
+    expect(await itemsAbout(excess.id)).toMatchObject([{ kind: 'return_above_payment' }])
   })
 
   test('that the bank gives back for people waits for the end of their order', async () => {

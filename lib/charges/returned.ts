@@ -105,7 +105,7 @@ interface Owner {
   mode: Mode
   chargeId: string | null
   left: number
-  /** What a lost dispute has taken, and the return may be. */
+  /** What a lost dispute, or an entry of people, has taken before, and the return may be. */
   lost: number
 }
 
@@ -147,7 +147,7 @@ async function lockOwner(tx: Tx, found: FoundReturn): Promise<Owner | null> {
   const { mode, entry, toAccountId, chargeId } = payment
   if (toAccountId && chargeId) return lockCharge(tx, toAccountId, chargeId)
   if (toAccountId) await lockAccount(tx, toAccountId, mode)
-  const owner = { mode, chargeId: null, left: cents(payment.left), lost: 0 }
+  const owner = { mode, chargeId: null, left: cents(payment.left), lost: cents(payment.lost) }
   if (toAccountId) return { ...owner, of: 'credit', accountId: toAccountId }
   return { ...owner, of: entry === null ? 'unmatched' : 'own', accountId }
 }
@@ -171,6 +171,8 @@ async function lockAccount(tx: Tx, accountId: string, mode: Mode): Promise<void>
 interface OperatorPayment {
   mode: Mode
   left: bigint
+  /** What an entry of people has taken, beyond what the bank has listed. */
+  lost: bigint
   /** How people have resolved an unmatched payment; null: not yet. */
   entry: string | null
   toAccountId: string | null
@@ -188,14 +190,20 @@ async function lockOperatorPayment(
       ON i.connection_id = p.connection_id AND i.kind = p.reason AND i.key = p.end_to_end_id
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${subjectId}::uuid FOR UPDATE OF i`
   const [payment] = await tx.$queryRaw<OperatorPayment[]>`
-    SELECT p.mode, CASE s.entry WHEN 'give_back' THEN 0 ELSE p.amount - (
-        SELECT COALESCE(sum(r.amount), 0) FROM payment_returns r
-        WHERE r.connection_id = ${connectionId}::uuid AND r.end_to_end_id = ${endToEndId}) END::bigint AS left,
+    SELECT p.mode, (CASE s.entry WHEN 'give_back' THEN 0 ELSE p.amount - r.moved - c.corrected END)::bigint AS left,
+      (c.corrected - r.explained)::bigint AS lost,
       s.entry, s.to_account_id AS "toAccountId", s.charge_id AS "chargeId",
       EXISTS (SELECT FROM unmatched_returns r WHERE r.account_id = ${accountId}::uuid
         AND r.payment_id = ${subjectId}::uuid AND r.status = 'pending') AS "isBeingGivenBack"
     FROM unmatched_payments p
     LEFT JOIN unmatched_resolutions s ON s.account_id = p.account_id AND s.payment_id = p.id
+    CROSS JOIN LATERAL (SELECT COALESCE(sum(k.amount - k.disputed_amount), 0) AS moved,
+        COALESCE(sum(k.disputed_amount), 0) AS explained FROM payment_returns k
+      WHERE k.connection_id = ${connectionId}::uuid AND k.end_to_end_id = ${endToEndId}) r
+    CROSS JOIN LATERAL (SELECT COALESCE(sum(x.amount), 0) AS corrected
+      FROM differences i JOIN corrections x ON x.item_id = i.id
+      WHERE i.connection_id = p.connection_id AND i.kind = p.reason AND i.key = p.end_to_end_id
+        AND x.booked_at IS NOT NULL) c
     WHERE p.account_id = ${accountId}::uuid AND p.id = ${subjectId}::uuid`
   return payment
 }

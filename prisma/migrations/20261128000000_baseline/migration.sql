@@ -753,7 +753,7 @@ CREATE TABLE payment_returns (
   -- Of a payment that was unmatched, or is.
   payment_id uuid,
   amount bigint NOT NULL,
-  -- What a lost dispute had taken of it before.
+  -- What a lost dispute of the charge, or an entry of people about the unmatched payment, had taken of it before.
   disputed_amount bigint NOT NULL DEFAULT 0,
   nature text,
   returned_at timestamptz(6) NOT NULL,
@@ -763,7 +763,6 @@ CREATE TABLE payment_returns (
     REFERENCES charges(account_id, id) ON DELETE RESTRICT,
   CONSTRAINT payment_returns_amount_positive CHECK (amount > 0 AND disputed_amount BETWEEN 0 AND amount),
   CONSTRAINT payment_returns_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
-  CONSTRAINT payment_returns_dispute_of_charge CHECK (disputed_amount = 0 OR charge_id IS NOT NULL),
   CONSTRAINT payment_returns_mode_known CHECK (mode IN ('test', 'live'))
 );
 CREATE INDEX payment_returns_account_id_charge_id_idx ON payment_returns (account_id, charge_id);
