@@ -87,6 +87,23 @@ test('a notice of a return leads to a question about the payment, which is booke
   expect(await availableOf(merchant)).toBe(before + AMOUNT - 2_000)
 })
 
+test('a notice about which the bank does not answer has the list of returned payments read at once', async () => {
+  const { endToEndId } = await pay()
+  await readLists()
+  const id = await standard.run('takeBack', { e2eid: endToEndId, amount: 2_000 })
+  const path = `/v2/pix/${endToEndId}`
+  await standard.run('addFault', { kind: 'respond', method: 'GET', path, status: 503, times: 5 })
+  await storeNotices(connectionId, [{ kind: 'payment_return', id: endToEndId }])
+  await askAboutNotices()
+  const where = { connectionId, pace: 'returned', isWanted: true }
+  await expect.poll(() => db().paymentReading.count({ where })).toBe(1)
+  await standard.run('clearFaults')
+  const reader = createPaymentReader(() => new Date(clock))
+  await reader.run()
+  await reader.idle()
+  expect(await returnsOf(endToEndId)).toMatchObject([{ returnId: id }])
+})
+
 test('without notices, the list of returned payments finds what left days ago, once', async () => {
   const before = await availableOf(merchant)
   const { endToEndId } = await pay()

@@ -252,7 +252,7 @@ describe('a notice', () => {
       await begin()
       await dueInHours(period)
       expect(await read()).toEqual([])
-      await hastenReading(connectionId)
+      await hastenReading(connectionId, 'late')
       expect(await read()).toHaveLength(1)
       expect(await read()).toEqual([])
     }
@@ -260,10 +260,10 @@ describe('a notice', () => {
 
   test('that comes while the list is read leads to another reading', async () => {
     await begin()
-    await hastenReading(connectionId)
+    await hastenReading(connectionId, 'late')
     bank.meanwhile = async () => {
       bank.meanwhile = async () => {}
-      await hastenReading(connectionId)
+      await hastenReading(connectionId, 'late')
       expect(await read()).toEqual([])
     }
     await read()
@@ -339,7 +339,7 @@ describe('a reading that fails', () => {
     test('waits, and is followed by none for a notice before the pause ends', async () => {
       bank.script.push(limited(40_000))
       await read()
-      await hastenReading(connectionId)
+      await hastenReading(connectionId, 'late')
       pass(39 * SECOND_MS)
       expect(await read()).toEqual([])
       pass(SECOND_MS)
@@ -359,7 +359,7 @@ describe('a reading that fails', () => {
     test('goes on after it, and then begins anew for a notice that came meanwhile', async () => {
       bank.script.push(undefined, limited(40_000))
       await read()
-      await hastenReading(connectionId)
+      await hastenReading(connectionId, 'late')
       expect(await read()).toEqual([])
       pass(40 * SECOND_MS)
       await read()

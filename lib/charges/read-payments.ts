@@ -30,6 +30,8 @@ export const PACES = {
   returned_all: { everyMs: 6 * HOUR_MS, overlapMs: 91 * DAY_MS },
 } as const
 type Pace = keyof typeof PACES
+/** Lists that are read at once if a bank has announced what it does not answer. */
+type Hastened = Extract<Pace, 'late' | 'returned'>
 
 /** Whether a reading is of the list of payments of which something went back. */
 function isOfReturned({ pace }: Pick<Reading, 'pace'>): boolean {
@@ -257,7 +259,11 @@ const CONCURRENCY_MAX = 4
  * Asks the bank about payments by their end-to-end ids and books what it has: this depends on no time that the
  * bank writes, and on no list, which may be late. The list is read for the others. Called twice, it books once.
  */
-export async function askAboutPayments(connection: ServedConnection, ids: string[]): Promise<void> {
+export async function askAboutPayments(
+  connection: ServedConnection,
+  ids: string[],
+  listed: Hastened,
+): Promise<void> {
   const { getPayment } = withConnectionJournal(connection)
   const found: ReceivedPayment[] = []
   const left = getPayment ? ids.slice(0, QUESTIONS_MAX) : []
@@ -271,16 +277,16 @@ export async function askAboutPayments(connection: ServedConnection, ids: string
   }
   await Promise.all(Array.from({ length: CONCURRENCY_MAX }, ask))
   await bookPage(connection.id, found)
-  if (found.length < ids.length) await hastenReading(connection.id)
+  if (found.length < ids.length) await hastenReading(connection.id, listed)
 }
 
 /**
  * Has the connection's list of payments read as soon as no reading is in progress and the bank wants no
- * pause: a payment was announced that is not booked.
+ * pause: a payment was announced that is not booked, or a return of it.
  */
-export async function hastenReading(connectionId: string): Promise<void> {
+export async function hastenReading(connectionId: string, pace: Hastened): Promise<void> {
   await db().paymentReading.updateMany({
-    where: { connectionId, pace: 'late', isWanted: false },
+    where: { connectionId, pace, isWanted: false },
     data: { isWanted: true },
   })
 }

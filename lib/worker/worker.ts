@@ -303,17 +303,21 @@ async function askAbout(
   const unbooked = ids.filter(id => !booked.has(id))
   // Of a payment that is booked, the bank may have given money back.
   const asked = kind === 'payment' ? unbooked : ids
-  if (asked.length > 0) await lookFor(connectionId, asked)
+  if (asked.length > 0) await lookFor(connectionId, asked, kind === 'payment' ? 'late' : 'returned')
   return new Set(unbooked)
 }
 
 /** While the bank has not answered the last questions, or for homologation, only its list is read. */
-async function lookFor(connectionId: string, ids: string[]): Promise<void> {
+async function lookFor(
+  connectionId: string,
+  ids: string[],
+  listed: Parameters<typeof hastenReading>[1],
+): Promise<void> {
   const connection = (await listServed()).find(({ id }) => id === connectionId)
-  if (!connection || questions.free(connectionId) === 0) return hastenReading(connectionId)
+  if (!connection || questions.free(connectionId) === 0) return hastenReading(connectionId, listed)
   const logFailure = (err: unknown) =>
     log().error({ err, connectionId }, 'asking about payments failed')
-  questions.start(askAboutPayments(connection, ids), logFailure, connectionId)
+  questions.start(askAboutPayments(connection, ids, listed), logFailure, connectionId)
 }
 
 /** All kinds of orders that leave through a bank. */

@@ -81,7 +81,7 @@ export function createDayReconciler(now?: () => Date): Reconciler {
     const connection = (await listServed()).find(({ id }) => id === connectionId)
     const ids = [...new Set(payments.map(({ endToEndId }) => endToEndId))]
     // The payment itself names the reason, by which a return fits a dispute.
-    if (connection) await askAboutPayments(connection, ids)
+    if (connection) await askAboutPayments(connection, ids, 'returned')
     await bookReturns(connectionId, payments)
   }
   return createReconciler({ bookPayments: bookPage, bookReturn: creditReturn, bookReturned }, now)
