@@ -61,8 +61,8 @@ const print = (text: string) => process.stdout.write(`${text}\n\n`)
 
 async function printTrial(connectionId: string, trial: Trial): Promise<void> {
   print(`${trial.created_at}, ${trial.mode} mode: ${trial.status}.`)
-  const steps = trial.steps.map(({ step, state, at, bank_id, code, text }) => {
-    const facts = [at, bank_id, code, text].filter(Boolean).join(', ')
+  const steps = trial.steps.map(({ step, state, at, bank_id, code, text, refusal }) => {
+    const facts = [at, bank_id, code, text, refusal].filter(Boolean).join(', ')
     return `- [${state === 'done' ? 'x' : ' '}] ${step}: ${state}${facts && ` (${facts})`}`
   })
   print(steps.join('\n'))
