@@ -23,7 +23,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'restore begin': async () => (await import('#bin/commands/restore.ts')).begin,
   'restore open': async () => (await import('#bin/commands/restore.ts')).open,
   'differences list': async () => (await import('#bin/commands/books.ts')).printOpenItems,
-  'differences correct': async () => (await import('#bin/commands/books.ts')).correct,
+  'differences correct': async () => (await import('#bin/commands/books.ts')).correctBooks,
   reconcile: async () => (await import('#bin/commands/books.ts')).reconcile,
   'account list': async () => (await import('#bin/commands/account.ts')).printAccounts,
   'account create': async () => (await import('#bin/commands/account.ts')).create,
@@ -51,10 +51,10 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'token create': async () => (await import('#bin/commands/account.ts')).createToken,
   'token revoke': async () => (await import('#bin/commands/account.ts')).revoke,
   'order end': async () => (await import('#bin/commands/order.ts')).end,
-  'receipt-key list': async () => (await import('#bin/commands/receipt-key.ts')).list,
-  'receipt-key rotate': async () => (await import('#bin/commands/receipt-key.ts')).rotate,
-  'receipt-key withdraw': async () => (await import('#bin/commands/receipt-key.ts')).withdraw,
-  'webhook secret': async () => (await import('#bin/commands/account.ts')).showSecret,
+  'receipt-key list': async () => (await import('#bin/commands/receipt-key.ts')).listKeys,
+  'receipt-key rotate': async () => (await import('#bin/commands/receipt-key.ts')).rotateKey,
+  'receipt-key withdraw': async () => (await import('#bin/commands/receipt-key.ts')).withdrawKey,
+  'webhook secret': async () => (await import('#bin/commands/account.ts')).printSecret,
 }
 
 const HELP = `Usage: npm run -s troco -- <command>

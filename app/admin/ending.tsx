@@ -16,7 +16,7 @@ import type { OrderEnding } from '#lib/operator/schema.ts'
 const EndDialog = lazyDialog(() => import('#app/admin/end-dialog.tsx'), 'EndDialog')
 
 /** How two admins end an order that the bank never answers. */
-export function Ending({ ending }: { ending: OrderEnding }) {
+export function OrderEndingSection({ ending }: { ending: OrderEnding }) {
   const t = useTranslations('ending')
   const [isOpen, setOpen] = useState(false)
   const { kind, can_propose: canPropose, ended_at: endedAt, proposal } = ending

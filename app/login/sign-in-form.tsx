@@ -7,7 +7,7 @@ import {
   type PendingSecondStep,
   type SignInOutcome,
   type SignInWait,
-  signIn,
+  sendSignIn,
   signInWithPasskey,
 } from '#components/form/auth-calls.ts'
 import { delayText } from '#components/format/format.tsx'
@@ -73,7 +73,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
     const data = new FormData(event.currentTarget)
     const [typedEmail, password] = [String(data.get('email')), String(data.get('password'))]
     setEmail(typedEmail)
-    await attempt(() => signIn({ email: typedEmail, password }))
+    await attempt(() => sendSignIn({ email: typedEmail, password }))
     findPasswordInput(form.current)?.select()
   }
 
@@ -89,7 +89,7 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
         notice={notice}
         isBusy={isBusy}
         hasApp={step.methods.includes('code')}
-        onCode={code => attempt(() => signIn({ challenge: step.challenge, code }))}
+        onCode={code => attempt(() => sendSignIn({ challenge: step.challenge, code }))}
         onPasskey={
           hasPasskeySupport !== false && step.methods.includes('passkey') ? attemptPasskey : null
         }

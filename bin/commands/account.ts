@@ -197,7 +197,7 @@ function readAddresses(text: string | undefined): string[] {
   throw refuse('invalid_input', { message })
 }
 
-export async function showSecret(args: string[]): Promise<void> {
+export async function printSecret(args: string[]): Promise<void> {
   const options = { account: { type: 'string' }, mode: { type: 'string' } } as const
   const { values } = parseArgs({ args, options })
   const accountRef = requireOption(values.account, '--account')

@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import { print, withRuntime } from '#bin/command-line.ts'
 import {
   type Backup,
+  type BackupFacts,
   chooseBackup,
-  type Facts,
   openBackupFolder,
   removeExpiredManifests,
   requireAlone,
@@ -173,7 +173,7 @@ function openNamedFolder(option: '--to' | '--from', path: string | undefined): s
 }
 
 /** Describes this installation for the manifest. */
-async function describeInstallation(): Promise<Facts> {
+async function describeInstallation(): Promise<BackupFacts> {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const migration = listMigrations().at(-1) ?? ''
   return { version, migration, keyId: keyId(), counts: await countLive() }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { formatFinding } from '#bin/commands/bank.ts'
-import { FINDINGS, type FindingCode, levelOf } from '#lib/banks/gateway.ts'
+import { FINDINGS, type FindingCode, findingLevelOf } from '#lib/banks/gateway.ts'
 
 const PARAMS = {
   ...{
@@ -27,7 +27,7 @@ test.each(Object.keys(FINDINGS) as FindingCode[])(
     expect(lines[0]).toMatch(new RegExp(`^(ok   |NOTE |WRONG|DOWN ) ${code}: .*[^.]$`))
     expect(lines.join()).not.toContain('undefined')
     expect(lines.slice(1)).toEqual(
-      levelOf(finding) === 'ok' ? [] : [expect.stringMatching(/^ {6}[A-Z].*[^.]\.$/)],
+      findingLevelOf(finding) === 'ok' ? [] : [expect.stringMatching(/^ {6}[A-Z].*[^.]\.$/)],
     )
   },
 )

@@ -20,7 +20,7 @@ import {
   type FindingCode,
   type FindingLevel,
   type FindingParams,
-  levelOf,
+  findingLevelOf,
 } from '#lib/banks/gateway.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { findFlaw } from '#lib/banks/served.ts'
@@ -381,7 +381,7 @@ const SENTENCES: Record<FindingCode, Sentences> = {
 /** Formats a finding as a line and, unless all is well, a second one with what to do. */
 export function formatFinding({ code, params }: BankFinding): string {
   const [found, advice] = SENTENCES[code](params)
-  const line = `${LABELS[levelOf({ code, params })]} ${code}: ${found}\n`
+  const line = `${LABELS[findingLevelOf({ code, params })]} ${code}: ${found}\n`
   return advice === undefined ? line : `${line}      ${advice}.\n`
 }
 

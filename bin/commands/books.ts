@@ -161,7 +161,7 @@ export async function printOpenItems(): Promise<void> {
 }
 
 /** For an installation with a single admin: two admins settle a difference on its page. */
-export async function correct(args: string[]): Promise<void> {
+export async function correctBooks(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

@@ -9,7 +9,7 @@ import {
 
 const ACTOR = { type: 'command_line' } as const
 
-export async function list(args: string[]): Promise<void> {
+export async function listKeys(args: string[]): Promise<void> {
   parseArgs({ args })
   await withRuntime(async () => {
     const current = await readCurrentKey()
@@ -20,14 +20,14 @@ export async function list(args: string[]): Promise<void> {
   })
 }
 
-export async function rotate(args: string[]): Promise<void> {
+export async function rotateKey(args: string[]): Promise<void> {
   parseArgs({ args })
   await withRuntime(async () => {
     process.stdout.write(`${await rotateReceiptKey(ACTOR)}\n`)
   })
 }
 
-export async function withdraw(args: string[]): Promise<void> {
+export async function withdrawKey(args: string[]): Promise<void> {
   const options = { reason: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const id = requireOption(positionals[0], '<id>')

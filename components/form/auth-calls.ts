@@ -25,7 +25,7 @@ export interface SignInWait {
 }
 
 /** Signs in; the server sets an HTTP-only cookie. Returns the second step if one is required. */
-export async function signIn(
+export async function sendSignIn(
   fields: Record<string, string>,
 ): Promise<SignInOutcome | SignInWait | PendingSecondStep> {
   try {
@@ -63,7 +63,7 @@ export async function signInWithPasskey(
     const proof = await requestPasskey((await response.json()).data)
     if (!proof) return null
     const { challenge, passkey } = proof
-    const outcome = await signIn({ challenge, passkey: JSON.stringify(passkey) })
+    const outcome = await sendSignIn({ challenge, passkey: JSON.stringify(passkey) })
     return outcome === 'challenge_ended' ? 'wrong' : outcome
   } catch {
     return 'failed'

@@ -3,7 +3,7 @@
 import { MailCheck } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { signIn } from '#components/form/auth-calls.ts'
+import { sendSignIn } from '#components/form/auth-calls.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
 import { storePreference } from '#components/nav/preferences.tsx'
@@ -121,6 +121,6 @@ export async function signInToAccount(
   password: string,
 ): Promise<void> {
   storePreference(ACCOUNT_COOKIE, accountId)
-  if ((await signIn({ email, password })) === 'ok') return enterAccount(accountId)
+  if ((await sendSignIn({ email, password })) === 'ok') return enterAccount(accountId)
   location.assign('/login')
 }

@@ -6,7 +6,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ApiContext } from '#components/form/api.ts'
-import { type Member, MemberContext } from '#components/nav/permissions.tsx'
+import { MemberContext, type ViewingMember } from '#components/nav/permissions.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { ApiError, createApi } from '#lib/core/call-api.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -24,7 +24,7 @@ interface ApiProviderProps {
   mode: Mode
   userId: string
   /** Null on pages that belong to no account: the operator's and the user's own. */
-  account: (Member & Pick<SessionAccount, 'id'>) | null
+  account: (ViewingMember & Pick<SessionAccount, 'id'>) | null
   children: ReactNode
 }
 

@@ -4,12 +4,12 @@ import { createContext, type ReactNode, use } from 'react'
 import { type AnyPermission, hasPermissionNow } from '#lib/people/roles.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 
-export type Member = Pick<SessionAccount, 'role' | 'status'> & {
+export type ViewingMember = Pick<SessionAccount, 'role' | 'status'> & {
   receives?: boolean
   paysOut?: boolean
 }
 
-export const MemberContext = createContext<Member | null>(null)
+export const MemberContext = createContext<ViewingMember | null>(null)
 
 export function useHasPermission(): (permission: AnyPermission) => boolean {
   const member = use(MemberContext)

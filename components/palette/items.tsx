@@ -17,7 +17,7 @@ import {
 import { useTranslations } from 'next-intl'
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react'
 import { Money } from '#components/format/format.tsx'
-import type { Target } from '#components/palette/targets.ts'
+import type { PaletteTarget } from '#components/palette/targets.ts'
 import { CHARGE_STATUS_STYLES, WITHDRAWAL_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { Hit } from '#lib/dashboard/schema.ts'
@@ -110,8 +110,8 @@ export function Group({ heading, children }: GroupProps) {
 
 interface TargetGroupProps {
   heading: string
-  targets: Target[]
-  optionOf: (target: Target) => ReturnType<OptionProps>
+  targets: PaletteTarget[]
+  optionOf: (target: PaletteTarget) => ReturnType<OptionProps>
 }
 
 export function TargetGroup({ heading, targets, optionOf }: TargetGroupProps) {

@@ -16,8 +16,8 @@ import {
   actionTargets,
   matchesTarget,
   PALETTE_MESSAGES,
+  type PaletteTarget,
   pageTargets,
-  type Target,
 } from '#components/palette/targets.ts'
 import { type Api, ApiError } from '#lib/core/call-api.ts'
 import { nextLocale } from '#lib/core/locale.ts'
@@ -56,7 +56,7 @@ function Search({ isAdmin, initialText, isEntered, onClose }: SearchProps) {
   const { places, actions } = useTargets(text, isAdmin)
   const targetCount = places.length + actions.length
   const optionOfHit = (hit: Hit) => ({ key: hitKey(hit), onSelect: () => openPage(hit.href) })
-  const optionOfTarget = (target: Target) => ({
+  const optionOfTarget = (target: PaletteTarget) => ({
     key: target.name,
     onSelect: () => runTarget(target),
   })
@@ -295,7 +295,7 @@ function useDebounced(text: string): string {
 function useTargets(text: string, isAdmin: boolean) {
   const { mode, accountId } = useApi().scope
   const hasPermission = useHasPermission()
-  const isOffered = (target: Target) =>
+  const isOffered = (target: PaletteTarget) =>
     matchesTarget(target, text) && (!target.needs || hasPermission(target.needs))
   const places = [
     ...(accountId === null ? [] : pageTargets(mode)),
@@ -319,7 +319,7 @@ function useTargetActions(onClose: () => void) {
     },
     [router, onClose],
   )
-  async function runTarget({ href, action }: Target) {
+  async function runTarget({ href, action }: PaletteTarget) {
     if (href) return openPage(href)
     if (action === 'signOut') {
       if (await signOut()) return location.assign('/login')

@@ -40,7 +40,7 @@ export const PALETTE_MESSAGES: Record<Locale, typeof en> = { en, 'pt-BR': ptBR }
 export type TargetName = keyof typeof en.palette.target
 type TargetAction = { theme: Theme } | 'language' | 'signOut'
 
-export interface Target {
+export interface PaletteTarget {
   name: TargetName
   icon: LucideIcon
   /** Page to open. If absent, `action` is run. */
@@ -49,7 +49,7 @@ export interface Target {
   action?: TargetAction
 }
 
-export function pageTargets(mode: Mode): Target[] {
+export function pageTargets(mode: Mode): PaletteTarget[] {
   const basePath = `/${mode}`
   return [
     { name: 'home', icon: House, href: `${basePath}/home` },
@@ -71,7 +71,7 @@ export function pageTargets(mode: Mode): Target[] {
 }
 
 /** The operator's pages, for admins only. */
-export const ADMIN_TARGETS: Target[] = [
+export const ADMIN_TARGETS: PaletteTarget[] = [
   { name: 'adminOverview', icon: ChartLine, href: '/admin' },
   { name: 'adminAccounts', icon: Building2, href: '/admin/accounts' },
   { name: 'adminBanks', icon: Landmark, href: '/admin/banks' },
@@ -85,7 +85,7 @@ export const ADMIN_TARGETS: Target[] = [
   { name: 'adminHealth', icon: Activity, href: '/admin/health' },
 ]
 
-export function actionTargets(mode: Mode): Target[] {
+export function actionTargets(mode: Mode): PaletteTarget[] {
   const basePath = `/${mode}`
   const [name, otherMode] =
     mode === 'test' ? (['toLive', 'live'] as const) : (['toTest', 'test'] as const)
@@ -155,7 +155,7 @@ const SYNONYMS: Record<TargetName, string> = {
 }
 
 /** Returns whether each typed word begins a word of the target's names or synonyms. */
-export function matchesTarget({ name }: Target, typed: string): boolean {
+export function matchesTarget({ name }: PaletteTarget, typed: string): boolean {
   const names = [en, ptBR].map(({ palette }) => palette.target[name])
   const words = normalizeText([...names, SYNONYMS[name]].join(' ')).split(/[\s:]+/)
   return normalizeText(typed)

@@ -24,10 +24,10 @@ const ICONS = {
   lose: X,
   dispute: ShieldAlert,
   return: Undo2,
-} satisfies Record<Decision['name'], LucideIcon>
+} satisfies Record<SimulatedDecision['name'], LucideIcon>
 
 /** A decision of the bank that is possible now. */
-export type Decision =
+export type SimulatedDecision =
   | AskingDecision
   | (SandboxCall & { name: 'complete' | 'approve' | 'win'; asks?: undefined })
 
@@ -35,7 +35,7 @@ export interface DecisionGroup {
   id: string
   /** What is decided. Absent: the resource of the page. */
   title?: string
-  decisions: Decision[]
+  decisions: SimulatedDecision[]
 }
 
 interface SimulatedBankProps {
@@ -53,14 +53,14 @@ export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
   const outcome = useRef<HTMLParagraphElement>(null)
   const [asking, setAsking] = useState<AskingDecision | null>(null)
   const [event, setEvent] = useState<EventType | null>(null)
-  const decision = useAction(async (chosen: Decision) => {
+  const decision = useAction(async (chosen: SimulatedDecision) => {
     setEvent(null)
     await api.send('POST', chosen.path, { body: { outcome: chosen.outcome } })
     setEvent(chosen.event)
     // The pressed button is about to go.
     outcome.current?.focus()
   }, onDecided)
-  function choose(chosen: Decision) {
+  function choose(chosen: SimulatedDecision) {
     if (!chosen.asks) return void decision.run(chosen)
     setEvent(null)
     setAsking(chosen)
@@ -107,7 +107,7 @@ export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
 interface GroupProps {
   group: DecisionGroup
   isBusy: boolean
-  onChoose: (decision: Decision) => void
+  onChoose: (decision: SimulatedDecision) => void
 }
 
 function Group({ group: { title, decisions }, isBusy, onChoose }: GroupProps) {

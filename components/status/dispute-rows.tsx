@@ -17,7 +17,7 @@ import {
 } from '#components/ui/table.tsx'
 import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
 
-export interface DisputeRow extends DisputeBasics {
+export interface DisputeListRow extends DisputeBasics {
   href: string
   subject: string
   /** A line below the subject. */
@@ -26,7 +26,7 @@ export interface DisputeRow extends DisputeBasics {
 
 interface DisputeRowsProps {
   subjectHead: string
-  disputes: DisputeRow[]
+  disputes: DisputeListRow[]
 }
 
 export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
@@ -82,7 +82,7 @@ export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
   )
 }
 
-function SubjectLink({ dispute }: { dispute: DisputeRow }) {
+function SubjectLink({ dispute }: { dispute: DisputeListRow }) {
   const { href, subject, detail } = dispute
   return (
     <Link href={href} prefetch={false} className={`block ${ROW_LINK}`}>
@@ -94,7 +94,7 @@ function SubjectLink({ dispute }: { dispute: DisputeRow }) {
   )
 }
 
-function DisputeCard({ dispute }: { dispute: DisputeRow }) {
+function DisputeCard({ dispute }: { dispute: DisputeListRow }) {
   const t = useTranslations('disputes')
   return (
     <li className="relative grid gap-2 border-line px-4 py-3.5 not-first:border-t">

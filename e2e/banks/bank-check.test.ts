@@ -3,7 +3,7 @@ import { connectionTo, credentialsAt, openAt, settingsAt } from '#e2e/banks/open
 import type { KeyPair } from '#e2e/psp/certificates.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { addConnection, checkConnection } from '#lib/banks/connection-setup.ts'
-import { type BankFinding, levelOf } from '#lib/banks/gateway.ts'
+import { type BankFinding, findingLevelOf } from '#lib/banks/gateway.ts'
 import { readNoticeAddress, rotateNoticeSecret } from '#lib/banks/notice-address.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
@@ -39,7 +39,9 @@ function credentialsOf(pair: KeyPair, changes: object = {}) {
 /** Lists what needs an action, except that certificates of this bank end after a day. */
 function notOk(findings: BankFinding[]) {
   return findings
-    .filter(finding => levelOf(finding) !== 'ok' && finding.code !== 'certificate_expires_soon')
+    .filter(
+      finding => findingLevelOf(finding) !== 'ok' && finding.code !== 'certificate_expires_soon',
+    )
     .map(({ code, params }) => [code, params.scope ?? params.host ?? params.reason ?? ''])
 }
 

@@ -9,9 +9,9 @@ import { db } from '#lib/db/client.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'
 import { acknowledgeItem, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import {
-  addDays,
   listReconciledDays,
   requestDays,
+  shiftDay,
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
@@ -154,7 +154,7 @@ export class BankDays {
 
   /** Works as in the night after a day, or a later one, until no day is due. */
   async reconcileAfter(day: string, nights = 1): Promise<void> {
-    const night = new Date(startOf(addDays(day, nights)).getTime() + 3.1 * HOUR_MS)
+    const night = new Date(startOf(shiftDay(day, nights)).getTime() + 3.1 * HOUR_MS)
     await this.at(new Date(), () => this.#reconcile(night), night)
   }
 

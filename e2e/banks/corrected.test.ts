@@ -6,7 +6,7 @@ import { db } from '#lib/db/client.ts'
 import { approveCorrection, proposeCorrection } from '#lib/differences/corrections.ts'
 import { readBalances } from '#lib/ledger/book.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, startOf } from '#lib/operator/reconciliation/claim-day.ts'
+import { shiftDay, startOf } from '#lib/operator/reconciliation/claim-day.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { SINCE_LONG, VERIFIED } from '#lib/testing/verified.ts'
 
@@ -14,7 +14,7 @@ inOwnDatabase()
 
 const AMOUNT = 5_000
 const PART = 1_200
-const DAY = addDays(dayOf(new Date()), -2)
+const DAY = shiftDay(dayOf(new Date()), -2)
 const NOON = new Date(startOf(DAY).getTime() + 12 * 3_600_000)
 
 let days: BankDays
@@ -47,7 +47,7 @@ test('an entry of two admins leaves no rest at the bank, and the next readings o
   const id = await proposeCorrection({ ...entry, attachment }, await makeAdmin())
   await approveCorrection(id, itemId, await makeAdmin())
   for (const night of [1, 2]) {
-    if (night > 1) await days.repeat(DAY, addDays(DAY, night))
+    if (night > 1) await days.repeat(DAY, shiftDay(DAY, night))
     expect(await readBalance()).toMatchObject({ terms: { others: 0, acknowledged: 0 }, rest: 0 })
     expect(await days.judge(DAY)).toMatchObject({ state: 'green', items: [] })
   }

@@ -10,10 +10,10 @@ import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import {
-  addDays,
   claimDay,
   endDay,
   listReconciledDays,
+  shiftDay,
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
@@ -27,8 +27,8 @@ import { pickSize } from '#lib/testing/size.ts'
 inOwnDatabase()
 
 const HOUR_MS = 3_600_000
-const YESTERDAY = addDays(dayOf(new Date()), -1)
-const DAY = addDays(YESTERDAY, -1)
+const YESTERDAY = shiftDay(dayOf(new Date()), -1)
+const DAY = shiftDay(YESTERDAY, -1)
 const atHour = (day: string, hour: number) => new Date(startOf(day).getTime() + hour * HOUR_MS)
 
 let bank: BankDays
@@ -59,7 +59,7 @@ const countOrders = async () =>
   ).length
 
 describe('a day that is over', () => {
-  const night = atHour(addDays(DAY, 1), 3.1)
+  const night = atHour(shiftDay(DAY, 1), 3.1)
   const later = (ms: number) => new Date(night.getTime() + ms)
 
   beforeAll(async () => {
@@ -92,7 +92,7 @@ describe('a day that is over', () => {
   test('processes that read the same day book and report once', async () => {
     const count = () => Promise.all([db().bankFee.count(), db().difference.count()])
     const before = await count()
-    await Promise.all([0, 1, 2].map(() => bank.repeat(DAY, addDays(DAY, 1))))
+    await Promise.all([0, 1, 2].map(() => bank.repeat(DAY, shiftDay(DAY, 1))))
     expect(await count()).toEqual(before)
     expect(await bank.judge(DAY)).toMatchObject({
       state: 'items',
@@ -102,12 +102,12 @@ describe('a day that is over', () => {
 
   test('its statement, if it cannot be read, leaves it unread until it can be', async () => {
     await bank.changeStatement(DAY, file => file.replace(/^T;.*\n/m, ''))
-    await bank.repeat(DAY, addDays(DAY, 1))
+    await bank.repeat(DAY, shiftDay(DAY, 1))
     expect(await readDay(bank.account.id, DAY)).toMatchObject({
       state: 'unread',
       flaw: 'statement_cut',
     })
-    await bank.repeat(DAY, addDays(DAY, 1))
+    await bank.repeat(DAY, shiftDay(DAY, 1))
     expect(await readDay(bank.account.id, DAY)).toMatchObject({ state: 'items', flaw: null })
   })
 
@@ -138,7 +138,7 @@ describe('troco reconcile', () => {
     [['--from', DAY, 'no-bank'], 'No connection found for no-bank'],
     [['--from', '2026-02-30'], '--from must be a date such as 2026-11-20'],
     [['--from', '2999-01-01'], '--from must not be after today'],
-    [['--from', DAY, '--to', addDays(DAY, -1)], '--to must not be before --from'],
+    [['--from', DAY, '--to', shiftDay(DAY, -1)], '--to must not be before --from'],
   ]
   test.each(MISTAKES.slice(0, pickSize(2, MISTAKES.length)))(
     '%j is refused: %s',

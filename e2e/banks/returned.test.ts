@@ -12,7 +12,7 @@ import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/book.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, startOf } from '#lib/operator/reconciliation/claim-day.ts'
+import { shiftDay, startOf } from '#lib/operator/reconciliation/claim-day.ts'
 import { readDisputeLists } from '#lib/testing/bank-lists.ts'
 import { assignConnection, openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
@@ -21,7 +21,7 @@ import { askAboutNotices } from '#lib/worker/worker.ts'
 inOwnDatabase()
 
 const AMOUNT = 5_000
-const DAY = addDays(dayOf(new Date()), -1)
+const DAY = shiftDay(dayOf(new Date()), -1)
 
 let standard: RunningBank
 let connectionId: string

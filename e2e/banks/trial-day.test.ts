@@ -4,12 +4,12 @@ import { TrialStage } from '#e2e/banks/trial-stage.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, startOf } from '#lib/operator/reconciliation/claim-day.ts'
+import { shiftDay, startOf } from '#lib/operator/reconciliation/claim-day.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 
 inOwnDatabase()
 
-const DAY = addDays(dayOf(new Date()), -2)
+const DAY = shiftDay(dayOf(new Date()), -2)
 const NOON = new Date(startOf(DAY).getTime() + 12 * 3_600_000)
 
 let days: BankDays
@@ -23,7 +23,7 @@ test('a day with a trial is green by the bank’s statement, and its balance is 
   stage.connectionId = days.account.id
   const ended = await days.at(NOON, () => stage.run({ pixKey: newId() }))
   expect(ended.status).toBe('passed')
-  await days.repeat(DAY, addDays(DAY, 1))
+  await days.repeat(DAY, shiftDay(DAY, 1))
   expect(await days.judge(DAY)).toMatchObject({ state: 'green', items: [] })
   const { rest } = await readConnectionBalance(days.account.id)
   expect(rest).toBe(0)

@@ -7,7 +7,7 @@ import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import { payFees } from '#lib/differences/differences.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
-import { addDays, endOf, startOf } from '#lib/operator/reconciliation/claim-day.ts'
+import { endOf, shiftDay, startOf } from '#lib/operator/reconciliation/claim-day.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
@@ -16,7 +16,7 @@ import { chooseSeed } from '#lib/testing/seed.ts'
 inOwnDatabase()
 
 const DAY_COUNT = pickSize(3, 30)
-const FIRST = addDays(dayOf(new Date()), -1 - DAY_COUNT)
+const FIRST = shiftDay(dayOf(new Date()), -1 - DAY_COUNT)
 const HOUR_MS = 3_600_000
 
 let bank: BankDays
@@ -161,7 +161,7 @@ test(
     const seed = chooseSeed()
     let [handled, foundCount] = [0, 0]
     for (let number = 0; number < DAY_COUNT; number++) {
-      const day = addDays(FIRST, number)
+      const day = shiftDay(FIRST, number)
       const random = new Random(seed, number)
       // The first days have all, the third one none, as each run of `npm test` must see both.
       const pick = (names: string[]) =>
@@ -188,18 +188,18 @@ test(
       })
       await found.check?.()
       foundCount += items.length + (found.booked ?? 0)
-      if (file === 'a record is lost') await bank.repeat(day, addDays(day, 1))
+      if (file === 'a record is lost') await bank.repeat(day, shiftDay(day, 1))
       handled += await bank.settleItems(day)
-      await bank.repeat(day, addDays(day, 1))
+      await bank.repeat(day, shiftDay(day, 1))
       expect(await bank.judge(day)).toMatchObject({ state: 'green', items: [], flaw: null })
     }
     // The next nights find nothing new, and what was approved after midnight is on the day before.
-    const last = addDays(FIRST, DAY_COUNT - 1)
+    const last = shiftDay(FIRST, DAY_COUNT - 1)
     const count = () => Promise.all([db().ledgerTransfer.count(), db().difference.count()])
     const before = await count()
     for (let number = 0; number < DAY_COUNT; number++) {
-      const day = addDays(FIRST, number)
-      await bank.repeat(day, addDays(last, 1))
+      const day = shiftDay(FIRST, number)
+      await bank.repeat(day, shiftDay(last, 1))
       expect(await bank.judge(day), day).toMatchObject({ state: 'green', items: [] })
     }
     expect(await count()).toEqual(before)

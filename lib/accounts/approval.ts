@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { lockMembers, readVouchers, requirePermission } from '#lib/accounts/members.ts'
+import { lockMembers, readVouchers, requireMemberPermission } from '#lib/accounts/members.ts'
 import type { ApprovalRule } from '#lib/accounts/schema.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -25,7 +25,7 @@ export function setApprovalRule(
 ): Promise<'set' | 'waiting'> {
   return transaction(async tx => {
     await lockMembers(tx, accountId)
-    await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'settings:write')
     const { isInForce, ...old } = await readRule(tx, accountId)
     await deleteChange(tx, accountId)
     if (isInForce && isWeaker(old, rule)) {
@@ -103,7 +103,7 @@ export function confirmApprovalRule(
 export function cancelApprovalRule(accountId: string, actor: Member): Promise<void> {
   return transaction(async tx => {
     await lockMembers(tx, accountId)
-    await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'settings:write')
     if ((await deleteChange(tx, accountId)) === 0) return
     await recordAudit(tx, { actor, action: 'account.approval_change_canceled', accountId })
   })
@@ -116,7 +116,7 @@ async function requireOtherPerson(
   actor: Member,
   { barred, isAdmin }: { barred: string[]; isAdmin: boolean },
 ): Promise<void> {
-  if (!isAdmin) await requirePermission(tx, { accountId, userId: actor.id }, 'settings:write')
+  if (!isAdmin) await requireMemberPermission(tx, { accountId, userId: actor.id }, 'settings:write')
   const mayConfirm = isAdmin || (await lockApprover(tx, accountId, actor.id))
   const ids = (await readVouchers(tx, accountId, [actor.id])).get(actor.id) ?? []
   if (!mayConfirm || ids.some(id => barred.includes(id))) throw refuse('approval_by_other')

@@ -1,4 +1,4 @@
-import { lockMembers, lockStatus, requirePermission } from '#lib/accounts/members.ts'
+import { lockMembers, lockStatus, requireMemberPermission } from '#lib/accounts/members.ts'
 import {
   INVITATION_DAYS,
   INVITATIONS_MAX,
@@ -128,7 +128,7 @@ export async function inviteMember(
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
     await storeIdempotencyKey(tx, once)
-    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'members:write')
     await refuseTooMany(tx, accountId, email)
     const row = { id: once?.id ?? newId(), accountId, email, role, invitedBy: actor.id }
     const { path, mailedPath } = await replaceInvitation(tx, row)

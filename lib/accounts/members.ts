@@ -120,7 +120,7 @@ export function assignRole(
 ): Promise<void> {
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
-    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'members:write')
     const key = { accountId_userId: { accountId, userId } }
     const member = isUuid(userId)
       ? await tx.membership.findUnique({ where: key, include: { user: true } })
@@ -168,7 +168,7 @@ export function removeMember(
 ): Promise<void> {
   return transaction(async tx => {
     const account = await lockMembers(tx, accountId)
-    await requirePermission(tx, { accountId, userId: actor.id }, 'members:write')
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'members:write')
     const { user, role } = await removeMembership(tx, accountId, userId)
     await settleTokens(tx)
     await endSessionsOf(tx, userId)
@@ -239,7 +239,7 @@ export async function lockStatus(tx: Tx, accountId: string): Promise<string | un
 }
 
 /** Checks the permission again under the lock: the member may have lost the role meanwhile. */
-export async function requirePermission(
+export async function requireMemberPermission(
   tx: Tx,
   { accountId, userId }: { accountId: string; userId: string },
   permission: AnyPermission,

@@ -1,4 +1,4 @@
-import { requirePermission } from '#lib/accounts/members.ts'
+import { requireMemberPermission } from '#lib/accounts/members.ts'
 import {
   type AccountChange,
   type AccountLimits,
@@ -32,7 +32,7 @@ export async function updateAccount(
       FROM accounts
       WHERE id = ${id}::uuid FOR NO KEY UPDATE`
     if (!stored) throw new Invariant(`account ${id} has members but is missing`)
-    await requirePermission(tx, { accountId: id, userId: actor.id }, 'settings:write')
+    await requireMemberPermission(tx, { accountId: id, userId: actor.id }, 'settings:write')
     const threshold = stored.charge_review_above
     const old = { ...stored, charge_review_above: threshold === null ? null : cents(threshold) }
     const { repeats_external_ids = old.repeats_external_ids, ...others } = change

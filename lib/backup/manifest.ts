@@ -40,7 +40,7 @@ export interface Backup extends Manifest {
   folder: string
 }
 
-export type Facts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
+export type BackupFacts = Pick<Manifest, 'version' | 'migration' | 'keyId' | 'counts'>
 
 const MANIFEST = 'manifest.json'
 
@@ -81,7 +81,7 @@ export async function requireAlone(client: Client): Promise<void> {
 export async function takeBackup(
   client: Client,
   folder: string,
-  facts: Facts,
+  facts: BackupFacts,
   { stanza, type }: { stanza: string; type: CopyType | undefined },
 ): Promise<Backup> {
   const base = baseFolder(folder)

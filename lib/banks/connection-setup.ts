@@ -7,9 +7,9 @@ import {
   type BankFinding,
   FINDINGS,
   find,
+  findingLevelOf,
   type Gateway,
   type GatewayResult,
-  levelOf,
 } from '#lib/banks/gateway.ts'
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/banks/notice-address.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
@@ -226,7 +226,7 @@ function judgeFindings(findings: BankFinding[]): GatewayResult<null> {
     if (found.level !== 'problem') continue
     return { outcome: 'blocked', code: found.block, reason: reasonOf(finding) }
   }
-  const silent = findings.find(finding => levelOf(finding) === 'unanswered')
+  const silent = findings.find(finding => findingLevelOf(finding) === 'unanswered')
   if (silent) return { outcome: 'retryable', reason: reasonOf(silent) }
   return { outcome: 'ok', value: null }
 }

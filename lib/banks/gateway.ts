@@ -329,7 +329,7 @@ export function find(code: FindingCode, params: FindingParams = {}): BankFinding
   return { code, params }
 }
 
-export function levelOf({ code }: BankFinding): FindingLevel {
+export function findingLevelOf({ code }: BankFinding): FindingLevel {
   return FINDINGS[code].level
 }
 

@@ -12,7 +12,7 @@ import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
 
-export type Operation =
+export type BankOperation =
   | 'createCharge'
   | 'getCharges'
   | 'cancelCharge'
@@ -23,7 +23,7 @@ export type Operation =
 
 /** The calls of a gateway about charges, payouts and refunds; the journal limits their time. */
 export type GatewayCalls = {
-  [Name in Operation]: (subject: Parameters<Gateway[Name]>[0]) => ReturnType<Gateway[Name]>
+  [Name in BankOperation]: (subject: Parameters<Gateway[Name]>[0]) => ReturnType<Gateway[Name]>
 }
 
 /**
@@ -44,7 +44,7 @@ export function withJournal(
     return journalCall(gateway, callSubjects, parts, options)
   }
   const journalOne = <Value>(
-    operation: Operation,
+    operation: BankOperation,
     request: { id: string; dictKey?: string } | { txid: string },
     make: Call<Value>['make'],
     parts: Pick<Call<Value>, 'hidden'> = {},
@@ -120,7 +120,7 @@ type CallSubject = Pick<Subject, 'accountId' | 'id'>
 /** Returns whether a call about the subject had no response and may still reach the bank. */
 export function mayArrive(
   subject: CallSubject,
-  operation: Operation,
+  operation: BankOperation,
   client?: Tx,
 ): Promise<boolean> {
   const condition = Prisma.sql`operation = ${operation}
@@ -130,7 +130,7 @@ export function mayArrive(
 }
 
 /** Returns whether the bank was ever called about the subject with this operation. */
-export function hasCall(subject: CallSubject, operation: Operation): Promise<boolean> {
+export function hasCall(subject: CallSubject, operation: BankOperation): Promise<boolean> {
   return isJournaled(subject, Prisma.sql`operation = ${operation}`)
 }
 

@@ -14,7 +14,7 @@ const BATCH_MAX = 500
 const LISTS_EVERY_S = 2
 const ID = /^[A-Za-z0-9]{1,64}$/
 
-export interface Notice extends GatewayNotification {
+export interface BankNotice extends GatewayNotification {
   connectionId: string
   attempts: number
 }
@@ -80,11 +80,11 @@ function onGrid(time: Prisma.Sql): Prisma.Sql {
 const repeatedDueAt = Prisma.sql`GREATEST(EXCLUDED.due_at, n.asked_at + interval '2 seconds')`
 
 /** Claims due notices. A row that a dead worker claimed is due again after the pause. */
-export function claimNotices(): Promise<Notice[]> {
+export function claimNotices(): Promise<BankNotice[]> {
   const nextAt = Prisma.sql`now() + make_interval(secs => (${PAUSES_S}::int[])[LEAST(n.attempts + 1,
     ${PAUSES_S.length}::int)])`
   return retryOnConflict(
-    () => db().$queryRaw<Notice[]>`
+    () => db().$queryRaw<BankNotice[]>`
       UPDATE bank_notices n SET asked_at = now(), attempts = n.attempts + 1,
         due_at = CASE n.kind WHEN 'payment' THEN ${onGrid(nextAt)} ELSE ${nextAt} END
       FROM (SELECT connection_id, kind, id FROM bank_notices WHERE due_at <= now()
@@ -95,7 +95,7 @@ export function claimNotices(): Promise<Notice[]> {
 }
 
 /** Deletes notices about which nothing is left to ask. */
-export async function endNotices(ended: Notice[]): Promise<void> {
+export async function endNotices(ended: BankNotice[]): Promise<void> {
   if (ended.length === 0) return
   const columns = [
     ended.map(({ connectionId }) => connectionId),

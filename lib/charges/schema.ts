@@ -90,7 +90,7 @@ const ipAddress = z.union([z.ipv4(), z.ipv6()])
 const CLEANED_FIELDS = ['client_name', 'client_email', 'client_doc', 'client_phone'] as const
 
 /** Lists the fields of a charge whose value is ignored, or loses control characters. An `ip` that is no string is refused. */
-export function listIgnored(content: Record<string, unknown>): string[] {
+export function listIgnoredOfCharge(content: Record<string, unknown>): string[] {
   const { ip } = content
   const isRead = typeof ip !== 'string' || ip === '' || ipAddress.safeParse(ip).success
   return [...listCleaned(content, CLEANED_FIELDS), ...(isRead ? [] : ['ip'])]

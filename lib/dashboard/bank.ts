@@ -65,11 +65,11 @@ export async function readCode(accountId: string, pasted: string): Promise<BankR
   if (code.kind === 'static' || !code.location.startsWith(SIMULATED_CODE_LOCATION))
     return problemReading('real')
   const charge = await findByTxid(accountId, code.location.slice(SIMULATED_CODE_LOCATION.length))
-  return charge?.br_code === text ? readCharge(charge) : problemReading('foreign')
+  return charge?.br_code === text ? readChargeCode(charge) : problemReading('foreign')
 }
 
 /** Returns the data that a bank shows for a charge whose code is known to be valid. */
-export function readCharge(charge: ChargeRow): BankReading {
+export function readChargeCode(charge: ChargeRow): BankReading {
   const reading = parseBrCode(charge.br_code)
   if (!reading.ok) return problemReading(reading.error)
   const { id, br_code, amount, status, external_id, expires_at } = charge

@@ -12,7 +12,7 @@ export const disputeColumns = Prisma.sql`d.id, d.mode, d.amount, d.status, d.ans
   ${utc('d.respond_by')}, ${utc('d.created_at')}`
 
 /** Reads disputes, the newest first; those to be answered, the oldest first. */
-export async function listDisputes<Row extends DisputeBasics>(
+export async function queryDisputes<Row extends DisputeBasics>(
   columns: Prisma.Sql,
   from: Prisma.Sql,
   { status, cursor }: DisputesQuery,
@@ -47,5 +47,5 @@ export function listOwnDisputes(
   const from = Prisma.sql`disputes d
     JOIN charges c ON c.account_id = d.account_id AND c.id = d.charge_id
     WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode}`
-  return listDisputes(columns, from, query)
+  return queryDisputes(columns, from, query)
 }

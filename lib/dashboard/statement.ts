@@ -333,7 +333,7 @@ interface StatementList {
  * Reads a page of the statement, newest first. The cursor contains the end of the first page's
  * period: pages add up to the same closing balance, even if money moves meanwhile.
  */
-export async function listEntries(
+export async function listStatementEntries(
   { accountId, mode, timeZone }: { accountId: string; mode: Mode; timeZone: string },
   { limit, cursor, kind, ...period }: StatementQuery,
 ): Promise<StatementList> {

@@ -33,7 +33,7 @@ interface Described {
   base: string
 }
 
-export function describeOperation(
+export function writeOperation(
   described: Described,
   path: string,
   method: string,

@@ -11,7 +11,7 @@ import {
   resolve,
   translateDocument,
 } from '#lib/docs/document.ts'
-import { describeOperation, describeWebhook, type PageText } from '#lib/docs/operation.ts'
+import { describeWebhook, type PageText, writeOperation } from '#lib/docs/operation.ts'
 import { API_ERROR_WORDS, DOCUMENT_WORDS } from '#messages/words.ts'
 
 export interface DocsPage extends PageText {
@@ -74,12 +74,12 @@ export function buildSite(document: ApiDocument, locale: Locale): DocsSite {
   }
 }
 
-type Described = Parameters<typeof describeOperation>[0]
+type Described = Parameters<typeof writeOperation>[0]
 
 function operationPages(described: Described): DocsPage[] {
   return Object.entries(described.document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
-      ...describeOperation(described, path, method, operation),
+      ...writeOperation(described, path, method, operation),
       slug: slugOf(operation.operationId),
       title: operation.summary,
       group: tagName(described.words, operation.tags[0]),

@@ -1,7 +1,7 @@
 import { type Database, Prisma, type Tx } from '#lib/db/client.ts'
 import { INVARIANTS, type Scope, violationSql } from '#lib/ledger/invariants.ts'
 
-export interface Finding {
+export interface LedgerFinding {
   invariant: string
   violation: string | null
 }
@@ -10,7 +10,7 @@ export interface Verification {
   transfers: number
   entries: number
   ledgers: number
-  findings: Finding[]
+  findings: LedgerFinding[]
 }
 
 /** Verifies all ledgers, or one account's, in one snapshot. Only reads: safe beside a server. */
@@ -44,9 +44,9 @@ async function verifyAll(tx: Tx, accountId?: string): Promise<Verification> {
 }
 
 /** Returns every invariant, each with its first violation or null. */
-async function listFindings(tx: Tx, accountId?: string): Promise<Finding[]> {
+async function listFindings(tx: Tx, accountId?: string): Promise<LedgerFinding[]> {
   await limitPlans(tx)
-  const findings: Finding[] = []
+  const findings: LedgerFinding[] = []
   for (const check of INVARIANTS) {
     const violation = await describeViolation(tx, violationSql(check, accountScope(accountId)))
     findings.push({ invariant: check.invariant, violation })

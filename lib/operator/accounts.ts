@@ -15,7 +15,7 @@ import type {
   FoundAccount,
   PerMode,
 } from '#lib/operator/schema.ts'
-import type { Subject } from '#lib/operator/states.ts'
+import type { FindingSubject } from '#lib/operator/states.ts'
 import { hasSecondFactor } from '#lib/people/factors.ts'
 
 const PAGE_SIZE = 25
@@ -149,7 +149,7 @@ export async function readStatusChange(id: string) {
   return { id: account.id, status: account.status, since, reason, by }
 }
 
-export function accountSubjects(accounts: { id: string; name: string }[]): Subject[] {
+export function accountSubjects(accounts: { id: string; name: string }[]): FindingSubject[] {
   const byId = new Map(accounts.map(account => [account.id, account]))
   return [...byId.values()].map(({ id, name }) => ({ kind: 'account', id, name }))
 }

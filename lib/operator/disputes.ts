@@ -4,7 +4,7 @@ import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
-import { disputeColumns, listDisputes } from '#lib/dashboard/disputes.ts'
+import { disputeColumns, queryDisputes } from '#lib/dashboard/disputes.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
@@ -24,7 +24,7 @@ export async function listDisputeLines({
 }: DisputesQuery & { q?: string }): Promise<Page<DisputeLine>> {
   const from = Prisma.sql`disputes d JOIN accounts a ON a.id = d.account_id
     WHERE ${await accountSearchCondition(q)}`
-  return listDisputes(lineColumns, from, query)
+  return queryDisputes(lineColumns, from, query)
 }
 
 export async function readDispute(

@@ -8,7 +8,7 @@ import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
 import { accountSubjects } from '#lib/operator/accounts.ts'
 import type { Finding } from '#lib/operator/schema.ts'
-import type { Subject } from '#lib/operator/states.ts'
+import type { FindingSubject } from '#lib/operator/states.ts'
 
 const CALLS_MIN = 5
 const SLOW_MS = 5_000
@@ -209,7 +209,7 @@ export async function examineReceivers(): Promise<Finding> {
 }
 
 /** Lists the accounts with most failed attempts in the last hour. */
-async function listFailing(): Promise<Subject[]> {
+async function listFailing(): Promise<FindingSubject[]> {
   const accounts = await queryRows<{ id: string; name: string }>(Prisma.sql`
     SELECT json_build_object('id', a.id, 'name', a.name)::text AS json
     FROM (SELECT account_id FROM delivery_attempts

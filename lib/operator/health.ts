@@ -30,7 +30,7 @@ import {
   type QueueName,
   type WorkerLine,
 } from '#lib/operator/schema.ts'
-import type { CheckName, Subject } from '#lib/operator/states.ts'
+import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
 import { countStuckJobs, listStuckJobs } from '#lib/operator/stuck.ts'
 import { examineTokens } from '#lib/operator/tokens.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
@@ -200,7 +200,7 @@ export async function examineEnded(): Promise<Finding> {
     ORDER BY contradicted_at DESC`
   if (contradicted.length === 0) return { level: 'ok', state: 'ends_agree', figures: {} }
   const named = contradicted.slice(0, CONTRADICTED_NAMED_MAX)
-  const subjects = named.map(({ id, kind }): Subject => ({ kind, id, name: id }))
+  const subjects = named.map(({ id, kind }): FindingSubject => ({ kind, id, name: id }))
   const figures = { count: contradicted.length }
   return { level: 'problem', state: 'ends_contradicted', figures, subjects }
 }

@@ -9,7 +9,7 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { type ReasonParams, reasonParams } from '#lib/core/reason.ts'
 import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
-import type { CheckName, Subject } from '#lib/operator/states.ts'
+import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
 import { END_OUTCOMES } from '#lib/orders/states.ts'
 import type { TokenRow } from '#lib/tokens/schema.ts'
 import { PROBLEM_CODES } from '#lib/webhooks/problem.ts'
@@ -230,7 +230,7 @@ type BadState = (typeof FINDING_STATES.bad)[number]
 /** Figures ending in `_s` are seconds, in `_bytes` sizes. */
 export type Finding = {
   figures: Record<string, number | string>
-  subjects?: Subject[]
+  subjects?: FindingSubject[]
 } & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
 /** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
 export type Check = Finding & { name: CheckName; stuck?: number }

@@ -19,7 +19,7 @@ export const CHECK_GROUPS = {
 export const SUBJECT_KINDS = ['account', 'bank', 'withdrawal', 'refund', 'return'] as const
 
 /** The account, bank or order that a finding concerns; the health page links to it. */
-export interface Subject {
+export interface FindingSubject {
   kind: (typeof SUBJECT_KINDS)[number]
   id: string
   name: string

@@ -6,7 +6,7 @@ import { type Address, hostnameOf } from '#lib/core/addresses.ts'
 import { parseRetryAfter } from '#lib/core/headers.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import type { CodeWithoutParams, Problem } from '#lib/webhooks/problem.ts'
+import type { CodeWithoutParams, DeliveryProblem } from '#lib/webhooks/problem.ts'
 import { findTarget, portOf, type ResolveName, type Target } from '#lib/webhooks/target.ts'
 
 export interface WebhookRequest {
@@ -20,7 +20,7 @@ export interface Outcome {
   status: number | null
   headers: Record<string, string> | null
   body: string | null
-  problem: Problem | null
+  problem: DeliveryProblem | null
   address: string | null
   durationMs: number
   retryAfterMs: number | null
@@ -415,7 +415,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299
 }
 
-export function responseToProblem({ status }: WebhookResponse): Problem | null {
+export function responseToProblem({ status }: WebhookResponse): DeliveryProblem | null {
   if (isSuccess(status)) return null
   const isRedirect = [301, 302, 303, 307, 308].includes(status)
   return { code: isRedirect ? 'redirect' : 'status', params: { status } }
@@ -423,9 +423,9 @@ export function responseToProblem({ status }: WebhookResponse): Problem | null {
 
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
-  readonly problem: Problem
+  readonly problem: DeliveryProblem
 
-  constructor(problem: Problem) {
+  constructor(problem: DeliveryProblem) {
     super(problem.code)
     this.problem = problem
   }
@@ -450,7 +450,7 @@ const ERROR_PATTERNS: [RegExp, CodeWithoutParams][] = [
   [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'tls'],
 ]
 
-export function errorToProblem(error: unknown, hostname: string): Problem {
+export function errorToProblem(error: unknown, hostname: string): DeliveryProblem {
   // Compares names, not classes: a process can load this module twice.
   const { name: kind, problem, code = '' } = error as ExchangeError & NodeJS.ErrnoException
   if (kind === 'ExchangeError') return problem

@@ -34,13 +34,13 @@ export const PROBLEMS = {
   other: '{text}',
 } as const
 
-export type Problem = ReasonOf<typeof PROBLEMS>
-export type ProblemCode = Problem['code']
+export type DeliveryProblem = ReasonOf<typeof PROBLEMS>
+export type ProblemCode = DeliveryProblem['code']
 export type CodeWithoutParams = CodeWithoutParamsOf<typeof PROBLEMS>
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[]
 
-export function problemText(problem: Problem): string
-export function problemText(problem: Problem | null): string | null
-export function problemText(problem: Problem | null): string | null {
+export function problemText(problem: DeliveryProblem): string
+export function problemText(problem: DeliveryProblem | null): string | null
+export function problemText(problem: DeliveryProblem | null): string | null {
   return problem && formatReason(PROBLEMS, problem)
 }

@@ -13,7 +13,7 @@ import {
 } from '#lib/core/addresses.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
-import type { Problem } from '#lib/webhooks/problem.ts'
+import type { DeliveryProblem } from '#lib/webhooks/problem.ts'
 
 /** Checked destination: the parsed URL and its allowed addresses. */
 export interface Target {
@@ -22,7 +22,7 @@ export interface Target {
 }
 
 interface Refusal {
-  problem: Problem
+  problem: DeliveryProblem
   /** Whether the address itself is refused; a fact for the operator only. */
   isAddressRefused: boolean
 }
@@ -70,7 +70,7 @@ export async function findTarget(
   if (resolved.length > 0 && !refused) return targetOf(url, resolved)
   const tookMs = performance.now() - startedAt
   await sleep(REFUSED_NAME_STEP_MS - (tookMs % REFUSED_NAME_STEP_MS))
-  const unusable: Problem = { code: 'name_unknown', params: { name } }
+  const unusable: DeliveryProblem = { code: 'name_unknown', params: { name } }
   return { problem: unusable, isAddressRefused: resolved.length > 0 }
 }
 
@@ -82,7 +82,7 @@ async function findAddressProblem(
   url: URL,
   resolved: { address: string }[],
   resolve: ResolveName,
-): Promise<Problem | null> {
+): Promise<DeliveryProblem | null> {
   const allowed = allowedRanges()
   for (const { address } of resolved) {
     const range = findDeniedClass(address, allowed)
@@ -126,7 +126,7 @@ export function portOf(url: URL): number {
 }
 
 /** Returns what is wrong with the URL by itself, without its name being resolved. */
-export function findUrlProblem(url: URL, mode: Mode): Problem | null {
+export function findUrlProblem(url: URL, mode: Mode): DeliveryProblem | null {
   if (!/^https?:$/.test(url.protocol)) return { code: 'not_web', params: {} }
   if (mode === 'live' && url.protocol !== 'https:') return { code: 'https_required', params: {} }
   if (url.username || url.password) return { code: 'credentials', params: {} }

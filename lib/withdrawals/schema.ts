@@ -60,7 +60,7 @@ const WithdrawalRequest = z.object({
   external_id: externalId.optional(),
 })
 /** Lists the fields of a withdrawal that lose control characters. */
-export function listIgnored(content: Record<string, unknown>): string[] {
+export function listIgnoredOfWithdrawal(content: Record<string, unknown>): string[] {
   return listCleaned(content, ['pix_key', 'owner_doc'])
 }
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>

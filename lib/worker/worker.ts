@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfCertificates } from '#lib/accounts/connections.ts'
-import { claimNotices, endNotices, type Notice, QUESTIONS_MAX } from '#lib/banks/notices.ts'
+import { type BankNotice, claimNotices, endNotices, QUESTIONS_MAX } from '#lib/banks/notices.ts'
 import { listServed } from '#lib/banks/served.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
 import { createVerifier, expireDueCharges } from '#lib/charges/due.ts'
@@ -271,7 +271,7 @@ export async function askAboutNotices(): Promise<number> {
         kind,
         notices.map(({ id }) => id),
       )
-      const isOver = ({ id, attempts }: Notice) => !open.has(id) || attempts >= QUESTIONS_MAX
+      const isOver = ({ id, attempts }: BankNotice) => !open.has(id) || attempts >= QUESTIONS_MAX
       await endNotices(notices.filter(isOver))
     }
   }
@@ -281,7 +281,7 @@ export async function askAboutNotices(): Promise<number> {
 /** Returns the ids about which the bank must be asked again if this question finds nothing. */
 async function askAbout(
   connectionId: string,
-  kind: Notice['kind'],
+  kind: BankNotice['kind'],
   ids: string[],
 ): Promise<Set<string>> {
   if (kind === 'return') {

@@ -5,7 +5,7 @@ import { Bank, OpenCharges } from '#app/[mode]/bank/bank.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { findCharge, listChargeRows } from '#lib/charges/list.ts'
-import { readCharge, readCode } from '#lib/dashboard/bank.ts'
+import { readChargeCode, readCode } from '#lib/dashboard/bank.ts'
 import type { BankReading, SearchParams } from '#lib/dashboard/schema.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
@@ -60,7 +60,7 @@ async function readRequestedCharge(
 ): Promise<BankReading | null> {
   if (typeof charge === 'string') {
     const found = await findCharge(accountId, 'test', charge)
-    return found ? readCharge(found) : notFound()
+    return found ? readChargeCode(found) : notFound()
   }
   return typeof code === 'string' && code !== '' ? readCode(accountId, code) : null
 }

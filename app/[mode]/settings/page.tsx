@@ -4,7 +4,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { AccountForm, ApprovalForm } from '#app/[mode]/settings/account-form.tsx'
 import { PreferencesForm, ProfileForm } from '#app/[mode]/settings/profile-form.tsx'
-import { Section, SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
+import { SettingsTabs, TitledSection } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
@@ -38,22 +38,22 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
       <ClientMessages namespaces={['settings', 'approvalRule']}>
         <div>
           <AccountSection account={account} />
-          <Section title={t('approval.title')} text={t('approval.text')}>
+          <TitledSection title={t('approval.title')} text={t('approval.text')}>
             <ApprovalForm
               initialSettings={approval}
               canWrite={hasPermissionNow(account, 'settings:write')}
             />
-          </Section>
-          <Section title={t('limits.title')} text={t('limits.text')}>
+          </TitledSection>
+          <TitledSection title={t('limits.title')} text={t('limits.text')}>
             <Limits limits={limits} />
-          </Section>
-          <Section title={t('profile.title')} text={t('profile.text')}>
+          </TitledSection>
+          <TitledSection title={t('profile.title')} text={t('profile.text')}>
             <ProfileForm name={user.name} />
-          </Section>
-          <Section title={t('look.title')} text={t('look.text')}>
+          </TitledSection>
+          <TitledSection title={t('look.title')} text={t('look.text')}>
             <PreferencesForm theme={theme} />
-          </Section>
-          <Section title={t('identity.title')} text={t('identity.text')}>
+          </TitledSection>
+          <TitledSection title={t('identity.title')} text={t('identity.text')}>
             <Facts>
               <Fact name={t('identity.email')}>{user.email}</Fact>
               <Fact name={t('identity.role')}>{t(`role.${account.role}`)}</Fact>
@@ -62,7 +62,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
                 <CopyValue name={t('identity.account')} value={account.id} />
               </Fact>
             </Facts>
-          </Section>
+          </TitledSection>
         </div>
       </ClientMessages>
     </>
@@ -78,7 +78,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   const charge_review_above = account.chargeReviewAbove
   return (
-    <Section title={t('account.title')} text={t('account.text')}>
+    <TitledSection title={t('account.title')} text={t('account.text')}>
       {hasPermission(account.role, 'settings:write') ? null : (
         <div className="mb-5">
           <Notice tone="wait" icon={Lock}>
@@ -93,7 +93,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
           <TimeZoneOptions brazilLabel={t('account.brazil')} worldLabel={t('account.world')} />
         }
       />
-    </Section>
+    </TitledSection>
   )
 }
 

@@ -37,7 +37,7 @@ interface SectionProps {
   children: ReactNode
 }
 
-export function Section({ title, text, children }: SectionProps) {
+export function TitledSection({ title, text, children }: SectionProps) {
   return (
     <section className="grid grid-cols-[minmax(0,1fr)] gap-x-10 gap-y-3 border-line py-7 not-first:border-t first:pt-2 lg:grid-cols-[260px_minmax(0,1fr)]">
       <div>

@@ -45,7 +45,7 @@ export function StatementFilters({ defaultPeriod, children }: StatementFiltersPr
 type ExportState = 'exporting' | 'exported' | null
 
 /** Saves every matching row as a file; if the stream breaks, saves nothing and shows an error. */
-export function ExportButton({ format }: { format: 'csv' | 'ofx' }) {
+export function StatementExport({ format }: { format: 'csv' | 'ofx' }) {
   const t = useTranslations('statement')
   const api = useApi()
   const locale = useLocale()

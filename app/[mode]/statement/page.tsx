@@ -14,7 +14,7 @@ import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { type ReactNode, Suspense } from 'react'
-import { ExportButton, StatementFilters } from '#app/[mode]/statement/filters.tsx'
+import { StatementExport, StatementFilters } from '#app/[mode]/statement/filters.tsx'
 import { Pager } from '#components/filters/list-body.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Day, ExactTime, HeroMoney, Money, moneyText } from '#components/format/format.tsx'
@@ -59,8 +59,8 @@ export default async function StatementPage({ params, searchParams }: StatementP
   return (
     <ClientMessages namespaces={['statement']}>
       <PageHead title={t('title')}>
-        <ExportButton format="csv" />
-        <ExportButton format="ofx" />
+        <StatementExport format="csv" />
+        <StatementExport format="ofx" />
       </PageHead>
       <StatementFilters defaultPeriod={STATEMENT_PERIOD}>
         <StatementSummary {...range}>

@@ -44,7 +44,7 @@ export function AttemptView({ delivery, attempt, previous }: AttemptViewProps) {
         {address ? `${address} · ` : ''}
         {status === null ? t('gaveUpAfter', { time }) : t('answeredAfter', { time })}
       </p>
-      <Exchange
+      <AttemptExchange
         url={delivery.url}
         attempt={attempt}
         previous={previous}
@@ -67,7 +67,7 @@ export interface ExchangeProps {
   isMasked?: boolean
 }
 
-export function Exchange({ url, attempt, previous, isMasked = false }: ExchangeProps) {
+export function AttemptExchange({ url, attempt, previous, isMasked = false }: ExchangeProps) {
   const t = useTranslations('deliveries')
   const { meaning } = useAttemptText()
   const [part, setPart] = useState<ExchangePart>('response')

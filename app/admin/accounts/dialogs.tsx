@@ -20,7 +20,7 @@ import {
 
 const INVITATIONS_KEY = ['operator invitations']
 
-export function InviteDialog({ onClose }: { onClose: () => void }) {
+export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
   const queryClient = useQueryClient()

@@ -150,7 +150,7 @@ export function SelectBox({ accounts, label }: SelectBoxProps) {
   )
 }
 
-const InviteDialog = lazyDialog(loadDialogs, 'InviteDialog')
+const InviteMerchantDialog = lazyDialog(loadDialogs, 'InviteMerchantDialog')
 
 export function InviteMerchant() {
   const t = useTranslations('inviteMerchant')
@@ -161,7 +161,7 @@ export function InviteMerchant() {
         <Building2 size={17} aria-hidden />
         {t('invite')}
       </Button>
-      {isOpen ? <InviteDialog onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <InviteMerchantDialog onClose={() => setOpen(false)} /> : null}
     </>
   )
 }

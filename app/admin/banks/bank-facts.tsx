@@ -76,7 +76,7 @@ export function Latency({ latency }: Pick<BankLine, 'latency'>) {
 }
 
 /** Balance at the bank and, below it, that of the books. */
-export function Balance({ read }: { read: MoneyRead | undefined }) {
+export function BankBalance({ read }: { read: MoneyRead | undefined }) {
   const t = useTranslations('banks')
   if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 @max-table:ml-0" />
   if (!read?.money) return '—'

@@ -5,7 +5,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import {
-  Balance,
+  BankBalance,
   BankName,
   CertificateEnd,
   Cover,
@@ -27,7 +27,7 @@ import { Cell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.ts
 import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 /** Connections to banks; their balances follow once the banks have answered. */
-export function BankList({ banks, owned }: { banks: BankLine[]; owned: number }) {
+export function BankRows({ banks, owned }: { banks: BankLine[]; owned: number }) {
   const t = useTranslations('banks')
   const money = useBankMoney(banks)
   if (banks.length === 0)
@@ -148,7 +148,7 @@ function BankTable({ banks, money }: RowsProps) {
               <Latency latency={bank.latency} />
             </Cell>
             <Cell className="text-right">
-              <Balance read={money.get(bank.id)} />
+              <BankBalance read={money.get(bank.id)} />
             </Cell>
             <Cell className="text-right">
               <Cover read={money.get(bank.id)} />
@@ -179,7 +179,7 @@ function BankCards({ banks, money }: RowsProps) {
           </div>
           <dl className="grid grid-cols-2 gap-x-4 gap-y-1.5 text-small">
             <CardFact name={t('column.bank')}>
-              <Balance read={money.get(bank.id)} />
+              <BankBalance read={money.get(bank.id)} />
             </CardFact>
             <CardFact name={t('column.cover')}>
               <Cover read={money.get(bank.id)} />

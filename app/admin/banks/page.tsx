@@ -2,7 +2,7 @@ import { Plus } from 'lucide-react'
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { BankList } from '#app/admin/banks/bank-list.tsx'
+import { BankRows } from '#app/admin/banks/bank-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -30,7 +30,7 @@ export default async function BanksPage() {
           </Link>
         ) : null}
       </PageHead>
-      <BankList banks={banks} owned={owned} />
+      <BankRows banks={banks} owned={owned} />
     </ClientMessages>
   )
 }

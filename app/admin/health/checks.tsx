@@ -12,7 +12,7 @@ import {
   CHECK_GROUPS,
   type CheckGroupName,
   type CheckName,
-  type Subject,
+  type FindingSubject,
 } from '#lib/operator/states.ts'
 
 export function Checks({ checks }: { checks: Check[] }) {
@@ -177,7 +177,7 @@ const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   tokens: 'tokens',
 }
 
-const SUBJECT_PATHS: Record<Subject['kind'], (id: string) => string> = {
+const SUBJECT_PATHS: Record<FindingSubject['kind'], (id: string) => string> = {
   account: id => `/admin/accounts/${id}`,
   bank: id => `/admin/banks/${id}`,
   withdrawal: id => `/admin/trace?id=${id}`,

@@ -130,7 +130,7 @@ interface DifferenceFiltersProps {
   kinds: string[]
 }
 
-export function DifferenceFilters({ connections, kinds }: DifferenceFiltersProps) {
+export function DifferenceFilterBar({ connections, kinds }: DifferenceFiltersProps) {
   const t = useTranslations('differences')
   const kindName = useKindName()
   const connectionName = useConnectionName()

@@ -2,7 +2,7 @@ import type { Metadata } from 'next'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import {
-  DifferenceFilters,
+  DifferenceFilterBar,
   ExportDifferences,
   ItemList,
 } from '#app/admin/reconciliation/item-list.tsx'
@@ -46,7 +46,7 @@ export default async function ReconciliationPage({ searchParams }: Reconciliatio
       <PageHead title={t('title')} />
       <OpenSummary open={open} />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
-        <DifferenceFilters connections={connections} kinds={[...DIFFERENCE_KINDS]} />
+        <DifferenceFilterBar connections={connections} kinds={[...DIFFERENCE_KINDS]} />
         <ExportDifferences filters={filters} />
       </div>
       <ItemList items={rows} nextCursor={nextCursor} />

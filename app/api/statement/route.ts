@@ -1,7 +1,7 @@
 import { readTimeZone } from '#lib/accounts/queries.ts'
 import {
   entryToWire,
-  listEntries,
+  listStatementEntries,
   periodToWire,
   StatementPage,
   statementQuery,
@@ -21,7 +21,7 @@ export const GET = endpoint({
   response: StatementPage,
   async handle({ account, mode, query }) {
     const timeZone = await readTimeZone(account.id)
-    const list = await listEntries({ accountId: account.id, mode, timeZone }, query)
+    const list = await listStatementEntries({ accountId: account.id, mode, timeZone }, query)
     const period = periodToWire(list, { mode, time_zone: timeZone })
     return pageResult(list.page, entryToWire, 'next_cursor', period)
   },

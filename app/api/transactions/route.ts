@@ -1,6 +1,6 @@
 import { createCharge, createdResponse, rebuildCreated } from '#lib/charges/create.ts'
 import { listCharges, maskCharge, maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
-import { chargeRequest, listIgnored } from '#lib/charges/schema.ts'
+import { chargeRequest, listIgnoredOfCharge } from '#lib/charges/schema.ts'
 import { chargesQuery } from '#lib/charges/search.ts'
 import { needsReview } from '#lib/charges/states.ts'
 import { ChargeCreated, ChargePage } from '#lib/charges/wire.ts'
@@ -21,7 +21,7 @@ export const POST = endpoint({
   body: chargeRequest,
   errorFormat: 'first_message',
   ignoresQuery: true,
-  listIgnoredFields: listIgnored,
+  listIgnoredFields: listIgnoredOfCharge,
   responseHeaders: ['X-Ignored-Fields'],
   response: ChargeCreated,
   mask: maskChargeRead,

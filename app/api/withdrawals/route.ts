@@ -4,7 +4,7 @@ import { pageResult } from '#lib/http/query.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { listWithdrawals, readCreatedWithdrawal } from '#lib/withdrawals/queries.ts'
 import {
-  listIgnored,
+  listIgnoredOfWithdrawal,
   toWithdrawalOrder,
   type WithdrawalRow,
   withdrawalRequest,
@@ -29,7 +29,7 @@ export const POST = endpoint({
   proof: 'required',
   body: withdrawalRequest,
   ignoresQuery: true,
-  listIgnoredFields: listIgnored,
+  listIgnoredFields: listIgnoredOfWithdrawal,
   responseHeaders: ['X-Ignored-Fields'],
   response: WithdrawalCreated,
   errorCodes: [

@@ -11,10 +11,10 @@ import { parseCredentials, readCertificateEnd } from '#lib/banks/api-pix/credent
 import { diagnose } from '#lib/banks/api-pix/diagnose.ts'
 import {
   bodyOf,
+  elementsOf,
   fieldsOf,
   isStatusOk,
   isSuccess,
-  listOf,
   parseJson,
   textOf,
 } from '#lib/banks/api-pix/json.ts'
@@ -258,13 +258,13 @@ export function parseNotice(
   readEntry: (entry: unknown) => GatewayNotification[] = readNoticeEntry,
 ): GatewayNotification[] {
   const parsed = parseJson(body)
-  const list = Array.isArray(parsed) ? parsed : listOf(fieldsOf(parsed).pix)
+  const list = Array.isArray(parsed) ? parsed : elementsOf(fieldsOf(parsed).pix)
   return list.flatMap(entry => readEntry(entry))
 }
 
 export function readNoticeEntry(entry: unknown): GatewayNotification[] {
   const { txid, endToEndId, devolucoes } = fieldsOf(entry)
-  const returned = listOf(devolucoes)
+  const returned = elementsOf(devolucoes)
   return [
     ...named('charge', txid),
     ...named(returned.length > 0 ? 'payment_return' : 'payment', endToEndId),

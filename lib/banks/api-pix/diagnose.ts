@@ -14,7 +14,7 @@ import {
   type BankFinding,
   type FindingCode,
   find,
-  levelOf,
+  findingLevelOf,
   type NoticeAddress,
 } from '#lib/banks/gateway.ts'
 import { dropScheme, hostOfAddress } from '#lib/banks/notice-address.ts'
@@ -43,7 +43,7 @@ const REFUSED_CERTIFICATE = ['certificate_refused', 'certificate_dropped']
 /** Examines everything that live mode needs of a bank. */
 export async function diagnose(bank: Diagnosed, signal: AbortSignal): Promise<BankFinding[]> {
   const [certificate, ...others] = await examine(bank, signal)
-  const isInvalid = certificate && levelOf(certificate) === 'problem'
+  const isInvalid = certificate && findingLevelOf(certificate) === 'problem'
   const isNews = ({ code }: BankFinding) => !isInvalid || !REFUSED_CERTIFICATE.includes(code)
   return [...(certificate ? [certificate] : []), ...others.filter(isNews)]
 }
@@ -54,7 +54,7 @@ async function examine(bank: Diagnosed, signal: AbortSignal): Promise<BankFindin
   const certificate = examineCertificate(identity)
   const servers = await examineServers(bank.client, signal)
   const findings = [certificate, ...servers]
-  if (servers.some(finding => levelOf(finding) !== 'ok')) return findings
+  if (servers.some(finding => findingLevelOf(finding) !== 'ok')) return findings
   const { client, missing, ...token } = await examineToken(bank.client, signal)
   findings.push(...token.findings)
   if (!client) return findings

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { centsOf, countOf, fieldsOf, listOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
+import { centsOf, countOf, elementsOf, fieldsOf, textOf, timeOf } from '#lib/banks/api-pix/json.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 
 test.each([
@@ -35,5 +35,5 @@ test('what is missing, null or of another kind is absent', () => {
   expect(['a', 7, '', null, {}].map(textOf)).toEqual(['a', '7', null, null, null])
   expect(['a\0', '\ud800', '\u{1f600}'].map(textOf)).toEqual([null, null, '\u{1f600}'])
   expect([{ a: 1 }, [1], null, 'a'].map(fieldsOf)).toEqual([{ a: 1 }, {}, {}, {}])
-  expect([[1], { 0: 1 }, null].map(listOf)).toEqual([[1], [], []])
+  expect([[1], { 0: 1 }, null].map(elementsOf)).toEqual([[1], [], []])
 })

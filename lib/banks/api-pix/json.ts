@@ -16,7 +16,7 @@ export function fieldsOf(value: unknown): Fields {
   return isObject ? (value as Fields) : {}
 }
 
-export function listOf(value: unknown): unknown[] {
+export function elementsOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 

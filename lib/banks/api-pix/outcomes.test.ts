@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { PACED, type Reply } from '#lib/banks/api-pix/json.ts'
-import { judge, type Order, ROWS, SUBJECTS, type Subject } from '#lib/banks/api-pix/outcomes.ts'
+import {
+  judge,
+  type OrderIds,
+  ROWS,
+  SUBJECTS,
+  type VerdictSubject,
+} from '#lib/banks/api-pix/outcomes.ts'
 
 const failure = (code: string, isSent: boolean): Reply => ({ kind: 'failure', code, isSent })
 const response = (status: number, body: unknown = {}): Reply => ({ kind: 'response', status, body })
@@ -12,7 +18,7 @@ const standard = (status: number, name: string, violacoes: object[] = []) =>
   response(status, { type: `https://pix.bcb.gov.br/api/v2/error/${name}`, violacoes })
 const aboutToken = (reply: Reply): Reply => ({ ...reply, isAboutToken: true })
 
-const ORDER: Order = { id: 'abc123', ownKey: 'pix@example.com' }
+const ORDER: OrderIds = { id: 'abc123', ownKey: 'pix@example.com' }
 const COLUMNS = 'charge | refund | payout | question | removal'
 
 /** Facts about banks, written down apart from the table: each row with replies that belong to it. */
@@ -179,7 +185,7 @@ describe(`outcomes of a bank (${COLUMNS}):`, () => {
   })
 
   test.each(cases)('%s: %s (%j)', (_, ends, reply) => {
-    const outcomes = SUBJECTS.map((subject: Subject) => judge(reply, subject, ORDER).outcome)
+    const outcomes = SUBJECTS.map((subject: VerdictSubject) => judge(reply, subject, ORDER).outcome)
     expect(outcomes.join(' | ')).toBe(ends)
   })
 })

@@ -1,9 +1,9 @@
-import { fieldsOf, listOf, PACED, type Reply, textOf } from '#lib/banks/api-pix/json.ts'
+import { elementsOf, fieldsOf, PACED, type Reply, textOf } from '#lib/banks/api-pix/json.ts'
 import type { BankRefusal, BlockCode, ChargeField, GatewayResult } from '#lib/banks/gateway.ts'
 
 /** What a call is about. `question` and `removal` are about a charge, refund or payout that may exist. */
 export const SUBJECTS = ['charge', 'refund', 'payout', 'question', 'removal'] as const
-export type Subject = (typeof SUBJECTS)[number]
+export type VerdictSubject = (typeof SUBJECTS)[number]
 
 /**
  * none: the bank does not have it. ask: query the bank by the id; not found, the outcome is unknown.
@@ -12,15 +12,15 @@ export type Subject = (typeof SUBJECTS)[number]
 type End = Exclude<GatewayResult<never>['outcome'], 'ok'> | ('none' | 'ask' | 'ask, else rejected')
 
 interface Row {
-  matches: (reply: Reply, fault: Fault, order: Order) => boolean
-  ends: Record<Subject, End>
+  matches: (reply: Reply, fault: Fault, order: OrderIds) => boolean
+  ends: Record<VerdictSubject, End>
   block?: BlockCode
   refusal?: Exclude<BankRefusal['code'], 'other'>
   /** What the code of a failure means, for staff. */
   explanation?: string
 }
 
-export interface Order {
+export interface OrderIds {
   /** Id under which the bank has the charge, refund or payout. */
   id?: string
   /** The operator's key, from which a payout is paid. */
@@ -159,7 +159,7 @@ export type Verdict =
   | { outcome: 'ask'; ifAbsent: GatewayResult<never> }
 
 /** Judges a reply that is no success. */
-export function judge(reply: Reply, subject: Subject, order: Order = {}): Verdict {
+export function judge(reply: Reply, subject: VerdictSubject, order: OrderIds = {}): Verdict {
   const fault = readFault(reply.kind === 'response' ? reply.body : null)
   const row = Object.values<Row>(ROWS).find(({ matches }) => matches(reply, fault, order))
   return row ? resultOf(row, row.ends[subject], reply, fault) : unknown('no row')
@@ -228,7 +228,7 @@ interface Fault {
 function readFault(body: unknown): Fault {
   const fields = fieldsOf(body)
   const lists = [fields.violacoes, fields.violations, fields.erros, fields.mensagens]
-  const details = lists.flatMap(listOf).map(fieldsOf)
+  const details = lists.flatMap(elementsOf).map(fieldsOf)
   const type = textOf(fields.type)?.split('/').at(-1)
   return {
     name: textOf(fields.nome) ?? type ?? textOf(fields.error) ?? '',

@@ -2,10 +2,10 @@ import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import {
   bodyOf,
   centsOf,
+  elementsOf,
   type Fields,
   fieldsOf,
   isSuccess,
-  listOf,
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
@@ -36,7 +36,7 @@ interface ListBank {
 }
 
 /** A list of a bank whose periods and pages are those of the standard. */
-export interface BankList<Item> {
+export interface ListSource<Item> {
   path: string
   filter?: Record<string, string>
   /** Longest period that is tried; default: a day. */
@@ -52,7 +52,7 @@ interface Entries<Item> {
   unread?: UnreadPayment[]
 }
 
-const PAYMENTS: BankList<ReceivedPayment> = {
+const PAYMENTS: ListSource<ReceivedPayment> = {
   path: '/pix',
   read(body) {
     const { items, unread } = readPayments(fieldsOf(body).pix)
@@ -106,7 +106,7 @@ export async function findPayment(
 
 export async function listEntries<Item>(
   bank: ListBank,
-  list: BankList<Item>,
+  list: ListSource<Item>,
   since: Date,
   cursor: string | null,
   signal: AbortSignal,
@@ -168,7 +168,7 @@ export async function findPayments(
 export async function checkList(
   bank: ListBank,
   signal: AbortSignal,
-  list: BankList<unknown> = PAYMENTS,
+  list: ListSource<unknown> = PAYMENTS,
 ): Promise<GatewayResult<null>> {
   const position = beginList(new Date(Date.now() - CHECKED_MS), new Date())
   const page = await readPage(bank, list, position, signal)
@@ -177,7 +177,7 @@ export async function checkList(
 
 async function readPage<Item>(
   { client, profile }: ListBank,
-  { path, filter, read }: BankList<Item>,
+  { path, filter, read }: ListSource<Item>,
   { from, to, page }: Position,
   signal: AbortSignal,
 ): Promise<GatewayResult<Page & Entries<Item>>> {
@@ -360,11 +360,11 @@ export function listTakenRefunds(
 }
 
 function readRefunds(body: unknown, since: Date) {
-  const payments = listOf(fieldsOf(body).pix).map(fieldsOf)
+  const payments = elementsOf(fieldsOf(body).pix).map(fieldsOf)
   const items: TakenOrder[] = []
   const unread: UnreadPayment[] = []
   for (const payment of payments)
-    for (const refund of listOf(payment.devolucoes).map(fieldsOf)) {
+    for (const refund of elementsOf(payment.devolucoes).map(fieldsOf)) {
       const id = textOf(refund.id)
       if (id === null || !OWN_ID_PATTERN.test(id) || refund.status === 'NAO_REALIZADO') continue
       const item = readRefund(id, payment, refund)

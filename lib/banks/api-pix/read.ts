@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import {
   centsOf,
   countOf,
+  elementsOf,
   type Fields,
   fieldsOf,
-  listOf,
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
@@ -123,7 +123,7 @@ export function readCharge(body: unknown, txid: string): BankCharge | null {
 export function readPayments(list: unknown): { items: ReceivedPayment[]; unread: UnreadPayment[] } {
   const items: ReceivedPayment[] = []
   const unread: UnreadPayment[] = []
-  for (const entry of listOf(list)) {
+  for (const entry of elementsOf(list)) {
     const payment = readPayment(fieldsOf(entry))
     if (payment) items.push(payment)
     else unread.push(describeUnread(entry))
@@ -137,7 +137,7 @@ function readPayment(fields: Fields): ReceivedPayment | null {
   const paidAt = timeOf(fields.horario) ?? timeOfId(endToEndId)
   if (!endToEndId || !amount || !paidAt) return null
   const payer = readPayer(fields)
-  const returns = listOf(fields.devolucoes).flatMap(
+  const returns = elementsOf(fields.devolucoes).flatMap(
     each => readReturn(fieldsOf(each), paidAt) ?? [],
   )
   return {

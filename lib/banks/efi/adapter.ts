@@ -17,16 +17,16 @@ import {
 import {
   bodyOf,
   centsOf,
+  elementsOf,
   type Fields,
   fieldsOf,
   isStatusOk,
-  listOf,
   type Reply,
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
-import { type BankList, checkList, listEntries } from '#lib/banks/api-pix/payments.ts'
+import { checkList, type ListSource, listEntries } from '#lib/banks/api-pix/payments.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
 import type { Connection } from '#lib/banks/connection.ts'
 import {
@@ -68,11 +68,11 @@ const ENDS: Record<string, ReportedDispute['state']> = {
 const DEFENDED = 'EM_DEFESA'
 
 /** Disputes (infrações) by the time at which they began. */
-const DISPUTES: BankList<ReportedDispute> = {
+const DISPUTES: ListSource<ReportedDispute> = {
   path: '/gn/infracoes',
   windowMs: WINDOW_MS,
   read(body) {
-    const all = listOf(fieldsOf(body).infracoes).map(readDispute)
+    const all = elementsOf(fieldsOf(body).infracoes).map(readDispute)
     const items = all.filter(dispute => dispute !== null)
     return { items, count: all.length, unreadable: all.length - items.length }
   },
@@ -372,7 +372,7 @@ function readEntry(entry: unknown): GatewayNotification[] {
   const { gnExtras, devolucoes, status } = fieldsOf(entry)
   const id = textOf(fieldsOf(gnExtras).idEnvio)
   if (id === null) return readNoticeEntry(entry)
-  const isReturned = listOf(devolucoes).length > 0 || status === 'NAO_REALIZADO'
+  const isReturned = elementsOf(devolucoes).length > 0 || status === 'NAO_REALIZADO'
   return [{ kind: 'payout', id }, ...(isReturned ? [{ kind: 'return', id } as const] : [])]
 }
 

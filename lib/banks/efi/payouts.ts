@@ -2,15 +2,15 @@ import type { BankClient } from '#lib/banks/api-pix/client.ts'
 import {
   bodyOf,
   centsOf,
+  elementsOf,
   type Fields,
   fieldsOf,
   isSuccess,
-  listOf,
   textOf,
   timeOf,
 } from '#lib/banks/api-pix/json.ts'
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
-import { type BankList, OWN_ID_PATTERN } from '#lib/banks/api-pix/payments.ts'
+import { type ListSource, OWN_ID_PATTERN } from '#lib/banks/api-pix/payments.ts'
 import { readParty } from '#lib/banks/api-pix/read.ts'
 import {
   type GatewayResult,
@@ -212,7 +212,7 @@ function isMaskOf(masked: string, dictKey: string): boolean {
 }
 
 /** Payouts that have ended, by the time at which they were ordered. */
-export const SENT_PAYOUTS: BankList<SentPayout> = {
+export const SENT_PAYOUTS: ListSource<SentPayout> = {
   path: '/gn/pix/enviados',
   /** They are read over months for what came back: a bank that wants shorter periods refuses this one. */
   windowMs: 30 * 86_400_000,
@@ -220,7 +220,7 @@ export const SENT_PAYOUTS: BankList<SentPayout> = {
 }
 
 function readSent(body: unknown) {
-  const all = listOf(fieldsOf(body).pix).map(readPayout)
+  const all = elementsOf(fieldsOf(body).pix).map(readPayout)
   const isFailed = ({ status, endToEndId }: BankPayout) =>
     status === 'NAO_REALIZADO' && endToEndId !== null
   const sent = all.filter(payout => payout.status === 'REALIZADO' || isFailed(payout))
@@ -229,10 +229,10 @@ function readSent(body: unknown) {
 }
 
 /** Payouts that were ordered by Troco and have not failed, by the time at which they were ordered. */
-export const TAKEN_PAYOUTS: BankList<TakenOrder> = { ...SENT_PAYOUTS, read: readTaken }
+export const TAKEN_PAYOUTS: ListSource<TakenOrder> = { ...SENT_PAYOUTS, read: readTaken }
 
 function readTaken(body: unknown) {
-  const all = listOf(fieldsOf(body).pix).map(readPayout)
+  const all = elementsOf(fieldsOf(body).pix).map(readPayout)
   const items: TakenOrder[] = []
   const unread: UnreadPayment[] = []
   for (const payout of all) {
@@ -276,7 +276,7 @@ interface BankPayout {
 export function readPayout(body: unknown): BankPayout {
   const fields = fieldsOf(body)
   const receiver = fieldsOf(fields.favorecido)
-  const returns = listOf(fields.devolucoes).map(readReturn)
+  const returns = elementsOf(fields.devolucoes).map(readReturn)
   const failure = fieldsOf(fieldsOf(fields.gnExtras).erro ?? fields.erro)
   const id = textOf(fields.idEnvio)
   const amount = centsOf(fields.valor)

@@ -2,7 +2,7 @@ import { readPeople } from '#lib/audit/queries.ts'
 import { readClosures } from '#lib/banks/closures.ts'
 import type { CheckResult } from '#lib/banks/connection-setup.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
-import { type GatewayResult, levelOf } from '#lib/banks/gateway.ts'
+import { findingLevelOf, type GatewayResult } from '#lib/banks/gateway.ts'
 import type { KeyNotices } from '#lib/banks/register-notices.ts'
 import { findBank } from '#lib/banks/served.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -177,7 +177,7 @@ export async function readBankMoney(id: string): Promise<BankMoney> {
 
 /** Adds the level of each finding, which decides how pages show it. */
 export function serializeCheck({ code, findings }: CheckResult): BankChecked {
-  return { code, findings: findings.map(each => ({ ...each, level: levelOf(each) })) }
+  return { code, findings: findings.map(each => ({ ...each, level: findingLevelOf(each) })) }
 }
 
 /** Null: the bank has no such settings. */

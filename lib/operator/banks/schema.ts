@@ -141,7 +141,7 @@ export const BankAdded = z.object({ data: z.object({ id: z.uuid() }) })
 export const BankLimited = z.object({ data: ConnectionLimits })
 export const closeRequest = reasonRequest
 /** With `proposal_id`: confirms what another admin proposed. */
-export const openingRequest = z.strictObject({
+export const moneyOutRequest = z.strictObject({
   reason: reasonRequest.shape.reason,
   proposal_id: z.uuid().optional(),
 })

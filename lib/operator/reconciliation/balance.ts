@@ -3,7 +3,7 @@ import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { homeZone, queryRows } from '#lib/db/sql.ts'
 import { outstandingSql } from '#lib/differences/corrections.ts'
-import { addDays, endOf } from '#lib/operator/reconciliation/claim-day.ts'
+import { endOf, shiftDay } from '#lib/operator/reconciliation/claim-day.ts'
 
 /**
  * Returns the books of a connection at a time: the sum of what moved through it. Each day that is closed
@@ -36,7 +36,7 @@ async function readOpening(connectionId: string): Promise<bigint | null> {
     orderBy: { day: 'asc' },
   })
   if (!first || first.opening === null) return null
-  const before = addDays(first.day.toISOString().slice(0, 10), -1)
+  const before = shiftDay(first.day.toISOString().slice(0, 10), -1)
   return first.opening - (await readBooks(connectionId, endOf(before)))
 }
 

@@ -15,7 +15,7 @@ const NIGHTS = 3
 const NIGHTS_MAX = 30
 
 /** Returns the day this many days later, or earlier if negative. */
-export function addDays(day: string, count: number): string {
+export function shiftDay(day: string, count: number): string {
   return new Date(Date.parse(day) + count * 24 * HOUR_MS).toISOString().slice(0, 10)
 }
 
@@ -24,13 +24,13 @@ export function startOf(day: string): Date {
 }
 
 export function endOf(day: string): Date {
-  return startOf(addDays(day, 1))
+  return startOf(shiftDay(day, 1))
 }
 
 /** Whether the text is a date of the calendar, such as `2026-11-20`. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
-  return !Number.isNaN(Date.parse(text)) && addDays(text, 0) === text
+  return !Number.isNaN(Date.parse(text)) && shiftDay(text, 0) === text
 }
 
 /** Returns whether the day is over for the bank, too: from then on, it is read by its statement. */
@@ -48,7 +48,7 @@ export function nextReadingAt(day: string, now: Date, hasOpenItems: boolean): Da
 }
 
 function nightOf(day: string, count: number): number {
-  return startOf(addDays(day, count)).getTime() + CLOSING_HOUR * HOUR_MS
+  return startOf(shiftDay(day, count)).getTime() + CLOSING_HOUR * HOUR_MS
 }
 
 /** Days before today that begin with a new connection, or after a time in which no worker ran. */
@@ -81,7 +81,7 @@ export async function claimDay(connectionId: string, now: Date): Promise<DayRead
       INSERT INTO reconciled_days (connection_id, day, due_at)
       SELECT n.id, d::date, ${nowSql}
       FROM connections n, generate_series(
-        GREATEST(${addDays(today, 0 - DAYS_BEFORE)}::date,
+        GREATEST(${shiftDay(today, 0 - DAYS_BEFORE)}::date,
           (n.created_at AT TIME ZONE ${homeZone})::date), ${today}::date, '1 day') d
       WHERE n.id = ${connectionId}::uuid AND (n.disabled_at IS NULL
         OR (n.disabled_at > ${nowSql} - make_interval(days => ${DAYS_AFTER_CLOSING}::int)
@@ -172,8 +172,8 @@ export async function findStrays(connectionId: string, day: string): Promise<Set
       connectionId,
       strays: { isEmpty: false },
       AND: [
-        { day: { gte: new Date(addDays(day, -STRAY_DAYS)), not: new Date(day) } },
-        { day: { lte: new Date(addDays(day, STRAY_DAYS)) } },
+        { day: { gte: new Date(shiftDay(day, -STRAY_DAYS)), not: new Date(day) } },
+        { day: { lte: new Date(shiftDay(day, STRAY_DAYS)) } },
       ],
     },
     select: { strays: true },

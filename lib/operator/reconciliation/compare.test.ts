@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
-  addDays,
   endOf,
   isDay,
   nextReadingAt,
+  shiftDay,
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { compareDay } from '#lib/operator/reconciliation/compare.ts'
@@ -197,7 +197,7 @@ describe('the calendar', () => {
       '2026-11-20T03:00:00.000Z',
       '2026-11-21T03:00:00.000Z',
     ])
-    expect([addDays('2026-02-28', 1), addDays('2026-03-01', -1)]).toEqual([
+    expect([shiftDay('2026-02-28', 1), shiftDay('2026-03-01', -1)]).toEqual([
       '2026-03-01',
       '2026-02-28',
     ])

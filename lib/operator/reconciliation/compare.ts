@@ -1,7 +1,7 @@
 import { dayOf } from '#lib/core/locale.ts'
 import { db } from '#lib/db/client.ts'
 import type { DayItem } from '#lib/differences/day-items.ts'
-import { addDays, type DayReading } from '#lib/operator/reconciliation/claim-day.ts'
+import { type DayReading, shiftDay } from '#lib/operator/reconciliation/claim-day.ts'
 import type {
   BankDay,
   BankRow,
@@ -161,7 +161,7 @@ export async function judgeBalances(
     items.push({ kind: 'day_balance', key: `${day} ${what}`, facts: { what, day, bank, ours } })
   if (difference !== 0 || missing !== 0 || unread.length > 0)
     add('statement', { opening, closing, difference, missing, unread: unread.length }, null)
-  const dayBefore = addDays(day, -1)
+  const dayBefore = shiftDay(day, -1)
   const where = { connectionId_day: { connectionId, day: new Date(dayBefore) } }
   const last = isFirst ? null : await db().reconciledDay.findUnique({ where })
   if (opening !== null && last && last.closing !== null && Number(last.closing) !== opening)

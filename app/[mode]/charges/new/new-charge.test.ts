@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCharge, sumItems, toLargestUnit } from '#app/[mode]/charges/new/new-charge.ts'
+import { readChargeForm, sumItems, toLargestUnit } from '#app/[mode]/charges/new/new-charge.ts'
 import { chargeRequest } from '#lib/charges/schema.ts'
 
 const MINIMAL_FORM = {
@@ -24,7 +24,7 @@ const validate = (
   overrides: Record<string, string>,
   items: number[] = [],
   metadata: number[] = [],
-) => chargeRequest.test.safeParse(readCharge(fillForm(overrides), 'pt-BR', items, metadata))
+) => chargeRequest.test.safeParse(readChargeForm(fillForm(overrides), 'pt-BR', items, metadata))
 const invalidFields = (...args: Parameters<typeof validate>) =>
   validate(...args).error?.issues.map(({ path }) => path[0])
 

@@ -32,7 +32,7 @@ export function listRowIds(
 }
 
 /** Builds the request body from the form; an empty field is undefined. */
-export function readCharge(
+export function readChargeForm(
   data: FormData,
   locale: string,
   itemIds: number[],

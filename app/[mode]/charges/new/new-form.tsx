@@ -10,7 +10,7 @@ import {
   MoreOptions,
   PayerFields,
 } from '#app/[mode]/charges/new/more-options.tsx'
-import { readCharge } from '#app/[mode]/charges/new/new-charge.ts'
+import { readChargeForm } from '#app/[mode]/charges/new/new-charge.ts'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
@@ -43,7 +43,7 @@ export function NewChargeForm({ expiresIn, reviewAbove }: NewChargeFormProps) {
   const { create, isCreated } = useCreateCharge({ reviewAbove, review, readDescription })
   const form = useForm({
     schema: chargeRequest[mode],
-    read: data => readCharge(data, locale, rowIds.current.items, rowIds.current.metadata),
+    read: data => readChargeForm(data, locale, rowIds.current.items, rowIds.current.metadata),
     send: create,
   })
   const isReferenceTaken =

@@ -36,7 +36,7 @@ interface MemberListProps {
   currentUserId: string
 }
 
-export function MemberList({ people: initialData, currentUserId }: MemberListProps) {
+export function MemberRows({ people: initialData, currentUserId }: MemberListProps) {
   const t = useTranslations('members')
   const hasPermission = useHasPermission()
   const [canWrite, canLeave] = [hasPermission('members:write'), hasPermission('members:leave')]

@@ -2,7 +2,7 @@ import { Check, Lock, Minus } from 'lucide-react'
 import type { Metadata } from 'next'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
-import { InviteButton, MemberList } from '#app/[mode]/settings/members/member-list.tsx'
+import { InviteButton, MemberRows } from '#app/[mode]/settings/members/member-list.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.ts'
@@ -39,7 +39,7 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
         </div>
       )}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
-        <MemberList
+        <MemberRows
           people={hideFromViewer(user, { members, invitations })}
           currentUserId={user.id}
         />

@@ -221,7 +221,7 @@ export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogP
   )
 }
 
-interface RemoveDialogProps {
+interface RemoveFactorDialogProps {
   /** Passkey to remove; null to remove the authenticator app. */
   passkey: ShownPasskey | null
   isLast: boolean
@@ -229,7 +229,7 @@ interface RemoveDialogProps {
   onDone: () => void
 }
 
-export function RemoveDialog({ passkey, isLast, onClose, onDone }: RemoveDialogProps) {
+export function RemoveFactorDialog({ passkey, isLast, onClose, onDone }: RemoveFactorDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const path = passkey ? `/person/passkeys/${passkey.id}` : '/person/authenticator'

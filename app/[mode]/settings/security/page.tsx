@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
 import { Devices, LinkProvider, PasswordForm } from '#app/[mode]/settings/security/sign-in-ways.tsx'
-import { Section, SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
+import { SettingsTabs, TitledSection } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
@@ -55,12 +55,12 @@ export default async function SecurityPage({ params, searchParams }: SecurityPag
       ) : null}
       <ClientMessages namespaces={['password', 'newPassword', 'devices']}>
         <div>
-          <Section
+          <TitledSection
             title={t('password.title')}
             text={isPasswordSet ? t('password.text') : t('password.none')}
           >
             <PasswordForm email={user.email} hasPassword={isPasswordSet} />
-          </Section>
+          </TitledSection>
           <SecondFactorSection user={user} />
           {provider ? (
             <ProviderSection
@@ -68,9 +68,9 @@ export default async function SecurityPage({ params, searchParams }: SecurityPag
               isRefused={(await searchParams).openid === 'refused'}
             />
           ) : null}
-          <Section title={t('devices.title')} text={t('devices.text', { max: SESSIONS_MAX })}>
+          <TitledSection title={t('devices.title')} text={t('devices.text', { max: SESSIONS_MAX })}>
             <Devices devices={devices} />
-          </Section>
+          </TitledSection>
         </div>
       </ClientMessages>
     </>
@@ -81,9 +81,9 @@ async function SecondFactorSection({ user }: { user: { id: string; email: string
   const [t, factors] = await Promise.all([getTranslations('factor'), readFactors(user.id)])
   return (
     <ClientMessages namespaces={['factor']}>
-      <Section title={t('title')} text={t('text')}>
+      <TitledSection title={t('title')} text={t('text')}>
         <SecondFactor factors={factors} email={user.email} />
-      </Section>
+      </TitledSection>
     </ClientMessages>
   )
 }
@@ -101,7 +101,7 @@ interface ProviderSectionProps {
 function ProviderSection({ provider, name, isLinked, mode, isRefused }: ProviderSectionProps) {
   const t = useTranslations('openid')
   return (
-    <Section title={t('title')} text={t('text', { name })}>
+    <TitledSection title={t('title')} text={t('text', { name })}>
       {isLinked ? (
         <p className="font-medium">{t('on', { name })}</p>
       ) : (
@@ -109,6 +109,6 @@ function ProviderSection({ provider, name, isLinked, mode, isRefused }: Provider
           <LinkProvider {...{ provider, name, isRefused }} path={`/${mode}/settings/security`} />
         </ClientMessages>
       )}
-    </Section>
+    </TitledSection>
   )
 }

@@ -24,7 +24,7 @@ import type { Factors, ShownPasskey } from '#lib/people/schema.ts'
 const loadDialogs = () => import('#app/[mode]/settings/security/dialogs.tsx')
 const AuthenticatorDialog = lazyDialog(loadDialogs, 'AuthenticatorDialog')
 const PasskeyDialog = lazyDialog(loadDialogs, 'PasskeyDialog')
-const RemoveDialog = lazyDialog(loadDialogs, 'RemoveDialog')
+const RemoveFactorDialog = lazyDialog(loadDialogs, 'RemoveFactorDialog')
 const RenewCodesDialog = lazyDialog(loadDialogs, 'RenewCodesDialog')
 const RecoveryCodesDialog = lazyDialog(loadDialogs, 'RecoveryCodesDialog')
 
@@ -124,7 +124,7 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
       ) : null}
       {openDialog?.kind === 'passkey' ? <PasskeyDialog onClose={close} onDone={finish} /> : null}
       {openDialog?.kind === 'remove' ? (
-        <RemoveDialog
+        <RemoveFactorDialog
           passkey={openDialog.passkey}
           isLast={passkeys.length + (hasApp ? 1 : 0) === 1}
           onClose={close}

@@ -5,8 +5,8 @@ import { useState } from 'react'
 import {
   AddressField,
   IssuedTokenDialog,
-  type IssuedTokenRow,
   readAddresses,
+  type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useAction, useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
@@ -32,13 +32,13 @@ interface RotateDialogProps {
 export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const [issued, setIssued] = useState<IssuedTokenRow | null>(null)
+  const [issued, setIssued] = useState<TokenWithSecret | null>(null)
   const form = useForm({
     schema: rotateRequest.test,
     read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
     send: async (body, idempotencyKey) => {
       const path = `/tokens/${token.id}/rotate`
-      const response = await api.send<{ data: IssuedTokenRow }>('POST', path, {
+      const response = await api.send<{ data: TokenWithSecret }>('POST', path, {
         body,
         idempotencyKey,
       })

@@ -3,7 +3,7 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
-import { TokenList } from '#app/[mode]/settings/tokens/token-list.tsx'
+import { TokenRows } from '#app/[mode]/settings/tokens/token-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -45,7 +45,7 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
         </div>
       )}
       <ClientMessages namespaces={['tokens']}>
-        <TokenList tokens={hideFromViewer(user, tokens)} origin={env().PUBLIC_URL} />
+        <TokenRows tokens={hideFromViewer(user, tokens)} origin={env().PUBLIC_URL} />
       </ClientMessages>
     </>
   )

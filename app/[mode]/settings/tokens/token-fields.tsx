@@ -160,10 +160,10 @@ export function AddressList({ addresses }: { addresses: string[] }) {
   )
 }
 
-export type IssuedTokenRow = TokenRow & { token: string | null }
+export type TokenWithSecret = TokenRow & { token: string | null }
 
 interface IssuedTokenProps {
-  issued: IssuedTokenRow
+  issued: TokenWithSecret
   /** Origin of the API, for the example command. */
   origin: string
   onClose: () => void

@@ -32,7 +32,7 @@ interface TokenListProps {
   origin: string
 }
 
-export function TokenList({ tokens: initialData, origin }: TokenListProps) {
+export function TokenRows({ tokens: initialData, origin }: TokenListProps) {
   const t = useTranslations('tokens')
   const hasPermission = useHasPermission()
   const [canWrite, canAdopt] = [hasPermission('tokens:write'), hasPermission('tokens:adopt')]

@@ -10,7 +10,7 @@ import { useAction, useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
-import { type Decision, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
+import { SimulatedBank, type SimulatedDecision } from '#components/sandbox/simulated-bank.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
@@ -283,7 +283,7 @@ function SimulateWithdrawal({ withdrawal, onDecided }: SimulateWithdrawalProps) 
   return <SimulatedBank hint={hint} groups={groups} onDecided={onDecided} />
 }
 
-function listDecisions(withdrawal: WithdrawalRow): Decision[] {
+function listDecisions(withdrawal: WithdrawalRow): SimulatedDecision[] {
   const { id, status, awaiting, amount, returned_amount } = withdrawal
   const path = `/sandbox/withdrawals/${id}`
   const left = amount - returned_amount

@@ -3,7 +3,7 @@
 import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { Ending } from '#app/admin/ending.tsx'
+import { OrderEndingSection } from '#app/admin/ending.tsx'
 import { useFilters } from '#components/filters/filters.tsx'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
@@ -71,7 +71,7 @@ export function FindCharge({ accountId, chargeId, charge, order, ending }: FindC
       </div>
       {charge ? <FoundChargeFacts key={charge.id} accountId={accountId} charge={charge} /> : null}
       {order ? <BankOrderFacts order={order} /> : null}
-      {order && ending ? <Ending ending={ending} /> : null}
+      {order && ending ? <OrderEndingSection ending={ending} /> : null}
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { notFound } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { cache } from 'react'
-import { Ending } from '#app/admin/ending.tsx'
+import { OrderEndingSection } from '#app/admin/ending.tsx'
 import {
   Corrections,
   ProposeCorrection,
@@ -70,7 +70,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
       <div className="mt-6 grid gap-6">
         <Decision item={item} />
         <Correcting item={item} />
-        {ending ? <Ending ending={ending} /> : null}
+        {ending ? <OrderEndingSection ending={ending} /> : null}
       </div>
     </ClientMessages>
   )

@@ -7,9 +7,9 @@ import { useState } from 'react'
 import {
   AddressField,
   IssuedTokenDialog,
-  type IssuedTokenRow,
   PermissionFields,
   readAddresses,
+  type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
@@ -24,13 +24,13 @@ export function TokenForm({ origin }: { origin: string }) {
   const api = useApi()
   const router = useRouter()
   const queryClient = useQueryClient()
-  const [issued, setIssued] = useState<IssuedTokenRow | null>(null)
+  const [issued, setIssued] = useState<TokenWithSecret | null>(null)
   const form = useForm({
     schema: tokenRequest.test,
     read: readFields,
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
-      const response = await api.send<{ data: IssuedTokenRow }>('POST', '/tokens', request)
+      const response = await api.send<{ data: TokenWithSecret }>('POST', '/tokens', request)
       // The cached list does not contain the new token.
       queryClient.removeQueries({ queryKey: ['tokens'] })
       setIssued(response.data)

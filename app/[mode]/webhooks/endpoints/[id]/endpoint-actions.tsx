@@ -6,7 +6,7 @@ import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
-import { Exchange } from '#app/[mode]/webhooks/attempt-view.tsx'
+import { AttemptExchange } from '#app/[mode]/webhooks/attempt-view.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/form/api.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -152,7 +152,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
       </div>
       <WebhookProblem error={test.error} />
       {result ? (
-        <Exchange
+        <AttemptExchange
           key={result.request_headers['webhook-id']}
           url={endpoint.url}
           attempt={{ ...result, response_status: result.status }}

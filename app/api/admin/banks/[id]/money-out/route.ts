@@ -1,6 +1,6 @@
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank } from '#lib/operator/banks/list.ts'
-import { MoneyOutOpened, openingRequest } from '#lib/operator/banks/schema.ts'
+import { MoneyOutOpened, moneyOutRequest } from '#lib/operator/banks/schema.ts'
 import { openMoneyOut } from '#lib/operator/restore.ts'
 
 export const POST = adminEndpoint({
@@ -8,7 +8,7 @@ export const POST = adminEndpoint({
   effect: 'none',
   summary:
     'Propose to open money out of a connection after a restore, or open it as another admin proposed',
-  body: openingRequest,
+  body: moneyOutRequest,
   response: MoneyOutOpened,
   errorCodes: ['connection_not_found', 'end_by_other', 'opening_refused'],
   proof: 'required',
