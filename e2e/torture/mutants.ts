@@ -258,8 +258,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a revoked token moves money out after its look-up',
     file: 'lib/tokens/authenticate.ts',
-    text: "AND ${activeTokenCondition} AND a.status = 'active'), troco",
-    replacement: "AND a.status = 'active'), troco",
+    text: "AND ${activeTokenCondition} AND a.status = 'active' AND",
+    replacement: "AND a.status = 'active' AND",
     testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: 'a statement that moves money out is refused for',
   },

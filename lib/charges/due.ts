@@ -125,8 +125,8 @@ async function findTimeUp(due: Claim[]): Promise<(claim: Claim) => boolean> {
 
 /** Maximum due charges per read: each read also scans index entries of charges that have ended. */
 const DUE_READ_MAX = 1_000
-/** Maximum charges per statement: more would occupy a core so long that API requests wait. */
-const BATCH_MAX = 20
+/** Maximum charges per statement: 115 µs of the database each; with 20, 195 µs. More would occupy a core for so long that requests wait. */
+const BATCH_MAX = 100
 
 /**
  * Expires due charges. Of a gateway in this database, in bulk; a bank is queried first, so that a

@@ -30,6 +30,7 @@ import {
   asJson,
   columnsOf,
   createSharedRead,
+  onPrimary,
   queryRows,
   queryRowsWithin,
   utc,
@@ -132,7 +133,7 @@ function findNewest(
   idOrReference: string,
   countMax: number,
 ): Promise<ChargeRow[]> {
-  const listed = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}
+  const listed = Prisma.sql`${onPrimary} AND c.account_id = ${accountId}::uuid AND c.mode = ${mode}
     AND c.status <> 'opening'`
   // OFFSET 0, because with stale statistics PostgreSQL would search all charges for the newest.
   const rows = isUuid(idOrReference)

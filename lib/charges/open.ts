@@ -17,7 +17,7 @@ import {
 } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { createBatcher } from '#lib/db/batch.ts'
+import { createSharing } from '#lib/db/batch.ts'
 import { type Claim, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import {
@@ -83,8 +83,7 @@ export async function insertCharge(
     due_in_s: dueInS,
   }
   const keySql = storeKeySql(once, opened === null)
-  if (!keySql && (await insertShared(row))) return
-  // With a key, or because the shared statement left the row out: this one says why.
+  if (!keySql && (await insertShared(toShared(row)))) return
   const insert = async (slot?: Prisma.Sql) => {
     const made = insertSql([row], slot)
     const statement = keySql
@@ -92,9 +91,12 @@ export async function insertCharge(
       : made
     await retryOnConflict(() => queryRows(statement))
   }
+  const repeat = () => insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
+  // The shared statement leaves out a row whose reference is in use.
+  if (!keySql) return repeat()
   await insert().catch(error => {
     if (!isDuplicateReference(error)) throw error
-    return insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
+    return repeat()
   })
 }
 
@@ -145,12 +147,28 @@ function insertSql(rows: NewRow[], slot?: Prisma.Sql): Prisma.Sql {
 
 const SHARED_INSERT = Prisma.sql`${insertSql([])} ON CONFLICT DO NOTHING RETURNING id`.text
 
+interface SharedRow {
+  id: string
+  accountId: string
+  /** Rows in this order wait for those of another process in one order only. */
+  position: string
+  json: string
+}
+
+function toShared(row: NewRow): SharedRow {
+  const { id, account_id, mode, external_id } = row
+  const position = `${account_id} ${mode} ${external_id}`
+  return { id, accountId: `${account_id}`, position, json: JSON.stringify(row) }
+}
+
 /** Inserts charges of requests that wait at the same moment in one statement. Returns whether the row was inserted. */
-const insertShared = createBatcher<NewRow, boolean>({
-  batchMax: 64,
+const insertShared = createSharing<SharedRow, boolean>({
+  callerOf: ({ accountId }) => accountId,
+  bytesOf: ({ json }) => json.length,
   run: async rows => {
+    const sorted = rows.toSorted((a, b) => (a.position < b.position ? -1 : 1))
     const made = await retryOnConflict(() =>
-      queryShared<{ id: string }>(SHARED_INSERT, [JSON.stringify(rows)]),
+      queryShared<{ id: string }>(SHARED_INSERT, [`[${sorted.map(({ json }) => json).join(',')}]`]),
     )
     const ids = new Set(made.map(({ id }) => id))
     return rows.map(({ id }) => ids.has(id))

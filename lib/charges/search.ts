@@ -7,7 +7,7 @@ import { parseSearchedReais } from '#lib/core/money.ts'
 import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { filterSql, sqlIfDefined } from '#lib/db/page.ts'
-import { queryRows, reverseTail, withoutTaxIds } from '#lib/db/sql.ts'
+import { onPrimary, queryRows, reverseTail, withoutTaxIds } from '#lib/db/sql.ts'
 
 const SEARCH_DESCRIPTION =
   "Search text: words of the payer's name, e-mail and the reference, in any order and ignoring case and accents, an amount (`446,54`), an id, at least four characters of the end of an end-to-end ID or, with `payers:read`, at least three of the beginning of a CPF or CNPJ."
@@ -148,7 +148,7 @@ export function chargesWhere(
 ): Prisma.Sql {
   const { min_amount: from, max_amount: to, refunded, isCancelled } = filters
   return Prisma.sql`
-    c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'
+    ${onPrimary} AND c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'
     ${filterSql('c', filters)}
     ${sqlIfDefined(from, Prisma.sql`AND c.amount >= ${from}::bigint`)}
     ${sqlIfDefined(to, Prisma.sql`AND c.amount <= ${to}::bigint`)}
@@ -254,7 +254,7 @@ function patternSql(text: string): Prisma.Sql {
  */
 export function searchCte(accountId: string, mode: Mode, search: Search): Prisma.Sql {
   const { text, terms, document, tail } = parse(search)
-  const scope = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
+  const scope = Prisma.sql`${onPrimary} AND c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c WHERE ${scope} AND c.status <> 'opening'`
   const indexed = Prisma.sql`SELECT c.account_id, c.id FROM charge_searches c WHERE ${scope}`
   const mark = Prisma.sql`SELECT m.id FROM charge_search_marks m
@@ -289,7 +289,7 @@ export async function findChargeIds(
   q: string,
 ): Promise<{ id: string }[]> {
   const listed = Prisma.sql`SELECT c.account_id, c.id FROM charges c
-    WHERE c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'`
+    WHERE ${onPrimary} AND c.account_id = ${accountId}::uuid AND c.mode = ${mode} AND c.status <> 'opening'`
   return queryRows(Prisma.sql`
     SELECT json_build_object('id', f.id)::text AS json FROM (${exactSql(listed, q)}) f`)
 }

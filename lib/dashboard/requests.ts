@@ -4,7 +4,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import type { LoggedRequest, RequestDetail, RequestsQuery } from '#lib/dashboard/requests/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
-import { asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, onPrimary, queryRows, utc } from '#lib/db/sql.ts'
 
 /** What the log of requests stores instead of a value that may be personal. */
 export const MASKED = '***'
@@ -32,7 +32,7 @@ const bodies = Prisma.sql`r.request_body, r.request_bytes, r.response_body, r.re
 
 /** An account's requests of the last 7 days. Ids begin with the time, so they name partitions. */
 function shownCondition(accountId: string, mode: Mode): Prisma.Sql {
-  return Prisma.sql`r.account_id = ${accountId}::uuid AND r.mode = ${mode}
+  return Prisma.sql`${onPrimary} AND r.account_id = ${accountId}::uuid AND r.mode = ${mode}
     AND r.id >= ${smallestIdAt(Date.now() - SHOWN_MS)}::uuid`
 }
 

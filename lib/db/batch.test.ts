@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { createBatcher, runBatch, runConcurrently } from '#lib/db/batch.ts'
+import { createBatcher, createSharing, runBatch, runConcurrently } from '#lib/db/batch.ts'
 
 interface Item {
   queue: string
@@ -133,5 +133,79 @@ describe('work with limited concurrency', () => {
     release()
     await all
     expect(finished.at(-1)).toBe(0)
+  })
+})
+
+describe('shared statements', () => {
+  /** Statements wait for `finish` of the test, in order. */
+  function createControlledSharing(isRefused: (name: string) => Error | null = () => null) {
+    const batches: string[][] = []
+    const pending: (() => void)[] = []
+    const submit = createSharing<string, string>({
+      callerOf: name => name[0] ?? '',
+      bytesOf: name => (name.endsWith('large') ? 200_000 : 1),
+      async run(items) {
+        batches.push(items)
+        await new Promise<void>(resolve => pending.push(resolve))
+        const error = items.map(isRefused).find(found => found !== null)
+        if (error) throw error
+        return items.map(item => `${item} done`)
+      },
+    })
+    const finish = async () => {
+      pending.shift()?.()
+      await sleep(1)
+    }
+    return { submit, batches, pending, finish }
+  }
+
+  test('alone, a call goes at once; callers take turns in the next statement, by number and size', async () => {
+    const { submit, batches, finish } = createControlledSharing()
+    const names = ['a0', ...Array.from({ length: 70 }, (_, nth) => `a${nth + 1}`), 'b1', 'c1 large']
+    const results = Promise.all([...names, 'd1 large'].map(submit))
+    expect(batches).toEqual([['a0']])
+    await finish()
+    expect(batches[1]).toEqual(['a1', 'b1', 'c1 large', 'd1 large'])
+    await finish()
+    expect(batches[2]).toHaveLength(64)
+    await finish()
+    await finish()
+    expect(await results).toEqual([...names, 'd1 large'].map(name => `${name} done`))
+  })
+
+  test('a statement that waits for a lock does not hold up the next one', async () => {
+    const { submit, batches, pending } = createControlledSharing()
+    const results = Promise.all([submit('a'), submit('b')])
+    await expect.poll(() => batches).toEqual([['a'], ['b']])
+    pending[1]?.()
+    pending[0]?.()
+    expect(await results).toEqual(['a done', 'b done'])
+  })
+
+  const cancelled = () => Object.assign(new Error('canceling statement'), { code: '57014' })
+  test.each([
+    ['refused', () => new Error('refused')],
+    ['cancelled after its time limit', cancelled],
+  ])('an item that is %s fails alone', async (_, makeError) => {
+    const { submit, finish } = createControlledSharing(name =>
+      name === 'bad' ? makeError() : null,
+    )
+    const results = Promise.allSettled([submit('a'), submit('bad'), submit('c')])
+    for (let statement = 0; statement < 5; statement++) await finish()
+    expect((await results).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+  })
+
+  test('without a database, all items of a statement fail at once', async () => {
+    const lost = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    const { submit, batches, finish } = createControlledSharing(() => lost)
+    const results = Promise.allSettled([submit('a'), submit('b'), submit('c')])
+    await finish()
+    await finish()
+    expect((await results).map(({ status }) => status)).toEqual(Array(3).fill('rejected'))
+    expect(batches).toEqual([['a'], ['b', 'c']])
   })
 })

@@ -1,4 +1,5 @@
-import { isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { isDatabaseUnavailable, parseDatabaseError } from '#lib/core/errors.ts'
+import { Turns } from '#lib/core/turns.ts'
 
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
@@ -25,10 +26,10 @@ export async function runBatch<Item, Result>(
 interface BatchOptions<Item, Result> {
   /** Runs all items in one statement and returns one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Batches of one queue run one after another; different queues run concurrently. Default: one queue. */
-  queueOf?: (item: Item) => string
+  /** Batches of one queue run one after another; different queues run concurrently. */
+  queueOf: (item: Item) => string
   /** Items with one key never share a batch: the later must see the writes of the earlier. */
-  keyOf?: (item: Item) => string
+  keyOf: (item: Item) => string
   batchMax: number
 }
 
@@ -37,9 +38,9 @@ interface QueuedItem<Item, Result> {
   resolve: (outcome: Outcome<Result>) => void
 }
 
-/** Runs items together: those that arrive during a statement join the next one; alone, an item goes at once. */
+/** Batches writes to contended rows: items that arrive during a statement join the next one. */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
-  const { run, queueOf = () => '' } = options
+  const { run, queueOf } = options
   const queues = new Map<string, QueuedItem<Item, Result>[]>()
 
   async function drainQueue(queueName: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
@@ -74,7 +75,6 @@ function takeNextBatch<Item, Result>(
   queue: QueuedItem<Item, Result>[],
   { keyOf, batchMax }: BatchOptions<Item, Result>,
 ): QueuedItem<Item, Result>[] {
-  if (!keyOf) return queue.splice(0, batchMax)
   const keys = new Set<string>()
   const batch: QueuedItem<Item, Result>[] = []
   const rest: QueuedItem<Item, Result>[] = []
@@ -86,6 +86,92 @@ function takeNextBatch<Item, Result>(
   }
   queue.splice(0, queue.length, ...rest)
   return batch
+}
+
+interface SharingOptions<Item, Result> {
+  /** Runs all items in one statement and returns one result per item, in order. */
+  run: (items: Item[]) => Promise<Result[]>
+  /** Takes part in turn with others, so that one with many items delays each other by few of them. */
+  callerOf: (item: Item) => string
+  bytesOf?: (item: Item) => number
+}
+
+/** Limits of one statement: what arrives while it runs fills no more at the highest load that was measured. */
+const SHARED_MAX = 64
+const SHARED_BYTES_MAX = 256 * 1_024
+/** A statement that takes longer, as one that waits for a lock, does not hold up the next one. */
+const SLOW_MS = 50
+
+/**
+ * Returns a function whose calls share statements: those that arrive during a statement join the next one; alone, a
+ * call goes at once. If a statement fails, each item is repeated alone, so that a bad one fails no other.
+ */
+export function createSharing<Item, Result>({
+  run,
+  callerOf,
+  bytesOf = () => 0,
+}: SharingOptions<Item, Result>) {
+  type Waiting = { item: Item; resolve: (outcome: Outcome<Result>) => void }
+  const waiting = new Turns<Waiting>()
+  let isHeldUp = false
+
+  function takeNext(): Waiting[] {
+    const taken: Waiting[] = []
+    for (let bytes = 0; taken.length < SHARED_MAX && bytes < SHARED_BYTES_MAX; ) {
+      const next = waiting.take()
+      if (!next) break
+      taken.push(next)
+      bytes += bytesOf(next.item)
+    }
+    return taken
+  }
+
+  async function runNext(): Promise<void> {
+    const taken = takeNext()
+    if (taken.length === 0) return
+    isHeldUp = true
+    let isOver = false
+    const goOn = () => {
+      if (isOver) return
+      isOver = true
+      isHeldUp = false
+      void runNext()
+    }
+    const timer = setTimeout(goOn, SLOW_MS)
+    const outcomes = await runShared(
+      taken.map(({ item }) => item),
+      run,
+    )
+    clearTimeout(timer)
+    for (const [index, { resolve }] of taken.entries()) resolve(outcomes[index] as Outcome<Result>)
+    goOn()
+  }
+
+  return async (item: Item): Promise<Result> => {
+    const outcome = await new Promise<Outcome<Result>>(resolve => {
+      waiting.add(callerOf(item), { item, resolve })
+      if (!isHeldUp) void runNext()
+    })
+    if (outcome.ok) return outcome.result
+    throw outcome.error
+  }
+}
+
+/** Cancelled by the server after its time limit: one item may have waited for a lock. */
+const CANCELLED = '57014'
+
+async function runShared<Item, Result>(
+  items: Item[],
+  run: (items: Item[]) => Promise<Result[]>,
+): Promise<Outcome<Result>[]> {
+  try {
+    const results = await run(items)
+    return items.map((_, index) => ({ ok: true, result: results[index] as Result }))
+  } catch (error) {
+    const isLost = isDatabaseUnavailable(error) && parseDatabaseError(error).code !== CANCELLED
+    if (items.length === 1 || isLost) return items.map(() => ({ ok: false, error }))
+  }
+  return (await Promise.all(items.map(item => runShared([item], run)))).flat()
 }
 
 export async function runConcurrently<Item>(

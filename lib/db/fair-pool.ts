@@ -1,4 +1,12 @@
-import { Pool, type PoolClient, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg'
+import {
+  DatabaseError,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryConfig,
+  type QueryResult,
+  type QueryResultRow,
+} from 'pg'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { Turns } from '#lib/core/turns.ts'
@@ -28,6 +36,10 @@ class Share {
     this.account = account
   }
 
+  get running(): number {
+    return this.#running
+  }
+
   get isIdle(): boolean {
     return this.#running === 0 && this.waiting.isEmpty
   }
@@ -52,6 +64,13 @@ class Share {
     this.#startedSum -= startedAt
     this.#usedMs += performance.now() - startedAt
   }
+}
+
+/** Whether the server has refused a statement, and the connection is as good as before. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof DatabaseError && error.severity === 'ERROR' && !isDatabaseUnavailable(error)
+  )
 }
 
 /** Use of one connection. */
@@ -99,20 +118,24 @@ export class FairPool extends Pool {
   }
 
   /**
-   * Runs a statement for several requests of any accounts. It gets the next free connection, because those
-   * requests wait for nothing else. Only a few run at a time: one for each kind of statement.
+   * Runs one statement, whose refusal by the server does not cost its connection, as it does with `query`. A statement that
+   * requests of several accounts share gets one of the next free connections, up to half of all: many wait for it.
    */
-  queryShared<Row extends QueryResultRow>(
-    name: string | undefined,
-    text: string,
-    values: unknown[],
+  async run<Row extends QueryResultRow>(
+    statement: QueryConfig,
+    isShared = false,
   ): Promise<QueryResult<Row>> {
-    // `query` calls `connect` before it returns.
-    this.#isShared = true
+    this.#isShared = isShared
+    const connecting = this.connect()
+    this.#isShared = false
+    const client = await connecting
     try {
-      return this.query<Row>({ name, text, values })
-    } finally {
-      this.#isShared = false
+      const result = await client.query<Row>(statement)
+      client.release()
+      return result
+    } catch (error) {
+      client.release(isRefusal(error) ? undefined : (error as Error))
+      throw error
     }
   }
 
@@ -190,7 +213,7 @@ export class FairPool extends Pool {
     let next: Share | undefined
     for (const share of this.#shares.values()) {
       if (share.waiting.isEmpty) continue
-      if (share.account === SHARED) {
+      if (share.account === SHARED && share.running < this.#max / 2) {
         next = share
         break
       }

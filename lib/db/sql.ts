@@ -1,10 +1,11 @@
 import type { QueryResult, QueryResultRow } from 'pg'
 import { parseExactJson } from '#lib/core/exact-json.ts'
 import { BUCKET_DIGITS } from '#lib/core/ids.ts'
+import { Invariant } from '#lib/core/invariant.ts'
 import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { TAX_ID_FORM } from '#lib/core/pix/hide-tax-ids.ts'
 import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
-import { createBatcher } from '#lib/db/batch.ts'
+import { createSharing } from '#lib/db/batch.ts'
 import { BoundedQuery } from '#lib/db/bounded-query.ts'
 import {
   Prisma,
@@ -32,38 +33,39 @@ export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Ro
   const { text, values } = statement
   const rows = tx
     ? await tx.$queryRaw<JsonRow[]>(statement)
-    : (await pool().query<JsonRow>({ name: statementName(text), text, values })).rows
+    : (await pool().run<JsonRow>({ name: statementName(text), text, values })).rows
   return rows.map(row => parseRow<Row>(row))
 }
 
-/** Runs a statement for several requests at once, which `createBatcher` collects. */
+/** Runs a statement for several requests at once, which `createSharing` collects. */
 export async function queryShared<Row extends QueryResultRow>(
   text: string,
   values: unknown[],
 ): Promise<Row[]> {
-  return (await pool().queryShared<Row>(statementName(text), text, values)).rows
+  return (await pool().run<Row>({ name: statementName(text), text, values }, true)).rows
 }
-
-const SHARED_MAX = 64
 
 /**
  * Returns a function that reads one row by its keys, or null. Calls at the same time share one statement; alone, a
  * call goes at once. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
- * lack what was acknowledged (docs/decisions/005).
+ * lack what was acknowledged (docs/decisions/005). Callers take turns by the first key.
  */
 export function createSharedRead<Keys extends Record<string, string>, Row>(
   types: { [Name in keyof Keys]: 'uuid' | 'text' },
   rowSql: Prisma.Sql,
 ): (keys: Keys) => Promise<Row | null> {
+  if (rowSql.values.length > 0)
+    throw new Invariant('the row of a shared read has values of its own')
   const names = Object.keys(types)
+  const [first = ''] = names
   const arrays = names.map(name => arrayOf(types[name] as string, []))
   // OFFSET 0 keeps the planner from joining whole tables: each row is looked up by its index.
   const { text } = Prisma.sql`
     SELECT k.n::int, CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE r.json::text END AS json
     FROM unnest(${Prisma.join(arrays)}) WITH ORDINALITY AS k (${Prisma.raw(names.join(', '))}, n)
     LEFT JOIN LATERAL (${rowSql} OFFSET 0) r ON true`
-  return createBatcher<Keys, Row | null>({
-    batchMax: SHARED_MAX,
+  return createSharing<Keys, Row | null>({
+    callerOf: keys => keys[first] ?? '',
     run: async items => {
       const values = names.map(name => items.map(keys => keys[name]))
       const rows = await queryShared<JsonRow & { n: number }>(text, values)
@@ -101,6 +103,14 @@ export async function queryRowsWithin<Row>(
     return { rows: rows.map(row => parseRow<Row>(row)), isCut, bytes }
   })
 }
+
+/**
+ * Condition of a read that a token may send: fails on a standby, to which a pooler may lead after the look-up, and which can
+ * lack what was acknowledged (docs/decisions/005). PostgreSQL evaluates it once, before the scan.
+ */
+export const onPrimary = Prisma.raw(
+  '(NOT pg_is_in_recovery() OR troco_refuse_caller() IS NOT NULL)',
+)
 
 /** Returns SQL that selects columns as one JSON value. Times must be selected with `utc()`. */
 export function asJson(columns: Prisma.Sql): Prisma.Sql {

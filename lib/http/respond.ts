@@ -37,7 +37,6 @@ export interface RequestState {
   declared: Declaration<unknown, unknown> | null
   content?: Promise<Record<string, unknown>>
   body?: LoggedBody
-  /** How often the endpoint has begun its work. */
 }
 
 /** Runs `respond` in the request's log context, and adds the headers that every response has. */

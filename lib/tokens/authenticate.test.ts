@@ -39,6 +39,7 @@ test('a token returns its account, mode and permissions', async () => {
     key: expect.any(String),
     tokenId: expect.any(String),
     isAllowedFrom: expect.any(Function),
+    proven: expect.anything(),
     issuedBy: null,
     formerIssuers: [],
     mode: 'test',
@@ -160,6 +161,9 @@ const CHANGES: Record<string, [change: string]> = {
   'a revoked token': [`UPDATE tokens SET revoked_at = now() WHERE account_id = $1`],
   'an expired token': [
     `UPDATE tokens SET created_at = now() - interval '2 days', expires_at = now() - interval '1 second' WHERE account_id = $1`,
+  ],
+  'a token with other addresses': [
+    `UPDATE tokens SET allowed_addresses = '{::1}' WHERE account_id = $1`,
   ],
   'a token of another account': ['UPDATE tokens SET account_id = $2 WHERE account_id = $1'],
   'a token of a suspended account': [`UPDATE accounts SET status = 'suspended' WHERE id = $1`],

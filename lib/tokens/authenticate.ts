@@ -64,6 +64,8 @@ const callerColumns = Prisma.raw(
     .join(', '),
 )
 
+const PROVEN = ['allowedAddresses', 'parentAddresses', 'payingConnectionId'] as const
+
 /** What a token that was looked up in the database may do, and for whom. */
 export interface TokenCaller
   extends Pick<CallerRow, 'tokenId' | 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
@@ -71,6 +73,8 @@ export interface TokenCaller
   key: string
   /** Returns whether the token may be used from this address. */
   isAllowedFrom: (address: string) => boolean
+  /** What `tokenProof` compares. */
+  proven: Pick<CallerRow, (typeof PROVEN)[number]>
   account: {
     id: string
     name: string
@@ -146,6 +150,7 @@ function toCaller(row: CallerRow, token: string): TokenCaller {
     issuedBy,
     formerIssuers,
     isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
+    proven: row,
     account: {
       id: row.accountId,
       name,
@@ -159,12 +164,18 @@ function toCaller(row: CallerRow, token: string): TokenCaller {
 }
 
 /**
- * SQL that yields the id of the token's account, or fails the statement with TR401 if the token or the
- * account is no longer active (prisma/functions/troco_refuse_caller.sql). For statements that move money out.
+ * SQL that yields the id of the token's account, or fails the statement with TR401 if the token or the account is no longer
+ * active, or its addresses or paying connection are others (prisma/functions/troco_refuse_caller.sql). For statements that
+ * move money out.
  */
-export function tokenProof({ tokenId, account }: TokenCaller): Prisma.Sql {
+export function tokenProof({ tokenId, account, proven }: TokenCaller): Prisma.Sql {
+  const isUnchanged = PROVEN.map(field => {
+    const type = field === 'payingConnectionId' ? 'uuid' : 'text[]'
+    return Prisma.sql`${Prisma.raw(CALLER_COLUMNS[field])} IS NOT DISTINCT FROM ${proven[field]}::${Prisma.raw(type)}`
+  })
   return Prisma.sql`(SELECT COALESCE((
     SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid
-      AND ${activeTokenCondition} AND a.status = 'active'), troco_refuse_caller()))`
+      AND ${activeTokenCondition} AND a.status = 'active' AND ${Prisma.join(isUnchanged, ' AND ')}),
+    troco_refuse_caller()))`
 }

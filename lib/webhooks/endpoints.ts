@@ -7,7 +7,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { type Page, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, onPrimary, queryRows, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { statusCondition } from '#lib/webhooks/deliveries.ts'
 import type { EventRow } from '#lib/webhooks/events.ts'
@@ -36,7 +36,7 @@ export async function listEvents(
 ): Promise<Page<EventRow, number>> {
   const rows = Prisma.sql`
     SELECT ${eventAsJson}::text AS json FROM events e
-    WHERE e.account_id = ${accountId}::uuid AND e.mode = ${mode}
+    WHERE ${onPrimary} AND e.account_id = ${accountId}::uuid AND e.mode = ${mode}
       AND e.sequence > ${after}::bigint
     ORDER BY e.sequence LIMIT ${limit}`
   const page = await readPage(rows, limit, ({ sequence }: EventRow) => Number(sequence))

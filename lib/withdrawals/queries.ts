@@ -5,7 +5,15 @@ import type { Mode } from '#lib/core/mode.ts'
 import { parseSearchedReais } from '#lib/core/money.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { asJson, columnsOf, queryRows, reverseTail, utc, withoutTaxIds } from '#lib/db/sql.ts'
+import {
+  asJson,
+  columnsOf,
+  onPrimary,
+  queryRows,
+  reverseTail,
+  utc,
+  withoutTaxIds,
+} from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 
@@ -40,7 +48,7 @@ export async function findWithdrawal(
     : Prisma.sql`w.external_id = ${idOrReference}`
   const [row] = await queryRows<WithdrawalRow>(Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND ${condition}`)
+    WHERE ${onPrimary} AND w.account_id = ${accountId}::uuid AND w.mode = ${mode} AND ${condition}`)
   return row ?? null
 }
 
@@ -69,7 +77,7 @@ export function listWithdrawals(
   const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
-    WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
+    WHERE ${onPrimary} AND w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
   return readPage<WithdrawalRow>(rows, query.limit)
 }
 

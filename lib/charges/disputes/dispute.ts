@@ -10,7 +10,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { type Page, pageSql, readPage } from '#lib/db/page.ts'
-import { asJson, queryRows, utc } from '#lib/db/sql.ts'
+import { asJson, onPrimary, queryRows, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { noteItem } from '#lib/differences/differences.ts'
 import { bookOne } from '#lib/ledger/book.ts'
@@ -376,7 +376,7 @@ export async function findDispute(
   if (!isUuid(id)) return null
   const [row] = await queryRows<DisputeDetail>(Prisma.sql`
     SELECT ${disputeAsJson}::text AS json FROM disputes d
-    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid`)
+    WHERE ${onPrimary} AND d.account_id = ${accountId}::uuid AND d.mode = ${mode} AND d.id = ${id}::uuid`)
   return row ?? null
 }
 
@@ -387,7 +387,7 @@ export function listDisputes(
 ): Promise<Page<DisputeDetail>> {
   const rows = Prisma.sql`
     SELECT ${disputeAsJson}::text AS json FROM disputes d
-    WHERE d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${pageSql('d', query)}`
+    WHERE ${onPrimary} AND d.account_id = ${accountId}::uuid AND d.mode = ${mode} ${pageSql('d', query)}`
   return readPage<DisputeDetail>(rows, query.limit)
 }
 

@@ -23,6 +23,7 @@ import {
   accountSql,
   asJson,
   columnsOf,
+  onPrimary,
   queryRows,
   utc,
   writeRows,
@@ -85,7 +86,7 @@ export async function createRefund(
       locked: Prisma.sql`
         SELECT c.account_id, c.id, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount AS unspent
-        FROM charges c WHERE c.account_id = ${accountSql(account)} AND c.mode = ${mode}
+        FROM charges c WHERE ${accountSql(account)} IS NOT NULL AND c.account_id = ${accountId}::uuid AND c.mode = ${mode}
           AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
       counted: remainingSql,
       judged: Prisma.sql`
@@ -163,7 +164,7 @@ export async function findRefund(
   const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid ${ofCharge}`)
+    WHERE ${onPrimary} AND r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid ${ofCharge}`)
   return row ?? null
 }
 
@@ -175,7 +176,7 @@ export async function readCreatedRefund(
 ): Promise<RefundRow> {
   const [row] = await queryRows<RefundRow>(Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid`)
+    WHERE ${onPrimary} AND r.account_id = ${accountId}::uuid AND r.mode = ${mode} AND r.id = ${id}::uuid`)
   if (!row) throw new Invariant(`refund ${id} was acknowledged but is missing`)
   return { ...row, status: 'pending' }
 }
@@ -190,7 +191,7 @@ export function listRefunds(
   const ofCharge = chargeId ? Prisma.sql`AND r.charge_id = ${chargeId}::uuid` : Prisma.empty
   const rows = Prisma.sql`
     SELECT ${refundAsJson}::text AS json FROM refunds r
-    WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode} ${ofCharge}
+    WHERE ${onPrimary} AND r.account_id = ${accountId}::uuid AND r.mode = ${mode} ${ofCharge}
       ${pageSql('r', query)}`
   return readPage<RefundRow>(rows, query.limit)
 }
