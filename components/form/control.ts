@@ -85,7 +85,7 @@ function resetControl(input: Input): void {
   else input.value = input.defaultValue
 }
 
-/** One draft per browser tab, gone with it. Here because every page signs out, and few load draft.ts. */
+/** Key of the draft in the session storage: one per browser tab, gone with it. */
 export const DRAFT_KEY = 'troco-draft'
 
 /** Called on signing out: the next user of this tab is another one. */

@@ -55,7 +55,7 @@ export async function updateAccount(
   })
 }
 
-/** Called under the lock of the account, for which charges that repeat wait (charges/insert.ts). */
+/** Called under the lock of the account, for which charges that repeat a reference wait (charges/open.ts). */
 async function refuseIfRepeated(tx: Tx, accountId: string): Promise<void> {
   const [found] = await tx.$queryRaw<{ repeats: boolean }[]>`
     SELECT EXISTS (SELECT FROM charges

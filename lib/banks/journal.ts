@@ -96,8 +96,8 @@ export function withJournal(
 }
 
 /**
- * Journals a defence in a dispute, without its text. It waits while the connection rests, and judges it by
- * no failure: banks grant this call apart from payments.
+ * Journals a defence in a dispute, without its text. The call waits while the connection rests. Its failure does not make
+ * the connection rest, because banks grant this call apart from payments.
  */
 export function journalAnswer(
   answerDispute: NonNullable<Gateway['answerDispute']>,

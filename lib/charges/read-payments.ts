@@ -186,7 +186,7 @@ async function updateReading(
   return count === 1
 }
 
-/** Work on list of payments, which is not awaited. */
+/** Work on a listed page of payments, which the caller does not await. */
 interface PaymentReader {
   /** Starts what is due. Returns how many readings that were. */
   run: (signal?: AbortSignal) => Promise<number>

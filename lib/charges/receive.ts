@@ -171,11 +171,10 @@ export async function matchPayments(
 }
 
 /**
- * Those of a charge are credited or suspended as if the bank had
- * been asked about it, those without a txid, or with that of no charge, are suspended. So are those of
- * another connection's charge after an hour, and returns of payouts after 20, unless booked before. A connection
- * with the same receiving key is one to the same bank account; one with another key may be, too. A payment of a
- * charge that is being opened is not booked yet.
+ * Books payments that a bank has listed. One that names a charge is credited, or kept as an unmatched payment if the
+ * charge cannot take it. One that names no charge is unmatched. A payment of a charge of another connection is
+ * unmatched after an hour, and a return of a payout after 20 minutes, unless booked before: the other connection may
+ * lead to the same bank account and list it, too. A payment of a charge that is being opened is not booked yet.
  */
 async function bookPayments(
   connection: { id: string; mode: Mode },

@@ -117,10 +117,10 @@ export function asJson(columns: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(SELECT row_to_json(r) FROM (SELECT ${columns}) r)`
 }
 
-/** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
 /** For `AT TIME ZONE`. */
 export const homeZone = Prisma.raw(`'${HOME_TIME_ZONE}'`)
 
+/** Formats a time column as UTC with microseconds, which a JavaScript Date would truncate. */
 export function utc(column: string, name = column.split('.').at(-1) ?? column): Prisma.Sql {
   return Prisma.sql`${utcText(column)} AS ${Prisma.raw(name)}`
 }

@@ -106,7 +106,7 @@ interface Details<Body, Query> {
    * responses. Of a page, it gets each entry.
    */
   mask?: (shown: never) => unknown
-  /** Headers of a success beyond those of every endpoint, described in openapi-parts.ts. */
+  /** Headers of a success beyond those of every endpoint, described in openapi-responses.ts. */
   responseHeaders?: string[]
   /** Error codes beyond those of every endpoint. */
   errorCodes?: ErrorCode[]

@@ -33,8 +33,8 @@ export interface IdempotencyRule {
   /** Whether the response contains a secret: then a key belongs to the member or token that sent it. */
   showsSecret?: true
   /**
-   * Whether the body contains a document, so that an equal body proves a guess. A caller who may not
-   * read documents then repeats only its own requests: any other use of a key is a different body.
+   * Whether the body contains a document. A replay would confirm a guessed document, so a caller who may not read
+   * documents can only replay its own requests: another's key counts as one with a different body.
    */
   hasDocument?: (content: Record<string, unknown>) => boolean
 }

@@ -360,3 +360,23 @@ test('git contains no generated file', () => {
     /^(node_modules|\.next|\.troco|\.cache|lib\/db\/generated)\/|next-env\.d\.ts$|\.tsbuildinfo$/
   expect(tracked.filter(path => generated.test(path))).toEqual([])
 })
+
+test('each file that a document or a comment names exists', () => {
+  const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n')
+  const isThere = (name: string) => files.some(file => file === name || file.endsWith(`/${name}`))
+  const isDocument = (file: string) => /^(docs\/(?!guides\/).*|[A-Z]+)\.md$/.test(file)
+  const isCode = (file: string) =>
+    /^(app|bin|components|lib|prisma)\/.*\.(tsx?|mjs|sql)$/.test(file)
+  const absent = files
+    .filter(file => existsSync(file) && (isDocument(file) || isCode(file)))
+    .flatMap(file => {
+      const text = readFileSync(file, 'utf8')
+      const places = isDocument(file)
+        ? text.matchAll(/`([\w[\]/.-]+\.(?:tsx?|sql|mjs))`/g)
+        : text.matchAll(/^\s*(?:\/\/|\/?\*|--).*?\b([\w[\]/.-]+\.(?:tsx?|sql|mjs))\b/gm)
+      return [...places].flatMap(([, name = '']) => (isThere(name) ? [] : [`${file}: ${name}`]))
+    })
+  // A file of Next that the project does without, and a name in an example.
+  const known = ['proxy.ts', 'Prisma.sql']
+  expect(absent.filter(found => !known.some(name => found.endsWith(` ${name}`)))).toEqual([])
+})

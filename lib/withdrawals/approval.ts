@@ -38,8 +38,8 @@ const DAY_MAX_MS = 26 * 3_600_000
 
 /**
  * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule is that of the
- * statement's snapshot. The key is looked up before the members count, and neither without a rule. The sum
- * of the day, which locks the books, comes last: prisma/functions/troco_withdrawn.sql.
+ * statement's snapshot. Without a rule, nothing else is read; with one, first the key, then the number of members, and
+ * last the sum of the day, which locks the books: prisma/functions/troco_withdrawn.sql.
  */
 export function approvalSql(
   accountId: string,

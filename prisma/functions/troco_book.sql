@@ -20,8 +20,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock(k.key) FROM (
       SELECT DISTINCT public.troco_books_key(b.account_id, b.mode) AS key FROM unnest(bookings) b ORDER BY key) k;
 
-    -- 2. Write both sides. A CHECK on the balances refuses an overdraft, and so undoes the whole statement. If a single
-    -- account owes, `moves` is empty, and nothing is written here.
+    -- 2. Write both sides. A CHECK on the balances refuses an overdraft, and so undoes the whole statement. If even
+    -- one account owes, `moves` is empty, and nothing is written here.
     WITH owing AS MATERIALIZED (
       SELECT FROM unnest(bookings) b CROSS JOIN LATERAL (
         SELECT FROM public.ledger_accounts l WHERE l.account_id = b.account_id AND l.mode = b.mode

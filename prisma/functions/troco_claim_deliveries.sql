@@ -150,8 +150,8 @@ BEGIN
       FOR UPDATE SKIP LOCKED) d
     WHERE c.waits
   ), put_back AS (
-    -- What waits for an earlier event comes back with it, and fills no window until then. finish.ts
-    -- makes it due when the earlier one has ended.
+    -- A delivery that waits for an earlier event becomes due with it (troco_finish_deliveries), and takes no place
+    -- among those that are read until then.
     UPDATE deliveries d SET due_at = greatest(moment + interval '1 second',
       COALESCE(w.until, moment + interval '1 minute'))
     FROM waiting w WHERE d.ctid = w.row
