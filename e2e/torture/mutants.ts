@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/banks/journal.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
-    testFile: 'lib/withdrawals/end.test.ts',
+    testFile: 'lib/withdrawals/ending.test.ts',
     testTitle: 'can still arrive at the bank',
   },
   {
@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/banks/journal.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'stays held while the first attempt',
   },
   {
@@ -69,7 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/orders/send.ts',
     text: 'order.bankId !== null || (await wasTaken(order))',
     replacement: 'await wasTaken(order)',
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'is not sent again because of its end-to-end id alone',
   },
   {
@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/banks/efi/payouts.ts',
     text: "payout.status === 'REALIZADO' || isFailed(payout)",
     replacement: 'payout.status !== null || isFailed(payout)',
-    testFile: 'lib/banks/efi/read.test.ts',
+    testFile: 'lib/banks/efi/payouts.test.ts',
     testTitle: 'the list of those that have ended has',
   },
   {
@@ -134,7 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/orders/queue.ts',
     text: "if (!row?.isCovered) return 'short'",
     replacement: '',
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'that does not cover a withdrawal keeps it from being sent',
   },
   {
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/orders/queue.ts',
     text: "AND o.state IN ('placed', 'done') AND o.sent_at IS NOT NULL",
     replacement: "AND o.state = 'placed' AND o.sent_at IS NOT NULL",
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'that lags does not pay out the same money twice',
   },
   {
@@ -276,7 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/withdrawals/create.ts',
     text: 'WHERE id = ${id ?? null}::uuid FOR NO KEY UPDATE',
     replacement: 'WHERE id = ${id ?? null}::uuid',
-    testFile: 'lib/withdrawals/limit.test.ts',
+    testFile: 'lib/withdrawals/limits.test.ts',
     testTitle: 'of two accounts whose requests meet',
   },
   {
@@ -528,7 +528,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/orders/send.ts',
     text: 'const isQueried = order.wasSent ||',
     replacement: 'const isQueried = false ||',
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'is not sent again because of the journal',
   },
   {
@@ -536,7 +536,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/orders/queue.ts',
     text: 'CASE WHEN ${order.wasSent} THEN o.sent_at END',
     replacement: 'NULL',
-    testFile: 'lib/withdrawals/send.test.ts',
+    testFile: 'lib/withdrawals/sending.test.ts',
     testTitle: 'the bank is asked if a call before that may have arrived',
   },
   {
@@ -584,7 +584,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/withdrawals/create.ts',
     text: " AND status <> 'rejected'",
     replacement: '',
-    testFile: 'lib/withdrawals/limit.test.ts',
+    testFile: 'lib/withdrawals/limits.test.ts',
     testTitle: 'does not count rejected withdrawals',
   },
   {
@@ -592,7 +592,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/withdrawals/create.ts',
     text: 'total <= cents(max)',
     replacement: 'total < cents(max)',
-    testFile: 'lib/withdrawals/limit.test.ts',
+    testFile: 'lib/withdrawals/limits.test.ts',
     testTitle: 'allows exactly the limit and not a cent more',
   },
   {
