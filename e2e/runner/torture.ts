@@ -10,8 +10,8 @@ import { withServer } from '#lib/testing/server.ts'
 import { TESTS } from '../../vitest.config.ts'
 
 /**
- * `npm run torture`: runs the torture tests at full size (`npm test`: at a small size), and tests
- * that `npm test` omits; `-- <files>`: these alone. The environment can set sizes. Every run has new
+ * `npm run torture`: runs what `npm test` omits, and at full size what it runs at a small one;
+ * `-- <files>`: these alone. The environment can set sizes. Every run has new
  * fuzzer seeds.
  */
 const chosen = process.argv.slice(3)
