@@ -1,4 +1,4 @@
-import type { QueryResult, QueryResultRow } from 'pg'
+import type { QueryResultRow } from 'pg'
 import { parseExactJson } from '#lib/core/exact-json.ts'
 import { BUCKET_DIGITS } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
@@ -6,7 +6,6 @@ import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import { TAX_ID_FORM } from '#lib/core/pix/hide-tax-ids.ts'
 import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
 import { createSharing } from '#lib/db/batch.ts'
-import { BoundedQuery } from '#lib/db/bounded-query.ts'
 import {
   Prisma,
   pool,
@@ -95,12 +94,13 @@ export async function queryRowsWithin<Row>(
   bytesMax: number,
 ): Promise<{ rows: Row[]; isCut: boolean }> {
   return readWithinBudget(async () => {
-    const query = new BoundedQuery({ name: statementName(text), text, values }, bytesMax)
-    // The pool's types promise the query itself; it returns a promise of the result.
-    const result: unknown = await pool().query(query)
-    const { rows } = result as QueryResult<JsonRow>
-    const { isCut, bytes } = query
-    return { rows: rows.map(row => parseRow<Row>(row)), isCut, bytes }
+    const { rows } = await pool().query<JsonRow>({ name: statementName(text), text, values })
+    let bytes = 0
+    const kept = rows.filter(({ json }, index) => {
+      bytes += Buffer.byteLength(json ?? '')
+      return index === 0 || bytes <= bytesMax
+    })
+    return { rows: kept.map(row => parseRow<Row>(row)), isCut: kept.length < rows.length, bytes }
   })
 }
 
