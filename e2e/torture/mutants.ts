@@ -472,7 +472,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/charges/receive.ts',
     text: "c.status IN ('pending', 'expired', 'failed')",
     replacement: "c.status IN ('pending', 'expired', 'failed', 'opening')",
-    testFile: 'lib/charges/receive.test.ts',
+    testFile: 'lib/charges/settle.test.ts',
     testTitle: 'a charge still being opened cannot be paid',
   },
   {
@@ -480,7 +480,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'lib/charges/receive.ts',
     text: ' AND (p.lease IS NULL OR c.lease = p.lease)',
     replacement: '',
-    testFile: 'lib/charges/receive.test.ts',
+    testFile: 'lib/charges/settle.test.ts',
     testTitle: 'a payment reported with a stale lease is not credited',
   },
   {
