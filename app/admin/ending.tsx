@@ -30,14 +30,16 @@ export function OrderEndingSection({ ending }: { ending: OrderEnding }) {
           {t(`contradiction.${ending.contradiction}`)}
         </Notice>
       ) : null}
-      {ending.bank_text ? (
+      {ending.bank_text || ending.outcome ? (
         <Facts>
-          <Fact name={t('bankText')}>
-            <span className="break-words">{ending.bank_text}</span>
-          </Fact>
+          {ending.bank_text ? (
+            <Fact name={t('bankText')}>
+              <span className="break-words">{ending.bank_text}</span>
+            </Fact>
+          ) : null}
+          {ending.outcome ? <EndingFacts ending={ending} /> : null}
         </Facts>
       ) : null}
-      {ending.outcome ? <EndingFacts ending={ending} /> : null}
       {proposal ? <Confirmation path={path} proposal={proposal} /> : null}
       {canPropose ? (
         <>
@@ -59,7 +61,7 @@ function EndingFacts({ ending }: { ending: OrderEnding }) {
   const { outcome, reason, ended_at: endedAt } = ending
   const host = t('host')
   return (
-    <Facts>
+    <>
       <Fact name={endedAt ? t('ended') : t('proposed')}>
         <span className="font-semibold">{outcome ? t(`as.${outcome}`) : null}</span>
         {endedAt ? (
@@ -74,7 +76,7 @@ function EndingFacts({ ending }: { ending: OrderEnding }) {
       <Fact name={t('reason')}>
         <span className="break-words">{reason}</span>
       </Fact>
-    </Facts>
+    </>
   )
 }
 

@@ -49,6 +49,8 @@ export default async function ItemPage({ params }: ItemPageProps) {
     kindName(item.kind),
     readEnding(findOrderId(item), adminId),
   ])
+  // What waits for a second admin comes before another decision.
+  const isProposed = item.corrections[0]?.booked_at === null
   return (
     <ClientMessages
       namespaces={['differences', 'ending', 'corrections', 'adminDeed', 'chargeStatus']}
@@ -68,8 +70,9 @@ export default async function ItemPage({ params }: ItemPageProps) {
         </Section>
       </div>
       <div className="mt-6 grid gap-6">
+        {isProposed ? <Correcting item={item} /> : null}
         <Decision item={item} />
-        <Correcting item={item} />
+        {isProposed ? null : <Correcting item={item} />}
         {ending ? <OrderEndingSection ending={ending} /> : null}
       </div>
     </ClientMessages>
