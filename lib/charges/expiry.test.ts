@@ -198,25 +198,25 @@ test('a charge that cannot be closed stays due and does not block the others', a
 
 test('batches over many accounts record one event per charge, numbered without gaps', async () => {
   const merchants = await Promise.all(Array.from({ length: 3 }, () => makeMerchant()))
-  for (let round = 0; round < 20; round++)
+  for (let round = 0; round < 70; round++)
     await Promise.all(merchants.map(merchant => openDueCharge(merchant)))
   let restCount = 0
   let otherSweeps: Promise<number>[] = []
-  // Starts the other sweeps at the first rest, when the first sweep has already read all 60.
+  // Starts the other sweeps at the first rest, when the first sweep has already read all 210.
   const rest = async () => {
     if (restCount === 0) otherSweeps = [expireDueCharges(), expireDueCharges()]
     restCount++
   }
   const first = await expireDueCharges(rest)
   const counts = [first, ...(await Promise.all(otherSweeps)), await expireAllDue()]
-  expect(counts.reduce((sum, count) => sum + count)).toBe(60)
+  expect(counts.reduce((sum, count) => sum + count)).toBe(210)
   expect(restCount).toBe(2)
   for (const { id: accountId } of merchants) {
     const events = await db().event.findMany({ where: { accountId }, orderBy: { sequence: 'asc' } })
     expect(events.map(event => Number(event.sequence))).toEqual(
-      Array.from({ length: 20 }, (_, index) => index + 1),
+      Array.from({ length: 70 }, (_, index) => index + 1),
     )
-    expect(new Set(events.map(event => event.subjectId)).size).toBe(20)
+    expect(new Set(events.map(event => event.subjectId)).size).toBe(70)
     await expectBalancedLedger(accountId)
   }
 })

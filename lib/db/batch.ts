@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable, parseDatabaseError } from '#lib/core/errors.ts'
+import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { Turns } from '#lib/core/turns.ts'
 
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
@@ -157,9 +157,6 @@ export function createSharing<Item, Result>({
   }
 }
 
-/** Cancelled by the server after its time limit: one item may have waited for a lock. */
-const CANCELLED = '57014'
-
 async function runShared<Item, Result>(
   items: Item[],
   run: (items: Item[]) => Promise<Result[]>,
@@ -168,8 +165,9 @@ async function runShared<Item, Result>(
     const results = await run(items)
     return items.map((_, index) => ({ ok: true, result: results[index] as Result }))
   } catch (error) {
-    const isLost = isDatabaseUnavailable(error) && parseDatabaseError(error).code !== CANCELLED
-    if (items.length === 1 || isLost) return items.map(() => ({ ok: false, error }))
+    // Also after the time limit of the statement: a second one would exceed that of the request.
+    if (items.length === 1 || isDatabaseUnavailable(error))
+      return items.map(() => ({ ok: false, error }))
   }
   return (await Promise.all(items.map(item => runShared([item], run)))).flat()
 }
