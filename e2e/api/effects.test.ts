@@ -32,7 +32,7 @@ import { pickInTurn } from '#lib/testing/turn.ts'
 import { makeWorld, type World } from '#lib/testing/world.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import type { WithdrawalOrder } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalTerms } from '#lib/withdrawals/schema.ts'
 
 const operations = await readOperations()
 const isWrite = ({ method }: Operation) => method !== 'GET'
@@ -226,7 +226,7 @@ const EXECUTIONS: Record<string, Execution> = {
   },
   async 'POST /dashboard/withdrawals/[id]/approve'(send) {
     const key = { pixKeyType: 'email', pixKey: 'hold@example.com', dictKey: 'hold@example.com' }
-    const order = { amount: 1_000, ...key } as WithdrawalOrder
+    const order = { amount: 1_000, ...key } as WithdrawalTerms
     const { id } = await createWithdrawal(accountId(), 'test', order)
     const { approvalDueAt } = await db().withdrawal.findFirstOrThrow({ where: { id } })
     if (!approvalDueAt) await letWait(id)

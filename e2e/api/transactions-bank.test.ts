@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import type { ChargeOrder, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
+import type { ChargeTerms, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { REFUSAL, StubBank } from '#lib/testing/bank.ts'
@@ -23,7 +23,7 @@ let token: string
 let bank: StubBank
 let connectionId: string
 /** Orders that reached the bank. */
-let orders: ChargeOrder[]
+let orders: ChargeTerms[]
 beforeAll(async () => {
   api = await startApi()
 })

@@ -1,5 +1,5 @@
 import type { RunningBank } from '#e2e/psp/start.ts'
-import type { ChargeOrder } from '#lib/banks/gateway.ts'
+import type { ChargeTerms } from '#lib/banks/gateway.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import type { BankWorld } from '#lib/testing/gateway-conformity.ts'
 
@@ -19,7 +19,7 @@ export function worldOf(bank: RunningBank): BankWorld {
   }
 }
 
-export function newOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
+export function newOrder(changes: Partial<ChargeTerms> = {}): ChargeTerms {
   return {
     txid: removeHyphens(newId()),
     amount: 1_500,

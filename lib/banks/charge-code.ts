@@ -1,10 +1,10 @@
-import type { ChargeOrder } from '#lib/banks/gateway.ts'
+import type { ChargeTerms } from '#lib/banks/gateway.ts'
 import { buildDynamicCode, foldText, parseBrCode } from '#lib/core/pix/br-code.ts'
 
 const DEFAULT_MERCHANT_NAME = 'RECEBEDOR'
 const DEFAULT_MERCHANT_CITY = 'BRASILIA'
 
-type CodeOrder = Pick<ChargeOrder, 'amount' | 'merchantName' | 'merchantCity'>
+type CodeOrder = Pick<ChargeTerms, 'amount' | 'merchantName' | 'merchantCity'>
 
 /** Builds the BR Code of a charge that is served at the location: equal orders get equal codes. */
 export function buildChargeCode(location: string, order: CodeOrder): string {

@@ -353,7 +353,7 @@ export interface Gateway {
   /** When the client certificate of the connection ends; null or unset: it has none. */
   readonly certificateEndsAt?: Date | null
 
-  createCharge(order: ChargeOrder, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
+  createCharge(terms: ChargeTerms, signal: AbortSignal): Promise<GatewayResult<OpenedCharge>>
   /** Queries many charges. A call that reaches only some of them answers for those. */
   getCharges(txids: string[], signal: AbortSignal): Promise<GatewayResult<ChargeAnswers>>
   /** Removes an open charge and returns its state; null if the bank has no such charge. */
@@ -451,7 +451,7 @@ export type GatewayResult<Value> =
 /** isRateLimit: the bank limits all calls. isAnswered: it answered, and only this order must wait. */
 type NoFailure = { isRateLimit?: boolean; isAnswered?: boolean }
 
-/** Field of a charge's order that the bank refuses; only the caller can change it. */
+/** Field of a charge's terms that the bank refuses; only the caller can change it. */
 export type ChargeField = 'amount' | 'document' | 'expiry'
 
 /** What the operator must solve with the bank. */
@@ -477,7 +477,7 @@ export interface OpenedCharge {
 /** Characters of a payer's name that a bank gets, and may repeat. */
 export const PAYER_NAME_MAX = 200
 
-export interface ChargeOrder {
+export interface ChargeTerms {
   txid: string
   amount: number
   expiresInSeconds: number

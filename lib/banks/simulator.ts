@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { buildChargeCode } from '#lib/banks/charge-code.ts'
 import type {
   ChargeAnswers,
-  ChargeOrder,
   ChargeState,
+  ChargeTerms,
   Gateway,
   GatewayResult,
   OpenedCharge,
@@ -22,7 +22,7 @@ export const SIMULATED_CODE_LOCATION = 'pix.example.test/qr/v2/'
 
 /** Builds a valid dynamic BR Code from the order alone: equal orders get equal codes. */
 export function buildSimulatedCode(
-  order: Pick<ChargeOrder, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
+  order: Pick<ChargeTerms, 'txid' | 'amount' | 'merchantName' | 'merchantCity'>,
 ): string {
   return buildChargeCode(SIMULATED_CODE_LOCATION + order.txid, order)
 }
@@ -71,7 +71,7 @@ function isUnavailable(address: string): boolean {
   return address.startsWith('unavailable@')
 }
 
-async function createCharge(order: ChargeOrder): Promise<GatewayResult<OpenedCharge>> {
+async function createCharge(order: ChargeTerms): Promise<GatewayResult<OpenedCharge>> {
   if (isUnavailable(order.payerEmail)) return bankUnavailable()
   const brCode = buildSimulatedCode(order)
   if (!order.payerEmail.startsWith('fail@')) return ok({ brCode })

@@ -44,7 +44,7 @@ export async function createCharge(
     throw refuse('placeholder_document')
   const gateway = await gatewayOfConnection(connectionId)
   const id = once?.id ?? merchant.chargeId ?? newRoutableId(merchant.id)
-  const order = {
+  const terms = {
     txid: removeHyphens(id),
     amount: request.amount,
     expiresInSeconds: request.expires_in ?? merchant.expiresIn,
@@ -62,11 +62,11 @@ export async function createCharge(
     request,
     webhookMasked: merchant.webhookMasked ?? false,
     ip: request.ip ?? callerIp,
-    order,
+    terms,
     once,
   }
   if (!gateway.local) return openAtBank(gateway, charge)
-  const opened = await withJournal(gateway, [charge]).createCharge(order)
+  const opened = await withJournal(gateway, [charge]).createCharge(terms)
   if (opened.outcome !== 'ok') throw refusalOf(opened)
   const { brCode, newsInMs } = opened.value
   await insertCharge(charge, opened.value, gateway.queryAgesMs)

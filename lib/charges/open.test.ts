@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { registerAdapter } from '#lib/banks/adapters.ts'
-import type { ChargeOrder, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
+import type { ChargeTerms, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge, listCharges } from '#lib/charges/list.ts'
@@ -37,7 +37,7 @@ function expireWith(bank: Gateway): Promise<number> {
 
 /** Wraps the simulator: the first calls return `responses`, but still take effect. */
 function scriptedBank(...responses: GatewayResult<OpenedCharge>[]) {
-  const orders: ChargeOrder[] = []
+  const orders: ChargeTerms[] = []
   const gateway: Gateway = {
     ...simulator,
     local: undefined,
@@ -64,7 +64,7 @@ function makeLosingBank() {
 
 function makeNewCharge(options: { reference?: string; once?: IdempotentRequest } = {}): NewCharge {
   const id = options.once?.id ?? newId()
-  const order = {
+  const terms = {
     txid: removeHyphens(id),
     amount: CHARGE.amount,
     expiresInSeconds: 3_600,
@@ -83,7 +83,7 @@ function makeNewCharge(options: { reference?: string; once?: IdempotentRequest }
     connectionId,
     request,
     ip: null,
-    order,
+    terms,
     once,
   }
 }
@@ -121,7 +121,7 @@ describe('a bank that must be called for a BR Code', () => {
     const { gateway, orders } = scriptedBank()
     const charge = makeNewCharge({ reference: 'asked' })
     const opened = await openAtBank(gateway, charge)
-    expect(orders).toEqual([charge.order])
+    expect(orders).toEqual([charge.terms])
     const row = await findCharge(merchant.id, 'live', 'asked')
     expect(row).toMatchObject({ id: charge.id, status: 'pending', br_code: opened.br_code })
   })
@@ -137,7 +137,7 @@ describe('a bank that must be called for a BR Code', () => {
         SELECT extract(epoch FROM expires_at - updated_at)::float8 AS "lifetimeS",
           extract(epoch FROM due_at - updated_at)::float8 AS "dueS"
         FROM charges WHERE id = ${charge.id}::uuid`
-      return { row, ordered: charge.order.expiresInSeconds }
+      return { row, ordered: charge.terms.expiresInSeconds }
     }
     expect((await open(90_500)).row).toEqual({ lifetimeS: 90.5, dueS: 90.5 })
     const { row, ordered } = await open()
@@ -148,7 +148,7 @@ describe('a bank that must be called for a BR Code', () => {
     const { gateway, orders } = scriptedBank(LOST, LOST)
     const charge = makeNewCharge()
     const opened = await openAtBank(gateway, charge)
-    expect(orders).toEqual([charge.order, charge.order, charge.order])
+    expect(orders).toEqual([charge.terms, charge.terms, charge.terms])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await rowsOf(charge.id)).toHaveLength(1)
   })
@@ -186,7 +186,7 @@ describe('a bank whose result is unknown', () => {
     const { gateway, orders } = scriptedBank()
     const resumedCharge = { ...charge, once: { ...once, isResumed: true } }
     const opened = await openAtBank(gateway, resumedCharge)
-    expect(orders.map(order => order.txid)).toEqual([charge.order.txid])
+    expect(orders.map(order => order.txid)).toEqual([charge.terms.txid])
     expect(opened).toMatchObject({ id: charge.id, status: 'pending' })
     expect(await keysOf(once)).toEqual([
       { resourceId: charge.id, lockedUntil: null, lockedBy: null },
@@ -216,7 +216,7 @@ describe('a bank that refuses after a call without a response', () => {
       expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
       await makeDue(charge.id)
       await expireWith(bank)
-      expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+      expect(bank.charges.get(charge.terms.txid)).toEqual({ state: 'cancelled' })
       expect(await rowsOf(charge.id)).toEqual([])
     },
   )
@@ -279,7 +279,7 @@ describe('a bank that creates no charge', () => {
     expect(await keysOf(once)).toEqual([])
     await makeDue(charge.id)
     await expireWith(bank)
-    expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+    expect(bank.charges.get(charge.terms.txid)).toEqual({ state: 'cancelled' })
     expect(await rowsOf(charge.id)).toEqual([])
   })
 })
@@ -321,7 +321,7 @@ describe('while the connection rests', () => {
     const { bank } = makeLosingBank()
     const own = { ...charge, connectionId: await addConnection(bank) }
     await expectUnavailable(openAtBank(bank, own))
-    const { txid } = charge.order
+    const { txid } = charge.terms
     bank.charges.set(txid, paidState(CHARGE.amount, { endToEndId: `E${txid.slice(1)}` }))
     await makeDue(charge.id)
     await expireDueCharges()
@@ -369,12 +369,12 @@ describe('an opening that the worker ends', () => {
     const charge = makeNewCharge()
     const bank = new StubBank()
     await insertCharge(charge, null)
-    bank.charges.set(charge.order.txid, { state: 'open' })
+    bank.charges.set(charge.terms.txid, { state: 'open' })
     const end = async () => {
       await makeDue(charge.id)
       await expireWith(bank)
     }
-    return { charge, bank, end, txid: charge.order.txid }
+    return { charge, bank, end, txid: charge.terms.txid }
   }
 
   test.each(['lost', 'turned down'] as const)(
@@ -397,7 +397,7 @@ describe('an opening that the worker ends', () => {
     await end()
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     bank.answersMax = 1
-    bank.charges.delete(charge.order.txid)
+    bank.charges.delete(charge.terms.txid)
     await end()
     expect(await rowsOf(charge.id)).toEqual([])
   })
@@ -442,7 +442,7 @@ describe('an opening that the worker ends', () => {
     const charge = makeNewCharge({ once })
     const { bank } = makeLosingBank()
     await expectUnavailable(openAtBank(bank, charge))
-    const { txid } = charge.order
+    const { txid } = charge.terms
     const endToEndId = `E${txid.slice(1)}`
     bank.charges.set(txid, paidState(CHARGE.amount, { endToEndId }))
     await makeDue(charge.id)
@@ -481,7 +481,7 @@ describe('a request that is repeated with its key, after one that had no respons
     const { bank, charge } = await leaveUnknown()
     await makeDue(charge.id)
     await expireWith(bank)
-    expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+    expect(bank.charges.get(charge.terms.txid)).toEqual({ state: 'cancelled' })
     bank.createCharge = async () => REJECTED
     await expectUnavailable(openAtBank(bank, charge))
     expect(await rowsOf(charge.id)).toEqual([])
@@ -507,7 +507,7 @@ describe('a request that is repeated with its key, after one that had no respons
     expect(await rowsOf(charge.id)).toMatchObject([{ status: 'opening' }])
     await makeDue(charge.id)
     await expireWith(bank)
-    expect(bank.charges.get(charge.order.txid)).toEqual({ state: 'cancelled' })
+    expect(bank.charges.get(charge.terms.txid)).toEqual({ state: 'cancelled' })
   })
 })
 
@@ -599,7 +599,7 @@ test.each(['has no response', 'is still running'])(
 test('all calls of a creation together end in time, each with its connection', async () => {
   const bank = new StubBank()
   const signals: AbortSignal[] = []
-  bank.createCharge = async (_: ChargeOrder, signal?: AbortSignal) => {
+  bank.createCharge = async (_: ChargeTerms, signal?: AbortSignal) => {
     if (signal) signals.push(signal)
     return signals.length === 1 ? LOST : new Promise(() => {})
   }
@@ -630,7 +630,7 @@ test('calls to a remote bank are in the journal without payer data', async () =>
     ['createCharge', 'unknown'],
     ['cancelCharge', 'ok'],
   ])
-  const { txid, amount, expiresInSeconds } = charge.order
+  const { txid, amount, expiresInSeconds } = charge.terms
   expect(calls[0]?.request).toEqual({ txid, amount, expiresInSeconds })
 })
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { breaker } from '#lib/banks/breaker.ts'
-import type { ChargeOrder, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
+import type { ChargeTerms, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
 import { hasCall, mayArrive, withJournal } from '#lib/banks/journal.ts'
 import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { CALLS_MAX_MS, callTimeoutMs } from '#lib/banks/record-call.ts'
@@ -44,7 +44,7 @@ export interface NewCharge {
   request: ChargeRequest
   webhookMasked?: boolean
   ip: string | null
-  order: ChargeOrder
+  terms: ChargeTerms
   once: IdempotentRequest | undefined
 }
 
@@ -54,9 +54,9 @@ export async function insertCharge(
   opened: OpenedCharge | null,
   queryAgesMs?: readonly number[],
 ): Promise<void> {
-  const { request, order, once } = charge
+  const { request, terms, once } = charge
   if (charge.mode === 'live') await refuseOverLimit(charge.accountId, request.amount)
-  const lifetimeS = order.expiresInSeconds
+  const lifetimeS = terms.expiresInSeconds
   const dueInS = opened ? firstDueS(opened, queryAgesMs, lifetimeS) : OPENING_TIMEOUT_S
   const row = {
     account_id: charge.accountId,
@@ -65,8 +65,8 @@ export async function insertCharge(
     connection_id: charge.connectionId,
     status: opened ? 'pending' : 'opening',
     amount: request.amount,
-    external_id: request.external_id ?? order.txid,
-    txid: order.txid,
+    external_id: request.external_id ?? terms.txid,
+    txid: terms.txid,
     br_code: opened?.brCode ?? null,
     client_name: request.client_name,
     client_email: request.client_email,
@@ -302,7 +302,7 @@ async function createUntilKnown(
   const deadline = performance.now() + callsMaxMs
   const call = (isRepeated: boolean) => {
     const timeoutMs = callTimeoutMs(deadline)
-    return withJournal(gateway, [charge], { timeoutMs, isRepeated }).createCharge(charge.order)
+    return withJournal(gateway, [charge], { timeoutMs, isRepeated }).createCharge(charge.terms)
   }
   let result = await call(false)
   const mayExist = result.outcome === 'unknown'
@@ -330,18 +330,18 @@ export function unavailableFor(pauseMs: number): TrocoError {
 
 /** Makes the charge payable. Returns null if the worker has claimed the charge to cancel it. */
 async function publishCharge(
-  { accountId, id, request, order, once }: NewCharge,
+  { accountId, id, request, terms, once }: NewCharge,
   { brCode, newsInMs: nextStateInMs, payableForMs }: OpenedCharge,
   queryAgesMs: readonly number[] | undefined,
 ): Promise<CreatedCharge | null> {
-  const lifetimeS = payableForMs === undefined ? order.expiresInSeconds : payableForMs / 1_000
+  const lifetimeS = payableForMs === undefined ? terms.expiresInSeconds : payableForMs / 1_000
   const dueInS =
     nextStateInMs === undefined ? lifetimeS : Math.min(lifetimeS, nextStateInMs / 1_000)
   const nextQuery = nextQueryAt(queryAgesMs)
   const ctes = joinCtes({
     published: Prisma.sql`
         UPDATE charges c SET status = 'pending', br_code = ${brCode}, updated_at = now(),
-          external_id = ${request.external_id ?? order.txid},
+          external_id = ${request.external_id ?? terms.txid},
           expires_at = now() + make_interval(secs => ${lifetimeS}::float8),
           due_at = LEAST(now() + make_interval(secs => ${dueInS}::float8), ${nextQuery})
         WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
@@ -408,12 +408,12 @@ async function undoOpening(
   mayExist: boolean,
   isKeyKept: boolean,
 ): Promise<void> {
-  const { accountId, id, order, once } = charge
+  const { accountId, id, terms, once } = charge
   const row = Prisma.sql`account_id = ${accountId}::uuid AND id = ${id}::uuid
     AND status = 'opening'`
   if (mayExist) {
     const kept = await db().$executeRaw`
-      UPDATE charges SET external_id = ${order.txid}, external_id_slot = 0, lease = NULL, due_at = ${openingEndSql}
+      UPDATE charges SET external_id = ${terms.txid}, external_id_slot = 0, lease = NULL, due_at = ${openingEndSql}
       WHERE ${row}`
     if (kept === 0) await insertAgain(charge)
   } else await db().$executeRaw`DELETE FROM charges WHERE ${row}`

@@ -1,7 +1,7 @@
 import type {
   ChargeAnswers,
-  ChargeOrder,
   ChargeState,
+  ChargeTerms,
   Gateway,
   GatewayResult,
   Listing,
@@ -190,7 +190,7 @@ export class StubBank implements Gateway {
   }
 
   async createCharge(
-    order: ChargeOrder,
+    order: ChargeTerms,
     signal?: AbortSignal,
   ): Promise<GatewayResult<OpenedCharge>> {
     await this.reach(signal)

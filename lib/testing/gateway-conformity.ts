@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type {
-  ChargeOrder,
   ChargeState,
+  ChargeTerms,
   Gateway,
   GatewayResult,
   Listing,
@@ -43,7 +43,7 @@ function expectOk<Value>(result: GatewayResult<Value>): Value {
   return (result as { value: Value }).value
 }
 
-function newCharge(amount = 1_500): ChargeOrder {
+function newCharge(amount = 1_500): ChargeTerms {
   return {
     txid: removeHyphens(newId()),
     amount,

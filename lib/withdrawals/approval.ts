@@ -21,7 +21,7 @@ import {
 } from '#lib/people/approvers.ts'
 import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/withdrawals/queries.ts'
-import type { WithdrawalOrder, WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow, WithdrawalTerms } from '#lib/withdrawals/schema.ts'
 
 /** Time in which a second member may approve; afterwards the withdrawal is rejected. */
 const APPROVAL_HOURS = 24
@@ -29,7 +29,7 @@ const APPROVAL_HOURS = 24
 export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, approval_barred')
 
 type Request = Pick<
-  WithdrawalOrder,
+  WithdrawalTerms,
   'amount' | 'dictKey' | 'bookedAt' | 'requestedBy' | 'formerIssuers'
 >
 

@@ -25,29 +25,29 @@ import { insertOrderSql } from '#lib/orders/order.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 import { approvalColumns, approvalSql } from '#lib/withdrawals/approval.ts'
 import { withdrawalAsJson } from '#lib/withdrawals/queries.ts'
-import type { WithdrawalOrder, WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow, WithdrawalTerms } from '#lib/withdrawals/schema.ts'
 
 /**
  * Refuses over a live-mode limit, rolling back the caller's transaction. The caller holds the lock
  * on the balance, so no other withdrawal of the account can intervene; a statement before that lock
  * would not see the one that held it. Names the limit that frees last.
  */
-async function requireWithinLimits(tx: Tx, accountId: string, order: LimitedOrder): Promise<void> {
-  const limits = await readLimits(tx, accountId, order)
+async function requireWithinLimits(tx: Tx, accountId: string, terms: LimitedTerms): Promise<void> {
+  const limits = await readLimits(tx, accountId, terms)
   if (!limits) return
   const { withdrawalMax, nightMax, dayMax, payoutMax, payoutDayMax } = limits
   const { nightBegan, nightEnds, dayBegan, dayEnds } = limits
   const exceeded: ExceededLimit[] = []
   const check = (name: ExceededLimit['name'], max: bigint | null, total: number, ends?: Date) => {
     if (max === null || total <= cents(max)) return
-    const isLater = name === 'account_night' || order.amount <= cents(max)
+    const isLater = name === 'account_night' || terms.amount <= cents(max)
     const amount = name === 'connection_day' ? null : cents(max)
     exceeded.push({ name, amount, freesAt: (isLater && ends) || null })
   }
   const ofAccount = (from: Date) =>
     Prisma.sql`account_id = ${accountId}::uuid AND id >= ${idLowerBoundAt(from.getTime())}::uuid`
-  check('account_withdrawal', withdrawalMax, order.amount)
-  check('connection_withdrawal', payoutMax, order.amount)
+  check('account_withdrawal', withdrawalMax, terms.amount)
+  check('connection_withdrawal', payoutMax, terms.amount)
   if (nightMax !== null && nightBegan && nightEnds) {
     const total = await sumWithdrawals(tx, ofAccount(nightBegan), nightBegan, nightEnds)
     check('account_night', nightMax, total, nightEnds)
@@ -57,7 +57,7 @@ async function requireWithinLimits(tx: Tx, accountId: string, order: LimitedOrde
     check('account_day', dayMax, total, dayEnds)
   }
   if (payoutDayMax !== null) {
-    const ofConnection = await lockConnection(tx, order.connectionId)
+    const ofConnection = await lockConnection(tx, terms.connectionId)
     const total = await sumWithdrawals(tx, ofConnection, dayBegan, dayEnds)
     check('connection_day', payoutDayMax, total, dayEnds)
   }
@@ -89,7 +89,7 @@ async function sumWithdrawals(
   return cents(sum?.total ?? 0)
 }
 
-type LimitedOrder = Pick<WithdrawalOrder, 'amount' | 'bookedAt' | 'connectionId'>
+type LimitedTerms = Pick<WithdrawalTerms, 'amount' | 'bookedAt' | 'connectionId'>
 
 interface Limits {
   withdrawalMax: bigint | null
@@ -105,11 +105,11 @@ interface Limits {
   dayEnds: Date
 }
 
-/** Reads the limits of the account and of the connection, and the night and day of the order. */
+/** Reads the limits of the account and of the connection, and the night and day of the request. */
 async function readLimits(
   tx: Tx,
   accountId: string,
-  { bookedAt, connectionId }: LimitedOrder,
+  { bookedAt, connectionId }: LimitedTerms,
 ): Promise<Limits | undefined> {
   const zone = Prisma.sql`AT TIME ZONE ${homeZone}`
   const [limits] = await tx.$queryRaw<Limits[]>`
@@ -135,16 +135,16 @@ async function readLimits(
 export async function insertWithdrawal(
   account: Authority,
   mode: Mode,
-  order: WithdrawalOrder,
+  terms: WithdrawalTerms,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
   const accountId = accountIdOf(account)
   const lockMember = memberLockOf(account)
-  const insert = (tx?: Tx) => queryRows<WithdrawalRow>(insertSql(account, mode, order, once), tx)
+  const insert = (tx?: Tx) => queryRows<WithdrawalRow>(insertSql(account, mode, terms, once), tx)
   const insertInTransaction = async (tx: Tx) => {
     await lockMember?.(tx)
     const rows = await insert(tx)
-    if (mode === 'live') await requireWithinLimits(tx, accountId, order)
+    if (mode === 'live') await requireWithinLimits(tx, accountId, terms)
     return rows
   }
   const written =
@@ -159,12 +159,12 @@ export async function insertWithdrawal(
 function insertSql(
   account: Authority,
   mode: Mode,
-  order: WithdrawalOrder,
+  terms: WithdrawalTerms,
   once: IdempotentRequest | undefined,
 ): Prisma.Sql {
   const accountId = accountIdOf(account)
   const id = once?.id ?? newRoutableId(accountId)
-  const bookedAt = Prisma.sql`${order.bookedAt ?? null}::timestamptz`
+  const bookedAt = Prisma.sql`${terms.bookedAt ?? null}::timestamptz`
   return bookMovement({
     idempotency: once,
     ctes: {
@@ -173,16 +173,16 @@ function insertSql(
           pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
           ${approvalColumns}, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
-          ${order.connectionId ?? connectionIn(mode, null)}::uuid, 'pending', ${order.amount}::bigint,
-          ${order.pixKeyType}, ${order.pixKey}, ${order.dictKey}, ${order.ownerDoc ?? null},
-          ${order.webhookUrl ?? null}, ${hostOf(order.webhookUrl)}, ${order.externalId ?? null}, ${order.requestedBy ?? null}::uuid,
+          ${terms.connectionId ?? connectionIn(mode, null)}::uuid, 'pending', ${terms.amount}::bigint,
+          ${terms.pixKeyType}, ${terms.pixKey}, ${terms.dictKey}, ${terms.ownerDoc ?? null},
+          ${terms.webhookUrl ?? null}, ${hostOf(terms.webhookUrl)}, ${terms.externalId ?? null}, ${terms.requestedBy ?? null}::uuid,
           ${currentCause()},
           n.*, COALESCE(${bookedAt}, now())
-        FROM (${approvalSql(accountIdOf(account), mode, order)}) n
+        FROM (${approvalSql(accountIdOf(account), mode, terms)}) n
         RETURNING *`,
       ordered: withdrawalOrderSql(Prisma.sql`made s`),
       waiting_noted: recordAction(
-        { action: 'withdrawal.approval_requested', by: order.by, orSystem: true },
+        { action: 'withdrawal.approval_requested', by: terms.by, orSystem: true },
         'made',
         Prisma.sql`s.approval_reason IS NOT NULL`,
       ),
@@ -192,7 +192,7 @@ function insertSql(
       columns: { ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']), booked_at: bookedAt },
     },
     movement: 'withdrawal_held',
-    audit: { action: 'withdrawal.requested', by: order.by },
+    audit: { action: 'withdrawal.requested', by: terms.by },
     returning: withdrawalAsJson,
   })
 }
@@ -221,15 +221,15 @@ function refuseInsert(error: unknown, accountId: string, mode: Mode): Promise<ne
 export async function createWithdrawal(
   account: Authority,
   mode: Mode,
-  order: WithdrawalOrder,
+  terms: WithdrawalTerms,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  const connectionId = order.connectionId ?? connectionIn(mode, null)
+  const connectionId = terms.connectionId ?? connectionIn(mode, null)
   if (!connectionId) throw refuse('withdrawals_disabled')
   const gateway = await gatewayOfConnection(connectionId)
-  const { outcome } = await gateway.checkPayout(order.dictKey)
+  const { outcome } = await gateway.checkPayout(terms.dictKey)
   if (outcome !== 'ok') throw refuse('service_unavailable')
-  const row = await insertWithdrawal(account, mode, order, once)
+  const row = await insertWithdrawal(account, mode, terms, once)
   wake('orders')
   return row
 }

@@ -46,7 +46,7 @@ const DAY_AFTER = '2026-11-21T09:00:00.000Z'
 
 function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live') {
   const id = newId()
-  const order = {
+  const terms = {
     txid: removeHyphens(id),
     amount,
     expiresInSeconds: 60,
@@ -57,9 +57,9 @@ function openLive({ id: accountId }: Account, amount: number, mode: Mode = 'live
     payerDoc: CHARGE.client_doc,
   }
   const place = { mode, connectionId: connectionIn(mode, connectionId) ?? '' }
-  const chargeKey = { accountId, account: accountId, id, ...place, ip: null }
+  const chargeKey = { accountId, id, ...place, ip: null }
   return insertCharge(
-    { ...chargeKey, request: { ...CHARGE, amount }, order, once: undefined },
+    { ...chargeKey, request: { ...CHARGE, amount }, terms, once: undefined },
     null,
   ).then(() => id)
 }

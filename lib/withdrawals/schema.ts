@@ -98,7 +98,7 @@ export function readPixKey(
   return { ok: false, field: 'pix_key', rule: ruleOf(type, reading.reason) }
 }
 
-export interface WithdrawalOrder {
+export interface WithdrawalTerms {
   amount: number
   pixKeyType: PixKeyType
   /** The PIX key as the merchant wrote it. */

@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openApiPix } from '#lib/banks/api-pix/adapter.ts'
 import { buildChargeCode } from '#lib/banks/charge-code.ts'
-import type { ChargeOrder, Gateway } from '#lib/banks/gateway.ts'
+import type { ChargeTerms, Gateway } from '#lib/banks/gateway.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import {
@@ -15,7 +15,7 @@ import {
 
 let bank: StandardBank
 let gateway: Gateway
-let order: ChargeOrder
+let order: ChargeTerms
 beforeEach(async () => {
   bank = await new StandardBank().open()
   gateway = openApiPix(bank.connection(), lookup as LookupFunction) ?? expect.unreachable()
@@ -36,7 +36,7 @@ afterEach(async () => {
 })
 
 const signal = () => AbortSignal.timeout(10_000)
-const create = (changes: Partial<ChargeOrder> = {}) =>
+const create = (changes: Partial<ChargeTerms> = {}) =>
   gateway.createCharge({ ...order, ...changes }, signal())
 const stateOf = async (txid = order.txid) => {
   const result = await gateway.getCharges([txid], signal())

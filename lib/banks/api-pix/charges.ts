@@ -7,8 +7,8 @@ import { type BankCharge, readCharge } from '#lib/banks/api-pix/read.ts'
 import { buildChargeCode, findCodeContradiction } from '#lib/banks/charge-code.ts'
 import {
   type ChargeAnswers,
-  type ChargeOrder,
   type ChargeState,
+  type ChargeTerms,
   type GatewayResult,
   type OpenedCharge,
   PAYER_NAME_MAX,
@@ -36,7 +36,7 @@ interface ChargeBank {
  */
 export async function openCharge(
   bank: ChargeBank,
-  order: ChargeOrder,
+  order: ChargeTerms,
   signal: AbortSignal,
 ): Promise<GatewayResult<OpenedCharge>> {
   const put = (hasPayer: boolean) => {
@@ -83,7 +83,7 @@ function stateOfCharge(charge: BankCharge): ChargeState | null {
 
 async function findOpened(
   bank: ChargeBank,
-  order: ChargeOrder,
+  order: ChargeTerms,
   ifAbsent: GatewayResult<never>,
   signal: AbortSignal,
 ): Promise<GatewayResult<OpenedCharge>> {
@@ -101,7 +101,7 @@ async function findOpened(
 
 function readOpened(
   bank: ChargeBank,
-  order: ChargeOrder,
+  order: ChargeTerms,
   reply: Reply,
   origin: Origin,
 ): GatewayResult<OpenedCharge> {
@@ -114,7 +114,7 @@ type Origin = 'new' | 'found'
 /** What contradicts the order is unknown, not rejected: it is payable, and so must be removed. */
 function toOpened(
   { client, receivingKey }: ChargeBank,
-  order: ChargeOrder,
+  order: ChargeTerms,
   charge: BankCharge,
   origin: Origin,
 ): GatewayResult<OpenedCharge> {
@@ -138,7 +138,7 @@ function toOpened(
   }
 }
 
-function buildCode(location: string | null, order: ChargeOrder): string | null {
+function buildCode(location: string | null, order: ChargeTerms): string | null {
   try {
     return location === null ? null : buildChargeCode(location, order)
   } catch {
@@ -149,7 +149,7 @@ function buildCode(location: string | null, order: ChargeOrder): string | null {
 /** Null if the time of creation cannot be trusted: then the charge expires by Troco's clock. */
 function findPayableMs(
   { createdAt, lifetimeS }: BankCharge,
-  { expiresInSeconds }: ChargeOrder,
+  { expiresInSeconds }: ChargeTerms,
   origin: Origin,
 ): number | null {
   if (createdAt === null) return null
@@ -159,7 +159,7 @@ function findPayableMs(
   return Math.max(PAYABLE_MIN_MS, (lifetimeS ?? expiresInSeconds) * 1_000 - ageMs)
 }
 
-function buildBody({ receivingKey }: ChargeBank, order: ChargeOrder, hasPayer: boolean): object {
+function buildBody({ receivingKey }: ChargeBank, order: ChargeTerms, hasPayer: boolean): object {
   const { payerDoc, payerName, amount, expiresInSeconds } = order
   const kind = taxIdKind(payerDoc)
   const payer = kind && {

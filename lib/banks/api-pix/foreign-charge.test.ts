@@ -2,7 +2,7 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openApiPix } from '#lib/banks/api-pix/adapter.ts'
-import type { ChargeOrder, Gateway } from '#lib/banks/gateway.ts'
+import type { ChargeTerms, Gateway } from '#lib/banks/gateway.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { StandardBank } from '#lib/testing/standard-bank.ts'
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => bank.close())
 
 const signal = () => AbortSignal.timeout(10_000)
-const order = (): ChargeOrder => ({
+const order = (): ChargeTerms => ({
   txid: removeHyphens(newId()),
   amount: 1_500,
   expiresInSeconds: 3_600,
