@@ -83,7 +83,7 @@ export async function insertCharge(
     due_in_s: dueInS,
   }
   const keySql = storeKeySql(once, opened === null)
-  if (!keySql && (await insertShared(toShared(row)))) return
+  if (!once && (await insertShared(toShared(row)))) return
   const insert = async (slot?: Prisma.Sql) => {
     const made = insertSql([row], slot)
     const statement = keySql
@@ -93,7 +93,7 @@ export async function insertCharge(
   }
   const repeat = () => insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
   // The shared statement leaves out a row whose reference is in use.
-  if (!keySql) return repeat()
+  if (!once) return repeat()
   await insert().catch(error => {
     if (!isDuplicateReference(error)) throw error
     return repeat()
