@@ -4,12 +4,14 @@ import { Turns } from '#lib/core/turns.ts'
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
 /**
- * Runs all items together and, if that fails, each item alone, so that a bad item fails no other.
- * If the database is unavailable, all items fail at once. Returns one outcome per item.
+ * Runs all items together and, if that fails, each item alone, so that a bad item fails no other: one after the other
+ * or, with `isParallel`, at the same time. If the database is unavailable, all items fail at once, also after the time
+ * limit of the statement: a second one would exceed that of a request. Returns one outcome per item.
  */
 export async function runBatch<Item, Result>(
   items: Item[],
   run: (items: Item[]) => Promise<Result[]>,
+  isParallel = false,
 ): Promise<Outcome<Result>[]> {
   try {
     const results = await run(items)
@@ -18,9 +20,37 @@ export async function runBatch<Item, Result>(
     if (items.length === 1 || isDatabaseUnavailable(error))
       return items.map(() => ({ ok: false, error }))
   }
+  if (isParallel) return (await Promise.all(items.map(item => runBatch([item], run)))).flat()
   const outcomes: Outcome<Result>[] = []
   for (const item of items) outcomes.push(...(await runBatch([item], run)))
   return outcomes
+}
+
+/** An item that waits for its statement. */
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (outcome: Outcome<Result>) => void
+}
+
+/** Hands an item over and waits for its outcome. */
+async function submit<Item, Result>(
+  item: Item,
+  enqueue: (waiting: Waiting<Item, Result>) => void,
+): Promise<Result> {
+  const outcome = await new Promise<Outcome<Result>>(resolve => enqueue({ item, resolve }))
+  if (outcome.ok) return outcome.result
+  throw outcome.error
+}
+
+/** Runs a statement for waiting items and hands each its outcome. */
+async function serve<Item, Result>(
+  batch: Waiting<Item, Result>[],
+  run: (items: Item[]) => Promise<Result[]>,
+  isParallel = false,
+): Promise<void> {
+  const items = batch.map(({ item }) => item)
+  const outcomes = await runBatch(items, run, isParallel)
+  for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome<Result>)
 }
 
 interface BatchOptions<Item, Result> {
@@ -33,51 +63,35 @@ interface BatchOptions<Item, Result> {
   batchMax: number
 }
 
-interface QueuedItem<Item, Result> {
-  item: Item
-  resolve: (outcome: Outcome<Result>) => void
-}
-
 /** Batches writes to contended rows: items that arrive during a statement join the next one. */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
   const { run, queueOf } = options
-  const queues = new Map<string, QueuedItem<Item, Result>[]>()
+  const queues = new Map<string, Waiting<Item, Result>[]>()
 
-  async function drainQueue(queueName: string, queue: QueuedItem<Item, Result>[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = takeNextBatch(queue, options)
-      const outcomes = await runBatch(
-        batch.map(({ item }) => item),
-        run,
-      )
-      for (const [index, { resolve }] of batch.entries())
-        resolve(outcomes[index] as Outcome<Result>)
-    }
+  async function drainQueue(queueName: string, queue: Waiting<Item, Result>[]): Promise<void> {
+    while (queue.length > 0) await serve(takeNextBatch(queue, options), run)
     queues.delete(queueName)
   }
 
-  return async (item: Item): Promise<Result> => {
-    const outcome = await new Promise<Outcome<Result>>(resolve => {
+  return (item: Item): Promise<Result> =>
+    submit(item, waiting => {
       const queueName = queueOf(item)
       const queue = queues.get(queueName)
-      if (queue) return queue.push({ item, resolve })
-      const newQueue = [{ item, resolve }]
+      if (queue) return queue.push(waiting)
+      const newQueue = [waiting]
       queues.set(queueName, newQueue)
       return drainQueue(queueName, newQueue)
     })
-    if (outcome.ok) return outcome.result
-    throw outcome.error
-  }
 }
 
 /** Removes the next batch, oldest first. An item with a repeated key waits for a later batch. */
 function takeNextBatch<Item, Result>(
-  queue: QueuedItem<Item, Result>[],
+  queue: Waiting<Item, Result>[],
   { keyOf, batchMax }: BatchOptions<Item, Result>,
-): QueuedItem<Item, Result>[] {
+): Waiting<Item, Result>[] {
   const keys = new Set<string>()
-  const batch: QueuedItem<Item, Result>[] = []
-  const rest: QueuedItem<Item, Result>[] = []
+  const batch: Waiting<Item, Result>[] = []
+  const rest: Waiting<Item, Result>[] = []
   for (const queued of queue) {
     const key = keyOf(queued.item)
     const belongsToBatch = batch.length < batchMax && !keys.has(key)
@@ -111,14 +125,13 @@ export function createSharing<Item, Result>({
   callerOf,
   bytesOf = () => 0,
 }: SharingOptions<Item, Result>) {
-  type Waiting = { item: Item; resolve: (outcome: Outcome<Result>) => void }
-  const waiting = new Turns<Waiting>()
+  const queue = new Turns<Waiting<Item, Result>>()
   let isHeldUp = false
 
-  function takeNext(): Waiting[] {
-    const taken: Waiting[] = []
+  function takeNext(): Waiting<Item, Result>[] {
+    const taken: Waiting<Item, Result>[] = []
     for (let bytes = 0; taken.length < SHARED_MAX && bytes < SHARED_BYTES_MAX; ) {
-      const next = waiting.take()
+      const next = queue.take()
       if (!next) break
       taken.push(next)
       bytes += bytesOf(next.item)
@@ -138,38 +151,16 @@ export function createSharing<Item, Result>({
       void runNext()
     }
     const timer = setTimeout(goOn, SLOW_MS)
-    const outcomes = await runShared(
-      taken.map(({ item }) => item),
-      run,
-    )
+    await serve(taken, run, true)
     clearTimeout(timer)
-    for (const [index, { resolve }] of taken.entries()) resolve(outcomes[index] as Outcome<Result>)
     goOn()
   }
 
-  return async (item: Item): Promise<Result> => {
-    const outcome = await new Promise<Outcome<Result>>(resolve => {
-      waiting.add(callerOf(item), { item, resolve })
+  return (item: Item): Promise<Result> =>
+    submit(item, waiting => {
+      queue.add(callerOf(item), waiting)
       if (!isHeldUp) void runNext()
     })
-    if (outcome.ok) return outcome.result
-    throw outcome.error
-  }
-}
-
-async function runShared<Item, Result>(
-  items: Item[],
-  run: (items: Item[]) => Promise<Result[]>,
-): Promise<Outcome<Result>[]> {
-  try {
-    const results = await run(items)
-    return items.map((_, index) => ({ ok: true, result: results[index] as Result }))
-  } catch (error) {
-    // Also after the time limit of the statement: a second one would exceed that of the request.
-    if (items.length === 1 || isDatabaseUnavailable(error))
-      return items.map(() => ({ ok: false, error }))
-  }
-  return (await Promise.all(items.map(item => runShared([item], run)))).flat()
 }
 
 export async function runConcurrently<Item>(
