@@ -95,7 +95,6 @@ export class FairPool extends Pool {
   #lastProgressAt = 0
   /** Time used by the account that last got a connection. An account that did not wait begins with it. */
   #levelMs = 0
-  #isShared = false
 
   constructor(config: PoolConfig & { max: number; connectionTimeoutMillis: number }) {
     super(config)
@@ -125,10 +124,7 @@ export class FairPool extends Pool {
     statement: QueryConfig,
     isShared = false,
   ): Promise<QueryResult<Row>> {
-    this.#isShared = isShared
-    const connecting = this.connect()
-    this.#isShared = false
-    const client = await connecting
+    const client = await this.#requestClient(isShared)
     try {
       const result = await client.query<Row>(statement)
       client.release()
@@ -143,21 +139,28 @@ export class FairPool extends Pool {
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<PoolClient> | undefined {
     if (callback) {
-      const { accountId, tokenPrefix, ip } = currentLogContext()
-      const stranger = tokenPrefix ?? ip
-      const isShared = this.#isShared
-      const account = isShared ? SHARED : (accountId ?? (stranger === undefined ? JOBS : UNKNOWN))
-      const caller = isShared ? SHARED : (accountId ?? stranger ?? JOBS)
-      const share = this.#shares.get(account) ?? new Share(account)
-      this.#shares.set(account, share)
-      if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
-      if (this.#running < this.#max) this.#open(share, callback)
-      else this.#wait(share, caller, callback)
+      this.#request(callback)
       return undefined
     }
+    return this.#requestClient()
+  }
+
+  #requestClient(isShared = false): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
-      this.connect((error, client) => (client ? resolve(client) : reject(error)))
+      this.#request((error, client) => (client ? resolve(client) : reject(error)), isShared)
     })
+  }
+
+  #request(callback: Callback, isShared = false): void {
+    const { accountId, tokenPrefix, ip } = currentLogContext()
+    const stranger = tokenPrefix ?? ip
+    const account = isShared ? SHARED : (accountId ?? (stranger === undefined ? JOBS : UNKNOWN))
+    const caller = isShared ? SHARED : (accountId ?? stranger ?? JOBS)
+    const share = this.#shares.get(account) ?? new Share(account)
+    this.#shares.set(account, share)
+    if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
+    if (this.#running < this.#max) this.#open(share, callback)
+    else this.#wait(share, caller, callback)
   }
 
   #open(share: Share, callback: Callback): void {

@@ -94,7 +94,7 @@ export async function queryRowsWithin<Row>(
   bytesMax: number,
 ): Promise<{ rows: Row[]; isCut: boolean }> {
   return readWithinBudget(async () => {
-    const { rows } = await pool().query<JsonRow>({ name: statementName(text), text, values })
+    const { rows } = await pool().run<JsonRow>({ name: statementName(text), text, values })
     let bytes = 0
     const kept = rows.filter(({ json }, index) => {
       bytes += Buffer.byteLength(json ?? '')
