@@ -142,11 +142,11 @@ export function requestIdOf(alias: string): Prisma.Sql {
 
 /**
  * The account of a statement that moves money out, with what its caller must still be when it commits: `proof`
- * is SQL that yields the id or fails the statement, `lockMember` does the same in a statement of its own.
+ * makes SQL that yields the id or fails the statement, `lockMember` does the same in a statement of its own.
  */
 export type Authority =
   | string
-  | { id: string; proof: Prisma.Sql }
+  | { id: string; proof: () => Prisma.Sql }
   | { id: string; lockMember: (tx: Tx) => Promise<void> }
 
 export function accountIdOf(account: Authority): string {
@@ -157,12 +157,9 @@ export function memberLockOf(account: Authority): ((tx: Tx) => Promise<void>) | 
   return typeof account !== 'string' && 'lockMember' in account ? account.lockMember : null
 }
 
-function proofOf(account: Authority): Prisma.Sql | null {
-  return typeof account !== 'string' && 'proof' in account ? account.proof : null
-}
-
 export function accountSql(account: Authority): Prisma.Sql {
-  return proofOf(account) ?? Prisma.sql`${accountIdOf(account)}::uuid`
+  if (typeof account !== 'string' && 'proof' in account) return account.proof()
+  return Prisma.sql`${accountIdOf(account)}::uuid`
 }
 
 /** Rows of older versions have only a sentence, in the column `text`; their code is `other`. */

@@ -76,7 +76,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
 }
 
 function toTokenCaller(caller: TokenCaller): Caller {
-  const authority = { id: caller.account.id, proof: tokenProof(caller) }
+  const authority = { id: caller.account.id, proof: () => tokenProof(caller) }
   const account = { ...caller.account, authority, role: null, chargeReviewAbove: null }
   const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
   return { kind: 'token', ...caller, account, ...rest }

@@ -22,7 +22,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let member: { id: string; lockMember: ReturnType<typeof memberLock> }
-let program: { id: string; proof: Prisma.Sql }
+let program: { id: string; proof: () => Prisma.Sql }
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
 let refund: { accountId: string; refundId: string }
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   member = { id: accountId, lockMember: memberLock({ accountId, userId }, 'owner') }
   const caller = (await authenticateToken(await makeToken(accountId))) ?? expect.unreachable()
-  program = { id: accountId, proof: tokenProof(caller) }
+  program = { id: accountId, proof: () => tokenProof(caller) }
   paidId = (await openCharge(merchant, 10_000)).id
   await simulateCharge(merchant.id, paidId, 'paid')
   withdrawal = { accountId: merchant.id, withdrawalId: newId() }
