@@ -83,7 +83,6 @@ export async function insertCharge(
     due_in_s: dueInS,
   }
   const keySql = storeKeySql(once, opened === null)
-  if (!once && (await insertShared(toShared(row)))) return
   const insert = async (slot?: Prisma.Sql) => {
     const made = insertSql([row], slot)
     const statement = keySql
@@ -93,14 +92,14 @@ export async function insertCharge(
   }
   const repeat = () => insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
   // The shared statement leaves out a row whose reference is in use.
-  if (!once) return repeat()
+  if (!once) return (await insertShared(toShared(row))) ? undefined : repeat()
   await insert().catch(error => {
     if (!isDuplicateReference(error)) throw error
     return repeat()
   })
 }
 
-const ROW_TYPES = {
+const COLUMN_TYPES = {
   account_id: 'uuid',
   id: 'uuid',
   mode: 'text',
@@ -121,13 +120,11 @@ const ROW_TYPES = {
   utms: 'json',
   items: 'json',
   webhook_masked: 'boolean',
-  lifetime_s: 'float8',
-  due_in_s: 'float8',
 }
-type NewRow = Record<keyof typeof ROW_TYPES, unknown> & { id: string }
+const ROW_TYPES = { ...COLUMN_TYPES, lifetime_s: 'float8', due_in_s: 'float8' }
+type NewRow = Record<keyof typeof ROW_TYPES, unknown> & { id: string; account_id: string }
 
-const { lifetime_s: _lifetime, due_in_s: _due, ...insertedTypes } = ROW_TYPES
-const insertedColumns = Object.keys(insertedTypes)
+const insertedColumns = Object.keys(COLUMN_TYPES)
 const rowTypesSql = Prisma.raw(
   Object.entries(ROW_TYPES)
     .map(([name, type]) => `${name} ${type}`)
@@ -156,9 +153,9 @@ interface SharedRow {
 }
 
 function toShared(row: NewRow): SharedRow {
-  const { id, account_id, mode, external_id } = row
-  const position = `${account_id} ${mode} ${external_id}`
-  return { id, accountId: `${account_id}`, position, json: JSON.stringify(row) }
+  const { id, account_id: accountId, mode, external_id } = row
+  const position = `${accountId} ${mode} ${external_id}`
+  return { id, accountId, position, json: JSON.stringify(row) }
 }
 
 /** Inserts charges of requests that wait at the same moment in one statement. Returns whether the row was inserted. */
