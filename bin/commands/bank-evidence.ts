@@ -158,10 +158,11 @@ async function readWholeStatement(
   throw refuse('not_found', `The bank has not made the statement yet${continueBy(cursor)}`)
 }
 
-function formatEntry({ at, kind, amount, ...ids }: StatementEntry): string {
-  const { endToEndId, returnId, orderId, txid } = ids
+function formatEntry(entry: StatementEntry): string {
+  const { at, kind, amount, endToEndId, returnId, orderId, txid } = entry
   const fields = [at.toISOString(), kind, formatDecimalAmount(amount)]
-  return [...fields, ...[endToEndId, returnId, orderId, txid].map(it => it ?? '')].join('\t')
+  const ids = [endToEndId, returnId, orderId, txid].map(id => id ?? '')
+  return [...fields, ...ids].join('\t')
 }
 
 function continueBy(cursor: string | null): string {

@@ -70,9 +70,8 @@ test('while the bank has the order, no other entry and no second order is accept
 
 test('of people who order at once, one wins', async () => {
   const { itemId } = await keepStray(AMOUNT, { connectionId, mode: 'live' })
-  const results = await Promise.allSettled([
-    ...[giveBack, giveBack, takeUnmatched].map(work => work(decide(itemId))),
-  ])
+  const works = [giveBack, giveBack, takeUnmatched]
+  const results = await Promise.allSettled(works.map(work => work(decide(itemId))))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await makeDue()
   await sendDueReturns()
