@@ -294,7 +294,7 @@ function restoreDraft(form: HTMLFormElement, place: Place): boolean {
   const restore = () => {
     for (const input of listInputs(form)) {
       const key = keyOf(input)
-      // What the user typed into the new page, after the draft was stored, stays.
+      // A value that the user has typed since the page was loaded is newer than the draft.
       if (!isEarly(input)) setValue(input, values.get(key))
       values.delete(key)
     }

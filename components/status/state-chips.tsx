@@ -64,10 +64,10 @@ export const AWAITED_ICONS: Record<Awaited, LucideIcon> = {
 
 interface WithdrawalStateProps {
   status: WithdrawalStatus
-  /** What a pending withdrawal waits for, if it is known. */
+  /** Reason why a withdrawal is pending; null or absent: unknown. */
   awaiting?: Awaited | null
   amount?: number
-  /** What the receiver's bank has sent back of the amount. */
+  /** Cents that the receiver's bank has returned. */
   returned_amount?: number
 }
 

@@ -237,7 +237,7 @@ describe('one connection', () => {
     socket.resume()
     await new Promise(resolve => socket.on('close', resolve))
     const find = (name: string) => call(api.url, 'GET', `/transactions/${name}`, { token })
-    // The complete one may be executed or not: nobody is there to get its response.
+    // The complete request may or may not be executed: its response cannot be sent.
     expect([200, 404]).toContain((await find('whole')).status)
     expect((await find('broken')).status).toBe(404)
   })

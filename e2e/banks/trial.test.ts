@@ -60,7 +60,7 @@ const age = (interval: string) =>
     UPDATE charges SET paid_at = paid_at - ${interval}::interval
     WHERE account_id = ${TRIAL_ACCOUNT_ID}::uuid AND connection_id = ${stage.connectionId}::uuid`
 
-/** What is lost, of which request, and whether the bank has acted. */
+/** Step, method and path of the request whose response is lost, and whether the bank has executed it. */
 const LOST_RESPONSES = [
   ['charge', 'PUT', '/v2/cob/', true],
   ['charge', 'PUT', '/v2/cob/', false],

@@ -85,7 +85,7 @@ export async function addConnection(
 
 /** A PIX key belongs to one bank account, and two connections to it would read the same payments. */
 async function requireFreeKeys(tx: Tx, id: string): Promise<void> {
-  // Of two that are added at once, neither would see the other: the second waits for the first.
+  // Two connections that are added at the same time would not see each other: the second waits here for the first.
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('connection keys', 0))::text`
   const [other] = await tx.$queryRaw<{ name: string }[]>`
     SELECT o.name FROM connections n
@@ -147,7 +147,7 @@ export async function addRequested(
     return await addConnection(connection, actor, announce)
   } catch (error) {
     const [rule] = (isTrocoError(error) && error.fields?.settings) || []
-    // Of the settings, only the addresses can be wrong by now.
+    // All other settings were validated before: the fault is an address.
     throw rule === undefined ? error : invalidInput('api_url', rule.replace(/^settings /, ''))
   }
 }

@@ -105,7 +105,7 @@ interface Owner {
   mode: Mode
   chargeId: string | null
   left: number
-  /** What a lost dispute, or an entry of people, has taken before, and the return may be. */
+  /** Cents that a lost dispute or a correcting entry has taken already. A return of that money moves nothing more. */
   lost: number
 }
 
@@ -171,7 +171,7 @@ async function lockAccount(tx: Tx, accountId: string, mode: Mode): Promise<void>
 interface OperatorPayment {
   mode: Mode
   left: bigint
-  /** What an entry of people has taken, beyond what the bank has listed. */
+  /** Cents that correcting entries have taken, less the returns that explain them. */
   lost: bigint
   /** How people have resolved an unmatched payment; null: not yet. */
   entry: string | null

@@ -196,8 +196,8 @@ async function readReusable<T>(
 }
 
 /**
- * Returns the payments of each day, the last of which is live. Ignores refunds. Moments are the merchant's
- * midnights, so days of a clock change are exact.
+ * Returns the sum of payments between each two `moments`, without refunds. Only the last sum can still change. The moments
+ * are midnights of the merchant's time zone, so days of a clock change are exact.
  */
 async function sumPaid(accountId: string, mode: Mode, moments: Date[]): Promise<Sum[]> {
   const key = [

@@ -320,9 +320,9 @@ async function bookCorrection(
   await tx.difference.update({ where: { id: itemId }, data })
   await resolveItemsOfOrder(tx, item, itemId)
   const shown = { ...correction, from: partyOf(fromId), to: partyOf(toId) }
-  const told = { ...shown, amount: cents(correction.amount) }
-  await recordCorrection(tx, told, 'difference.corrected', actor)
-  await mailCorrection(tx, told, 'correctionBooked')
+  const booked = { ...shown, amount: cents(correction.amount) }
+  await recordCorrection(tx, booked, 'difference.corrected', actor)
+  await mailCorrection(tx, booked, 'correctionBooked')
 }
 
 async function bookOfMerchant(

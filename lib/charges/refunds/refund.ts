@@ -205,7 +205,7 @@ interface Settlement {
   decision?: PeoplesEnd
 }
 
-/** What refunds contribute to sending orders: lib/orders. */
+/** Rules by which lib/orders sends and ends refunds. */
 export const refundOrders: OrderRules = {
   async end({ accountId, id: refundId }, reported, lease) {
     const settlement = { accountId, refundId, lease }

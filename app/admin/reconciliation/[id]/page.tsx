@@ -49,7 +49,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
     kindName(item.kind),
     readEnding(findOrderId(item), adminId),
   ])
-  // What waits for a second admin comes before another decision.
+  // A standing proposal is shown first: it needs a second admin.
   const isProposed = item.corrections[0]?.booked_at === null
   return (
     <ClientMessages
