@@ -3,9 +3,9 @@ import { supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { call, sendRaw } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
-const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_RATE_LIMITS }
+const DEFAULT_SETTINGS = { TRUST_PROXY: '0', RATE_IP_BURST: '400', ...WITHOUT_LIMITS }
 /** Twelve requests at once, then one per second. */
 const LOW_LIMIT = { RATE_IP_PER_SECOND: '1', RATE_IP_BURST: '12' }
 const REQUEST_COUNT = 30

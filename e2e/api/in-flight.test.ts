@@ -7,7 +7,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 /** Places per token and per address in these tests. */
 const LIMITS = { RATE_TOKEN_IN_FLIGHT: '2', RATE_IP_IN_FLIGHT: '4' }
@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const socket of held) socket.destroy()
   held = []
   await sleep(SETTLE_MS)
-  supplyEnv(WITHOUT_RATE_LIMITS)
+  supplyEnv(WITHOUT_LIMITS)
 })
 afterAll(() => api.close())
 

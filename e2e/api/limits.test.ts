@@ -5,7 +5,7 @@ import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
@@ -33,7 +33,7 @@ afterEach(() => setLimits({}))
 afterAll(() => api.close())
 
 function setLimits(values: Record<string, string>): void {
-  supplyEnv({ ...BURSTS, ...WITHOUT_RATE_LIMITS, ...values })
+  supplyEnv({ ...BURSTS, ...WITHOUT_LIMITS, ...values })
   closeRateLimits()
 }
 

@@ -8,7 +8,7 @@ import {
   consumeAllowance,
   countFailedBearer,
 } from '#lib/http/rate-limit.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 const DEFAULTS = {
   RATE_TOKEN_PER_SECOND: '100',
@@ -25,7 +25,7 @@ function setLimits(values: Record<string, string>): void {
 
 beforeEach(() => setLimits(DEFAULTS))
 afterEach(() => vi.useRealTimers())
-afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_RATE_LIMITS }))
+afterAll(() => setLimits({ ...DEFAULTS, ...WITHOUT_LIMITS }))
 
 /** Stops the clock until a test advances it, so that counts are exact on any machine. */
 function freezeClock(): void {
@@ -180,7 +180,7 @@ test('a request after the waiting time of a refusal passes', async () => {
 })
 
 test('a limit of 0 is off', async () => {
-  setLimits(WITHOUT_RATE_LIMITS)
+  setLimits(WITHOUT_LIMITS)
   expect(await consumeAllowance('ip', '192.0.2.1')).toBeNull()
   expect(await consumeAllowance('token', 'a')).toBeNull()
   expect(await countPassed(1_000, tokenCall('a'))).toBe(1_000)

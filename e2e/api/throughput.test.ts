@@ -8,7 +8,7 @@ import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 /** Slow enough that the time a test takes does not matter: an hour allows 3.6 MB. */
 const RATE = 1_000
@@ -27,7 +27,7 @@ beforeEach(async () => {
   supplyEnv({ RATE_TOKEN_BYTES_PER_SECOND: String(RATE) })
   tokens = await Promise.all([1, 2].map(() => makeToken(merchantId)))
 })
-afterEach(() => supplyEnv(WITHOUT_RATE_LIMITS))
+afterEach(() => supplyEnv(WITHOUT_LIMITS))
 afterAll(() => api.close())
 
 const list = (token = tokens[0]) => call(api.url, 'GET', '/transactions', { token })

@@ -163,7 +163,7 @@ test('a malformed traceparent refuses nothing, and is not sent on', async () => 
 
 test('payments of several requests in one statement keep each its own', async () => {
   const ids = await Promise.all([1, 2, 3, 4, 5, 6].map(() => createCharge()))
-  await Promise.all(
+  const paid = await Promise.all(
     ids.map(id =>
       call(api.url, 'POST', `/sandbox/transactions/${id}`, {
         token,
@@ -172,6 +172,7 @@ test('payments of several requests in one statement keep each its own', async ()
       }),
     ),
   )
+  expect(paid.map(({ status }) => status)).toEqual(Array(6).fill(200))
   const events = await db().event.findMany({ where: { subjectId: { in: ids } } })
   expect(events).toHaveLength(6)
   for (const { subjectId, trace } of events)

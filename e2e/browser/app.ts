@@ -148,9 +148,10 @@ export async function expectAccessible(
   for (const [index, colorScheme] of themes.entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const options = index === 0 ? AXE_OPTIONS : AXE_CONTRAST_OPTIONS
-    // Again for a while, because a page may take a moment to change its theme.
-    const message = `${page.url()}, ${colorScheme}`
-    await expect.poll(() => findViolations(page, options), { message }).toEqual([])
+    // Again for a while, because a page may take a moment to change its theme. One check of a long page takes
+    // many seconds on a busy machine.
+    const patience = { message: `${page.url()}, ${colorScheme}`, timeout: 60_000 }
+    await expect.poll(() => findViolations(page, options), patience).toEqual([])
   }
 }
 

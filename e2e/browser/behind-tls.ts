@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { makeCertificate } from '#lib/testing/certificate.ts'
-import { findFreePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { findFreePort, WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 export interface TlsServer {
   url: string
@@ -27,7 +27,7 @@ export async function startBehindTls(settings: Record<string, string> = {}): Pro
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         ...inheritedEnv(),
-        ...WITHOUT_RATE_LIMITS,
+        ...WITHOUT_LIMITS,
         DATABASE_URL,
         TROCO_SECRET,
         TROCO_ENV: 'production',

@@ -9,7 +9,6 @@ import { restrictNotices } from '#lib/banks/notice-address.ts'
 import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { setPatience } from '#lib/db/client.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { startNginx } from '#lib/testing/nginx.ts'
@@ -120,10 +119,8 @@ async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack
     TRUST_PROXY: '1',
     CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify',
   }
-  await setPatience(true)
   supplyEnv(settings)
   opened.defer(async () => {
-    await setPatience(false)
     supplyEnv({ ...before, TRUST_PROXY: '', CLIENT_CERTIFICATE_HEADER: '' })
   })
   return settings

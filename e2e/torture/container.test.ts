@@ -7,7 +7,7 @@ import { formatSecondsSince, pickSize, recordFigures } from '#e2e/torture/figure
 import { env } from '#lib/core/settings.ts'
 import { findProgram, installPackages } from '#lib/testing/debian.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { findFreePort, WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { findFreePort, WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 const run = promisify(execFile)
 const BASE = 'localhost/troco-test-base'
@@ -58,7 +58,7 @@ describe.skipIf(!isPossible)('a container of the image', () => {
       MIGRATE: 'false',
       WORKER: 'false',
       DRAIN_SECONDS: '1',
-      ...WITHOUT_RATE_LIMITS,
+      ...WITHOUT_LIMITS,
     }
   }, 1_800_000)
   afterAll(async () => {

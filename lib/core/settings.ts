@@ -140,6 +140,11 @@ const schema = z.object({
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),
+  DATABASE_TIMEOUT_MS: wholeNumber(1_000, 600_000)
+    .default(5_000)
+    .describe(
+      'how long a request may wait for the database before it is answered 503; the role of DATABASE_URL carries a part of it',
+    ),
   PG_NAMED_STATEMENTS: flag
     .default(true)
     .describe(

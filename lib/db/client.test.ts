@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectSocket, createServer, type Socket }
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { connect, type Database, db, disconnect, type Tx } from '#lib/db/client.ts'
@@ -14,13 +14,16 @@ import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/
 import { findFreePort } from '#lib/testing/server.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
 
-/** Maximum duration of a request while the database does not respond, the 503 included. */
-const RESPONSE_MAX_MS = 5_000
+const LIMITS = { DATABASE_TIMEOUT_MS: '2000' }
+/** Without the limit, a request would wait until the test ends. */
+const RESPONSE_MAX_MS = 20_000
 
 const runDatabase = env().DATABASE_URL ?? ''
 const children: ChildProcess[] = []
+const { DATABASE_TIMEOUT_MS = '' } = process.env
+beforeEach(() => supplyEnv(LIMITS))
 afterEach(async () => {
-  supplyEnv({ DATABASE_URL: runDatabase, PG_NAMED_STATEMENTS: 'true' })
+  supplyEnv({ DATABASE_URL: runDatabase, PG_NAMED_STATEMENTS: 'true', DATABASE_TIMEOUT_MS })
   await disconnect()
   for (const child of children.splice(0)) await kill(child)
   await cleanUp()
@@ -31,7 +34,7 @@ afterAll(disconnect)
 async function runInChildProcess(code: string, settings: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     cwd: new URL('../..', import.meta.url),
-    env: { ...process.env, ...settings },
+    env: { ...process.env, ...LIMITS, ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
@@ -77,22 +80,23 @@ function expectUnavailable(responses: TimedResponse[]): void {
 }
 
 describe('a pool with all connections busy', () => {
-  test('refuses the next query after two seconds as a temporary failure', async () => {
-    const pool = connect({ poolMax: 2, queryTimeoutMs: 4_500 })
-    const busy = [1, 2].map(() => pool.$queryRaw`SELECT pg_sleep(20)`.catch(error => error))
+  test('refuses the next query after a while as a temporary failure, before the others end', async () => {
+    const pool = connect({ poolMax: 2, queryTimeoutMs: 8_000 })
+    const ended: string[] = []
+    const run = (name: string, seconds: number) =>
+      pool.$queryRaw`SELECT pg_sleep(${seconds})`
+        .catch(error => error)
+        .finally(() => ended.push(name))
+    const busy = [1, 2].map(() => run('busy', 60))
     await sleep(200)
-    const startedAt = Date.now()
-    const refusal = await pool.$queryRaw`SELECT 1`.catch(error => error)
-    expect(Date.now() - startedAt).toBeGreaterThan(1_500)
-    expect(Date.now() - startedAt).toBeLessThan(4_000)
-    expect(isDatabaseUnavailable(refusal)).toBe(true)
-    for (const error of await Promise.all(busy)) expect(isDatabaseUnavailable(error)).toBe(true)
-    expect(Date.now() - startedAt).toBeLessThan(RESPONSE_MAX_MS)
+    const errors = await Promise.all([run('next', 0), ...busy])
+    expect(errors.map(isDatabaseUnavailable)).toEqual([true, true, true])
+    expect(ended).toEqual(['next', 'busy', 'busy'])
     expect(await pool.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
     await pool.$disconnect()
   })
 
-  test('responds 503 to all requests within five seconds and works again without a restart', async () => {
+  test('responds 503 to all requests, and works again without a restart', async () => {
     const url = await makeDatabase()
     const request = await startApiProcess(url)
     expect(await request()).toMatchObject(OK_RESPONSE)
@@ -108,7 +112,7 @@ describe('a pool with all connections busy', () => {
     const pool = connect({ poolMax: 2 })
     const readSlowly = async (tx: Tx) => {
       await tx.$executeRaw`SET LOCAL statement_timeout = 0`
-      return tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`
+      return tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(2.5)`
     }
     expect(await pool.$transaction(readSlowly, { timeout: 60_000 })).toEqual([{ one: 1 }])
     await pool.$disconnect()

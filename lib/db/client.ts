@@ -13,22 +13,27 @@ export { Prisma }
 export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
-/** Time limit for getting a connection, counted from the last statement that finished. */
-const CONNECT_TIMEOUT_MS = 2_000
-/** Time limit of a result: with the wait for a connection, a 503 takes 5 s at most. */
-const QUERY_TIMEOUT_MS = 2_800
-/** Limit on the server, below QUERY_TIMEOUT_MS, so that no statement outlives its request. */
-export const STATEMENT_TIMEOUT_MS = 2_600
-
-const REQUEST_LIMITS: ConnectionOptions = { queryTimeoutMs: QUERY_TIMEOUT_MS }
-const PATIENT_LIMITS = { connectTimeoutMs: 240_000, isPatient: true }
+/** Time limits in ms of one piece of work in the database, so that a 503 takes DATABASE_TIMEOUT_MS at most. */
+export function databaseLimits() {
+  const total = env().DATABASE_TIMEOUT_MS
+  return {
+    /** For getting a connection, counted from the last statement that finished. */
+    connection: Math.round(total * 0.4),
+    /** For a result. */
+    query: Math.round(total * 0.56),
+    /** On the server, below that of a result, so that no statement outlives its request. */
+    statement: Math.round(total * 0.52),
+    /** Between the begin and the commit of a transaction. */
+    transaction: total * 2,
+  }
+}
 
 interface Opened {
   database: Database
   pool: FairPool
 }
 
-const shared = processWide('db', () => ({ opened: null as Opened | null, limits: REQUEST_LIMITS }))
+const shared = processWide('db', () => ({ opened: null as Opened | null }))
 
 export function db(): Database {
   return opened().database
@@ -45,14 +50,8 @@ function opened(): Opened {
 }
 
 function open(): Opened {
-  const made = makePool(shared.limits)
+  const made = makePool({ queryTimeoutMs: databaseLimits().query })
   return { pool: made, database: createOrm(made) }
-}
-
-/** Limits the time of statements as those of requests, or not: a test that only waits must not fail on a busy machine. */
-export async function setPatience(isPatient: boolean): Promise<void> {
-  await disconnect()
-  shared.limits = isPatient ? PATIENT_LIMITS : REQUEST_LIMITS
 }
 
 export async function disconnect(): Promise<void> {
@@ -68,8 +67,6 @@ interface ConnectionOptions {
   poolMax?: number
   connectTimeoutMs?: number
   queryTimeoutMs?: number
-  /** Whether statements have no time limit, also where the role has one. */
-  isPatient?: boolean
 }
 
 /** Opens a separate pool, for work longer than a request (reports, checks) and for tests. */
@@ -84,7 +81,7 @@ export function connectionSettings(
   const { DATABASE_URL, PG_NAMED_STATEMENTS } = env()
   return {
     connectionString: options.url ?? DATABASE_URL,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? databaseLimits().connection,
     query_timeout: options.queryTimeoutMs,
     application_name: 'troco',
     // PG_NAMED_STATEMENTS is false for an old PgBouncer, which also refuses options.
@@ -123,10 +120,9 @@ function createOrm(pool: FairPool): Database {
  * The limit of requests. With an owner or behind a pooler, the application's role carries it
  * (lib/db/roles.ts), because poolers refuse such options.
  */
-function sessionSettings({ queryTimeoutMs, isPatient }: ConnectionOptions): string | undefined {
-  if (isPatient) return '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0'
+function sessionSettings({ queryTimeoutMs }: ConnectionOptions): string | undefined {
   if (env().DATABASE_OWNER_URL || env().DATABASE_DIRECT_URL) return undefined
-  return `-c statement_timeout=${queryTimeoutMs ? STATEMENT_TIMEOUT_MS : 0}`
+  return `-c statement_timeout=${queryTimeoutMs ? databaseLimits().statement : 0}`
 }
 
 /** A hash of the SQL: a name reused for other SQL would run the old statement. */
@@ -168,10 +164,8 @@ export function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   database: Database = db(),
 ): Promise<T> {
-  const limits = shared.limits.isPatient
-    ? { maxWait: PATIENT_LIMITS.connectTimeoutMs, timeout: PATIENT_LIMITS.connectTimeoutMs }
-    : { maxWait: 3_000, timeout: 10_000 }
-  return retryOnConflict(() => database.$transaction(work, limits))
+  const { query, transaction: timeout } = databaseLimits()
+  return retryOnConflict(() => database.$transaction(work, { maxWait: query, timeout }))
 }
 
 /** Runs statements of one connection outside of the pool, such as a migration's, all or none. */

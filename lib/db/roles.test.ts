@@ -2,7 +2,7 @@ import { Client, type DatabaseError } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { connect, disconnect } from '#lib/db/client.ts'
+import { connect, databaseLimits, disconnect } from '#lib/db/client.ts'
 import { recordMigration } from '#lib/db/migrate.ts'
 import { createApplicationRole, describeRole, inspectRole, prepareDatabase } from '#lib/db/roles.ts'
 import { requireUtcSession, withClient, withoutLimits } from '#lib/db/server.ts'
@@ -182,7 +182,12 @@ describe('the limits of the application', () => {
     current_setting('statement_timeout') AS statement,
     current_setting('idle_in_transaction_session_timeout') AS idle,
     current_setting('client_connection_check_interval') AS client`
-  const LIMITS = { zone: 'UTC', statement: '2600ms', idle: '1min', client: '500ms' }
+  const LIMITS = {
+    zone: 'UTC',
+    statement: `${databaseLimits().statement}ms`,
+    idle: '1min',
+    client: '500ms',
+  }
 
   test('are those of its role, and hold behind a pooler that resets sessions', async () => {
     expect((await client.query(SETTINGS)).rows).toEqual([LIMITS])
@@ -264,7 +269,7 @@ describe('the limits of the application', () => {
     const report = await inspectRole()
     expect(report).toMatchObject({
       excess: [],
-      missing: ['statement_timeout=2600'],
+      missing: [`statement_timeout=${databaseLimits().statement}`],
       foreign: ['default_transaction_read_only=on in this database', 'statement_timeout=0'],
     })
     expect(describeRole(report).isLimited).toBe(false)

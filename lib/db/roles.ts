@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { setupError } from '#lib/core/errors.ts'
-import { Prisma, STATEMENT_TIMEOUT_MS, transactionOf } from '#lib/db/client.ts'
+import { databaseLimits, Prisma, transactionOf } from '#lib/db/client.ts'
 import { type Finish, migrate } from '#lib/db/migrate.ts'
 import {
   requireDurableServer,
@@ -127,22 +127,21 @@ async function requireTwoRoles(client: Client, ownerUrl: string): Promise<RoleId
  * Stored with the roles, so that they hold behind every pooler. Longer work of the application sets
  * its own limit (`withSnapshot`).
  */
-const LIMITS = {
-  TimeZone: 'UTC',
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
-  idle_in_transaction_session_timeout: '60000',
-}
+const BOTH_ROLES = { TimeZone: 'UTC', idle_in_transaction_session_timeout: '60000' }
 /** Migrations and backups take longer than requests; pg_dump sets its own limits. */
-const OWNER_SETTINGS = { ...LIMITS, statement_timeout: '3600000' }
+const OWNER_SETTINGS = { ...BOTH_ROLES, statement_timeout: '3600000' }
 
 /**
  * A pooler closes the session of a client that gave up: the server notices it within 500 ms and cancels the
  * statement. One that waited in the pooler begins late, so its own limit ends after the request.
  */
-const CLIENT_CHECK = 'client_connection_check_interval'
-const APPLICATION_SETTINGS = { ...LIMITS, [CLIENT_CHECK]: '500' }
+const CLIENT_CHECK = ['client_connection_check_interval', '500'] as const
 
-const APPLICATION_LINES = Object.entries(APPLICATION_SETTINGS).map(pair => pair.join('='))
+function applicationSettings(): (readonly [string, string])[] {
+  const statement = ['statement_timeout', `${databaseLimits().statement}`] as const
+  return [...Object.entries(BOTH_ROLES), statement, CLIENT_CHECK]
+}
+
 const IN_DATABASE = ' in this database'
 
 /**
@@ -155,7 +154,7 @@ const STORED_SETTINGS = `SELECT line || CASE setdatabase WHEN 0 THEN '' ELSE '${
     JOIN pg_settings s ON lower(s.name) = lower(split_part(line, '=', 1)) AND s.context = 'user'
   WHERE setrole = current_user::regrole
     AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
-  UNION ALL SELECT '${CLIENT_CHECK}=${APPLICATION_SETTINGS[CLIENT_CHECK]}' WHERE version() ~* 'windows|mingw|visual c'`
+  UNION ALL SELECT '${CLIENT_CHECK.join('=')}' WHERE version() ~* 'windows|mingw|visual c'`
 
 interface SettingsDifference {
   /** Settings that the application should have and does not, as `name=value`. */
@@ -165,9 +164,10 @@ interface SettingsDifference {
 }
 
 function compareSettings(stored: string[]): SettingsDifference {
+  const lines = applicationSettings().map(pair => pair.join('='))
   return {
-    missing: APPLICATION_LINES.filter(line => !stored.includes(line)),
-    foreign: stored.filter(line => !APPLICATION_LINES.includes(line)),
+    missing: lines.filter(line => !stored.includes(line)),
+    foreign: stored.filter(line => !lines.includes(line)),
   }
 }
 

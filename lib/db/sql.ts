@@ -106,7 +106,7 @@ export async function queryRowsWithin<Row>(
 
 /**
  * Condition of a read that a token may send: fails on a standby, to which a pooler may lead after the look-up, and which can
- * lack what was acknowledged (docs/decisions/005). PostgreSQL evaluates it once, before the scan.
+ * lack what was acknowledged (prisma/functions/troco_refuse_caller.sql). PostgreSQL evaluates it once, before the scan.
  */
 export const onPrimary = Prisma.raw(
   '(NOT pg_is_in_recovery() OR troco_refuse_caller() IS NOT NULL)',

@@ -7,7 +7,7 @@ import { supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { createFront } from '#lib/http/front.ts'
 import { RenderQueue } from '#lib/http/render-turn.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 const SETTLE_MS = 200
 
@@ -32,12 +32,12 @@ beforeAll(async () => {
   await once(front, 'listening')
   port = (front.address() as AddressInfo).port
 })
-beforeEach(() => supplyEnv({ ...WITHOUT_RATE_LIMITS, RATE_IP_IN_FLIGHT: '600' }))
+beforeEach(() => supplyEnv({ ...WITHOUT_LIMITS, RATE_IP_IN_FLIGHT: '600' }))
 afterEach(async () => {
   finishAll()
   await sleep(SETTLE_MS)
   finishAll()
-  supplyEnv(WITHOUT_RATE_LIMITS)
+  supplyEnv(WITHOUT_LIMITS)
 })
 afterAll(async () => {
   front.closeAllConnections()

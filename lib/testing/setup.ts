@@ -5,7 +5,7 @@ import { prepareTemplateDatabase } from '#lib/testing/database.ts'
 import { readSuperuserUrl } from '#lib/testing/embedded.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
-import { WITHOUT_RATE_LIMITS } from '#lib/testing/server.ts'
+import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 /** Log of all tests of a run. After the run it is searched for secrets and personal data. */
 export const TEST_LOG = resolve('.cache/test.log')
@@ -13,10 +13,8 @@ export const TEST_LOG = resolve('.cache/test.log')
 /** Starts and migrates one PostgreSQL per run, unless no test of the run uses the database. */
 export default async function setUpRun(): Promise<() => Promise<void>> {
   if (!process.env.TEST_SEED) process.stdout.write(`TEST_SEED=${chooseSeed()}\n`)
-  if (process.env.TEST_DATABASE === 'none') {
-    setEnvironment()
-    return async () => {}
-  }
+  setEnvironment()
+  if (process.env.TEST_DATABASE === 'none') return async () => {}
   const folder = makeScratchFolder('troco-test-')
   const embedded = await openEmbedded({
     dataFolder: folder,
@@ -44,7 +42,7 @@ function setEnvironment(settings: Record<string, string> = {}): void {
     PUBLIC_URL: 'http://localhost:3000',
     LOG_FILE: TEST_LOG,
     LOG_LEVEL: 'debug',
-    ...WITHOUT_RATE_LIMITS,
+    ...WITHOUT_LIMITS,
     ...settings,
   })
 }
