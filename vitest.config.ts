@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** Every test file except the browser tests. */
 export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
-  'e2e/{api,banks,client,cluster,day,fuzz,psp,runner,torture}/*.test.ts',
+  'e2e/{api,banks,client,cluster,day,psp,runner,torture}/*.test.ts',
 ]
 /**
  * They repeat at length what other files check, or start programs of their own for minutes: days of
@@ -15,8 +15,8 @@ const REPEATS = ['e2e/{day,torture}/*.test.ts']
 /** They start the product with its pages, which `npm test` builds while other files run. */
 const BUILT = [
   'bin/start.test.ts',
-  'bin/start-refused.test.ts',
-  'bin/documented-commands.test.ts',
+  'e2e/torture/start-refused.test.ts',
+  'e2e/torture/documented-commands.test.ts',
   'e2e/torture/request-size.test.ts',
   'e2e/day/day.test.ts',
 ]

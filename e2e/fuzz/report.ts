@@ -26,7 +26,7 @@ function describeProblem({ request, message }: FuzzProblem, run: FuzzRun): strin
   const ellipsis = bytes.length > SHOWN_BYTES_MAX ? `… ${bytes.length} bytes in total` : ''
   return [
     message,
-    `  repeat: FUZZ_SEED=${seed} FUZZ_ONLY=${number} vitest run e2e/fuzz; bytes in ${file}`,
+    `  repeat: FUZZ_SEED=${seed} FUZZ_ONLY=${number} vitest run e2e/torture/fuzz; bytes in ${file}`,
     `  ${usesFetch ? 'by fetch' : `then ${finish}`}: ${text.replaceAll(run.world.token, '<token>')}${ellipsis}`,
   ].join('\n')
 }

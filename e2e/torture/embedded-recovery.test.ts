@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Embedded } from '#lib/db/embedded.ts'
 import { withLock } from '#lib/db/embedded.ts'
+import { readProcessIdentity } from '#lib/db/process.ts'
 import {
   cleanUp,
   findProcessesIn,
@@ -18,8 +20,6 @@ import {
   runModule,
 } from '#lib/testing/embedded.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
-import type { Embedded } from './embedded.ts'
-import { readProcessIdentity } from './process.ts'
 
 afterEach(cleanUp)
 

@@ -82,7 +82,7 @@ test('a server with a slow clock accepts the code that an authenticator app show
 })
 
 function shiftClock(shiftMs: number): Record<string, string> {
-  const preload = new URL('../torture/shifted-clock.ts', import.meta.url).href
+  const preload = new URL('shifted-clock.ts', import.meta.url).href
   return { CLOCK_SHIFT_MS: `${shiftMs}`, NODE_OPTIONS: `--import=${preload}` }
 }
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Client } from './client.ts'
-import { makeHexId } from './formats.ts'
-import { DOCUMENT_FILE } from './openapi.ts'
-import type { Kind } from './settings.ts'
-import { startBank } from './start.ts'
-import type { Exchange } from './traffic.ts'
+import { Client } from '#e2e/psp/client.ts'
+import { makeHexId } from '#e2e/psp/formats.ts'
+import { DOCUMENT_FILE } from '#e2e/psp/openapi.ts'
+import type { Kind } from '#e2e/psp/settings.ts'
+import { startBank } from '#e2e/psp/start.ts'
+import type { Exchange } from '#e2e/psp/traffic.ts'
 
-const PROGRAM = fileURLToPath(new URL('judge.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../psp/judge.ts', import.meta.url))
 const CHARGE = {
   calendario: { expiracao: 600 },
   valor: { original: '5.00' },
