@@ -162,61 +162,67 @@ testInTorture(
   },
 )
 
-test('signing in while the database hangs returns 503 without internal details; a killed bootstrap process stops all', async () => {
-  copyData(prepared, installation)
-  const started = await startServer(installation)
-  const origin = `http://localhost:${installation.port}`
-  const csrf = await fetch(`${origin}/api/auth/csrf`)
-  const { csrfToken } = await csrf.json()
-  const database = listProcessesIn(
-    realpathSync(join(installation.folder, 'data', 'postgres')),
-    'postgres',
-  )
-  expect(database.length).toBeGreaterThan(1)
-  for (const pid of database) process.kill(pid, 'SIGSTOP')
-  const response = await fetch(`${origin}/api/auth/callback/credentials`, {
-    method: 'POST',
-    headers: {
-      origin,
-      cookie: csrf.headers
-        .getSetCookie()
-        .map(line => line.split(';')[0])
-        .join('; '),
-    },
-    body: new URLSearchParams({
-      csrfToken,
-      email: 'demo@troco.local',
-      password: 'x',
-      json: 'true',
-    }),
-  })
-  for (const pid of database) process.kill(pid, 'SIGCONT')
-  expect(response.status).toBe(503)
-  expect(await response.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
-  started.child.kill('SIGKILL')
-  await started.ended
-  await waitUntilStopped(installation)
-})
+testInTorture(
+  'signing in while the database hangs returns 503 without internal details; a killed bootstrap process stops all',
+  async () => {
+    copyData(prepared, installation)
+    const started = await startServer(installation)
+    const origin = `http://localhost:${installation.port}`
+    const csrf = await fetch(`${origin}/api/auth/csrf`)
+    const { csrfToken } = await csrf.json()
+    const database = listProcessesIn(
+      realpathSync(join(installation.folder, 'data', 'postgres')),
+      'postgres',
+    )
+    expect(database.length).toBeGreaterThan(1)
+    for (const pid of database) process.kill(pid, 'SIGSTOP')
+    const response = await fetch(`${origin}/api/auth/callback/credentials`, {
+      method: 'POST',
+      headers: {
+        origin,
+        cookie: csrf.headers
+          .getSetCookie()
+          .map(line => line.split(';')[0])
+          .join('; '),
+      },
+      body: new URLSearchParams({
+        csrfToken,
+        email: 'demo@troco.local',
+        password: 'x',
+        json: 'true',
+      }),
+    })
+    for (const pid of database) process.kill(pid, 'SIGCONT')
+    expect(response.status).toBe(503)
+    expect(await response.text()).not.toMatch(/prisma|invocation|127\.0\.0\.1/i)
+    started.child.kill('SIGKILL')
+    await started.ended
+    await waitUntilStopped(installation)
+  },
+)
 
-test('with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created, and SIGTERM drains', async () => {
-  const settings = {
-    ...installation.settings,
-    DATABASE_URL: await makeDatabase({ migrated: false }),
-    TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
-    PUBLIC_URL: `http://localhost:${installation.port}`,
-    DRAIN_SECONDS: '10',
-  }
-  const started = await startServer(installation, settings)
-  expect(listPostgresProcesses(installation)).toEqual([])
-  expect(started.output()).not.toContain('demo@')
-  expect(readdirSync(installation.folder)).toEqual([])
-  const listed = await runCommand(['troco', 'account', 'list'], settings)
-  expect(listed).toEqual({ code: 0, output: '' })
-  started.child.kill('SIGTERM')
-  const statusOf = async (path: string) => (await fetch(settings.PUBLIC_URL + path)).status
-  await expect.poll(() => statusOf('/readyz')).toBe(503)
-  expect(await statusOf('/login')).toBe(200)
-  // SIGINT ends the draining.
-  started.child.kill('SIGINT')
-  expect(await started.ended).toBe(0)
-})
+testInTorture(
+  'with DATABASE_URL, neither the embedded PostgreSQL nor demo data is created, and SIGTERM drains',
+  async () => {
+    const settings = {
+      ...installation.settings,
+      DATABASE_URL: await makeDatabase({ migrated: false }),
+      TROCO_SECRET: 'an-operator-key-of-enough-length-9f8e7d6c5b4a',
+      PUBLIC_URL: `http://localhost:${installation.port}`,
+      DRAIN_SECONDS: '10',
+    }
+    const started = await startServer(installation, settings)
+    expect(listPostgresProcesses(installation)).toEqual([])
+    expect(started.output()).not.toContain('demo@')
+    expect(readdirSync(installation.folder)).toEqual([])
+    const listed = await runCommand(['troco', 'account', 'list'], settings)
+    expect(listed).toEqual({ code: 0, output: '' })
+    started.child.kill('SIGTERM')
+    const statusOf = async (path: string) => (await fetch(settings.PUBLIC_URL + path)).status
+    await expect.poll(() => statusOf('/readyz')).toBe(503)
+    expect(await statusOf('/login')).toBe(200)
+    // SIGINT ends the draining.
+    started.child.kill('SIGINT')
+    expect(await started.ended).toBe(0)
+  },
+)

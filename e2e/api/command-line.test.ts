@@ -150,23 +150,26 @@ test('each event that can be triggered happens, and the tail prints them in orde
   expect(new Set(shown)).toEqual(new Set([type]))
 })
 
-test('the tail prints the latest events of a type, however many others came after them', async () => {
-  const token = await makeTestToken()
-  await run(['trigger', 'transaction.failed'], token)
-  for (let count = 0; count < 12; count++) {
-    const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
-    const path = `/sandbox/transactions/${body.data.transaction_id}`
-    await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
-  }
-  const readTypes = async (args: string[]) => {
-    const { stdout } = await run(['events', 'tail', '--json', ...args], token)
-    const lines = stdout.trim().split('\n')
-    return lines.map(line => JSON.parse(line).type)
-  }
-  expect(await readTypes(['--types', 'transaction.failed'])).toEqual(['transaction.failed'])
-  const latest = await readTypes(['--types', EVENT_TYPES.join(', ')])
-  expect(latest).toEqual(Array.from({ length: 10 }, () => 'transaction.paid'))
-})
+testInTorture(
+  'the tail prints the latest events of a type, however many others came after them',
+  async () => {
+    const token = await makeTestToken()
+    await run(['trigger', 'transaction.failed'], token)
+    for (let count = 0; count < 12; count++) {
+      const { body } = await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE } })
+      const path = `/sandbox/transactions/${body.data.transaction_id}`
+      await call(api.url, 'POST', path, { token, body: { outcome: 'paid' } })
+    }
+    const readTypes = async (args: string[]) => {
+      const { stdout } = await run(['events', 'tail', '--json', ...args], token)
+      const lines = stdout.trim().split('\n')
+      return lines.map(line => JSON.parse(line).type)
+    }
+    expect(await readTypes(['--types', 'transaction.failed'])).toEqual(['transaction.failed'])
+    const latest = await readTypes(['--types', EVENT_TYPES.join(', ')])
+    expect(latest).toEqual(Array.from({ length: 10 }, () => 'transaction.paid'))
+  },
+)
 
 /** Starts a server that stands between the program and the API. */
 async function startServer(respond: RequestListener): Promise<string> {
@@ -179,7 +182,7 @@ async function startServer(respond: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('a tail that follows outlasts a server that is away, and says so once', async () => {
+testInTorture('a tail that follows outlasts a server that is away, and says so once', async () => {
   const token = await makeTestToken()
   await run(['trigger', 'transaction.paid'], token)
   let count = 0
@@ -230,28 +233,31 @@ test('a key makes the program repeat what may have failed halfway, and nothing e
   expect(keys).toEqual(Array.from({ length: 3 }, () => keys[0]))
 })
 
-test('a server that is no Troco is asked once, and a redirect names the address to use', async () => {
-  const token = await makeTestToken()
-  let count = 0
-  const page = await startServer((_, response) => {
-    count++
-    response.end('<html></html>')
-  })
-  const stranger = await run(['events', 'tail'], token, page)
-  expect([stranger.code, stranger.stderr]).toEqual([
-    1,
-    `${page}/api is not the API of a Troco server\n`,
-  ])
-  expect(count).toBe(1)
-  const moved = await startServer((_, response) => {
-    response.writeHead(308, { location: 'https://pix.shop.example/api/events' }).end()
-  })
-  const { code, stderr } = await run(['events', 'tail'], token, moved)
-  expect([code, stderr]).toEqual([
-    1,
-    'The server redirects to https://pix.shop.example: use that as --url\n',
-  ])
-})
+testInTorture(
+  'a server that is no Troco is asked once, and a redirect names the address to use',
+  async () => {
+    const token = await makeTestToken()
+    let count = 0
+    const page = await startServer((_, response) => {
+      count++
+      response.end('<html></html>')
+    })
+    const stranger = await run(['events', 'tail'], token, page)
+    expect([stranger.code, stranger.stderr]).toEqual([
+      1,
+      `${page}/api is not the API of a Troco server\n`,
+    ])
+    expect(count).toBe(1)
+    const moved = await startServer((_, response) => {
+      response.writeHead(308, { location: 'https://pix.shop.example/api/events' }).end()
+    })
+    const { code, stderr } = await run(['events', 'tail'], token, moved)
+    expect([code, stderr]).toEqual([
+      1,
+      'The server redirects to https://pix.shop.example: use that as --url\n',
+    ])
+  },
+)
 
 test('Ctrl-C ends a trigger with the exit code of an interrupted command', async () => {
   let hasRequest = () => {}
@@ -292,60 +298,66 @@ async function listen(args: string[], token: string) {
   return { lines, secret: notes[1] ?? '', notes, child }
 }
 
-test('requests tail prints the latest requests, with --failed those that failed, and follows', async () => {
-  const token = await makeTestToken()
-  const send = async (path: string) => {
-    // Other tests of this process may have filled its buffer.
-    await storeRequests()
-    await call(api.url, 'GET', path, { token })
-    await storeRequests()
-  }
-  await send('/account')
-  await send('/transactions/none')
-  const all = await run(['requests', 'tail'], token)
-  const rows = [
-    /^TIME \(UTC\) +STATUS +METHOD +PATH +DURATION +CODE +TOKEN$/,
-    /^\S+ +200 +GET +\/account +\S+ ms +test$/,
-    /^\S+ +404 +GET +\/transactions\/\{id\} +\S+ ms +transaction_not_found +test$/,
-  ]
-  const lines = all.stdout.trimEnd().split('\n')
-  expect(lines).toEqual(rows.map(row => expect.stringMatching(row)))
-  const startOf = (word: string, row: number) => lines[row]?.indexOf(word)
-  const starts = [startOf('TOKEN', 0), startOf('test', 1), startOf('test', 2)]
-  expect(new Set(starts).size, all.stdout).toBe(1)
-  const args = ['requests', 'tail', '--failed', '--json', '--follow']
-  const child = spawn(program, args, { env: environmentOf(token) })
-  onTestFinished(() => void child.kill())
-  const statuses: number[] = []
-  createInterface(child.stdout).on('line', line => statuses.push(JSON.parse(line).status))
-  await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404])
-  await send('/account')
-  await send('/refunds?unknown=1')
-  await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404, 422])
-})
+testInTorture(
+  'requests tail prints the latest requests, with --failed those that failed, and follows',
+  async () => {
+    const token = await makeTestToken()
+    const send = async (path: string) => {
+      // Other tests of this process may have filled its buffer.
+      await storeRequests()
+      await call(api.url, 'GET', path, { token })
+      await storeRequests()
+    }
+    await send('/account')
+    await send('/transactions/none')
+    const all = await run(['requests', 'tail'], token)
+    const rows = [
+      /^TIME \(UTC\) +STATUS +METHOD +PATH +DURATION +CODE +TOKEN$/,
+      /^\S+ +200 +GET +\/account +\S+ ms +test$/,
+      /^\S+ +404 +GET +\/transactions\/\{id\} +\S+ ms +transaction_not_found +test$/,
+    ]
+    const lines = all.stdout.trimEnd().split('\n')
+    expect(lines).toEqual(rows.map(row => expect.stringMatching(row)))
+    const startOf = (word: string, row: number) => lines[row]?.indexOf(word)
+    const starts = [startOf('TOKEN', 0), startOf('test', 1), startOf('test', 2)]
+    expect(new Set(starts).size, all.stdout).toBe(1)
+    const args = ['requests', 'tail', '--failed', '--json', '--follow']
+    const child = spawn(program, args, { env: environmentOf(token) })
+    onTestFinished(() => void child.kill())
+    const statuses: number[] = []
+    createInterface(child.stdout).on('line', line => statuses.push(JSON.parse(line).status))
+    await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404])
+    await send('/account')
+    await send('/refunds?unknown=1')
+    await expect.poll(() => statuses, { timeout: 20_000 }).toEqual([404, 422])
+  },
+)
 
 describe('troco listen', () => {
-  test('forwards events in order, with a signature that Standard Webhooks accepts', async () => {
-    const token = await makeTestToken()
-    await run(['trigger', 'transaction.paid'], token)
-    const { received, url } = await startReceiver([204, 500])
-    const { lines, secret, child } = await listen(['--forward-to', url, '--json'], token)
-    await run(['trigger', 'transaction.paid'], token)
-    await run(['trigger', 'transaction.failed'], token)
-    await expect.poll(() => lines.length).toBe(2)
-    expect(lines.map(line => JSON.parse(line))).toMatchObject([
-      { status: 204, event: { type: 'transaction.paid', sequence: 2 } },
-      { status: 500, event: { type: 'transaction.failed', sequence: 3 } },
-    ])
-    for (const { body, headers } of received) {
-      const event = new Webhook(secret).verify(body, headers as Record<string, string>)
-      expect(event).toMatchObject({ id: headers['webhook-id'] })
-    }
-    const again = await listen(['--forward-to', url], token)
-    expect(again.secret).toBe(secret)
-    child.kill('SIGINT')
-    expect(await once(child, 'exit')).toEqual([0, null])
-  })
+  testInTorture(
+    'forwards events in order, with a signature that Standard Webhooks accepts',
+    async () => {
+      const token = await makeTestToken()
+      await run(['trigger', 'transaction.paid'], token)
+      const { received, url } = await startReceiver([204, 500])
+      const { lines, secret, child } = await listen(['--forward-to', url, '--json'], token)
+      await run(['trigger', 'transaction.paid'], token)
+      await run(['trigger', 'transaction.failed'], token)
+      await expect.poll(() => lines.length).toBe(2)
+      expect(lines.map(line => JSON.parse(line))).toMatchObject([
+        { status: 204, event: { type: 'transaction.paid', sequence: 2 } },
+        { status: 500, event: { type: 'transaction.failed', sequence: 3 } },
+      ])
+      for (const { body, headers } of received) {
+        const event = new Webhook(secret).verify(body, headers as Record<string, string>)
+        expect(event).toMatchObject({ id: headers['webhook-id'] })
+      }
+      const again = await listen(['--forward-to', url], token)
+      expect(again.secret).toBe(secret)
+      child.kill('SIGINT')
+      expect(await once(child, 'exit')).toEqual([0, null])
+    },
+  )
 
   test('sends the bytes and the headers that an endpoint gets', async () => {
     const token = await makeTestToken()
@@ -379,7 +391,7 @@ describe('troco listen', () => {
       expect(listened?.headers[name], name).toBe(delivered?.headers[name])
   })
 
-  test('prints the status and the duration of each response for people', async () => {
+  testInTorture('prints the status and the duration of each response for people', async () => {
     const token = await makeTestToken()
     const { url } = await startReceiver([204, 500])
     const { lines } = await listen(['--forward-to', url], token)
@@ -394,7 +406,7 @@ describe('troco listen', () => {
     expect(lines[1]?.indexOf('→')).toBe(lines[0]?.indexOf('RECEIVER'))
   })
 
-  test('says that the receiver did not respond, and goes on', async () => {
+  testInTorture('says that the receiver did not respond, and goes on', async () => {
     const token = await makeTestToken()
     const port = await findFreePort()
     const { lines } = await listen(['--forward-to', `127.0.0.1:${port}/`], token)
@@ -402,7 +414,7 @@ describe('troco listen', () => {
     await expect.poll(() => lines[1]).toMatch(/transaction\.paid .*→ no response: ECONNREFUSED$/)
   })
 
-  test('follows the new events after a restored backup', async () => {
+  testInTorture('follows the new events after a restored backup', async () => {
     const { id } = await makeMerchant()
     const token = await makeToken(id)
     await run(['trigger', 'transaction.paid'], token)
@@ -476,7 +488,7 @@ describe('a command that cannot run', () => {
     expect(stderr).toMatch(/^401 unauthenticated: .*\nhttp.*\/docs\/errors#unauthenticated\n$/)
   })
 
-  test('never prints a token that it refuses', async () => {
+  testInTorture('never prints a token that it refuses', async () => {
     const token = await makeTestToken()
     const padded = await run(['events', 'tail'], ` ${token}\n`)
     expect([padded.code, padded.stderr]).toEqual([0, ''])

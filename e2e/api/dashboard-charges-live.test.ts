@@ -12,6 +12,7 @@ import { createPaidCharge } from '#lib/testing/deliveries.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { type Api, makeMerchant, openCharge, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const NOT_FOUND = [404, '{"error":"Transaction not found"}', 'transaction_not_found']
 
@@ -125,16 +126,20 @@ test('a live charge receives changes of other processes through NOTIFY', async (
   expect(tookMs).toBeLessThan(1_000)
 })
 
-test('a live charge detects changes without a notification within seconds', async () => {
-  const { id } = await openCharge(merchant)
-  const { heard, hangUp, reading } = await listen(id)
-  await expect.poll(() => heard.length).toBe(1)
-  await sleep(300)
-  await query(env().DATABASE_URL ?? '', `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
-  await expect.poll(() => heard.length, { timeout: 7_000 }).toBe(2)
-  hangUp.abort()
-  await reading
-}, 15_000)
+testInTorture(
+  'a live charge detects changes without a notification within seconds',
+  async () => {
+    const { id } = await openCharge(merchant)
+    const { heard, hangUp, reading } = await listen(id)
+    await expect.poll(() => heard.length).toBe(1)
+    await sleep(300)
+    await query(env().DATABASE_URL ?? '', `UPDATE charges SET viewed_at = now() WHERE id = '${id}'`)
+    await expect.poll(() => heard.length, { timeout: 7_000 }).toBe(2)
+    hangUp.abort()
+    await reading
+  },
+  15_000,
+)
 
 test('a live charge sends only events of its own charge', async () => {
   const [first, second] = [await openCharge(merchant), await openCharge(merchant)]
@@ -184,17 +189,21 @@ test('a live charge ends when the process shuts down', async () => {
   expect(countWatchers(merchant.id)).toBe(0)
 })
 
-test('a live charge ends after the member has signed out', async () => {
-  const { id } = await openCharge(merchant)
-  const { heard, isOver } = await listen(id)
-  await expect.poll(() => heard.length).toBe(1)
-  await query(
-    env().DATABASE_URL ?? '',
-    `UPDATE user_sessions SET revoked_at = now() WHERE user_id IN (
+testInTorture(
+  'a live charge ends after the member has signed out',
+  async () => {
+    const { id } = await openCharge(merchant)
+    const { heard, isOver } = await listen(id)
+    await expect.poll(() => heard.length).toBe(1)
+    await query(
+      env().DATABASE_URL ?? '',
+      `UPDATE user_sessions SET revoked_at = now() WHERE user_id IN (
       SELECT user_id FROM memberships WHERE account_id = '${merchant.id}')`,
-  )
-  await expect.poll(isOver, { timeout: 20_000, interval: 500 }).toBe(true)
-}, 30_000)
+    )
+    await expect.poll(isOver, { timeout: 20_000, interval: 500 }).toBe(true)
+  },
+  30_000,
+)
 
 test('a live charge returns 404 for other accounts and keeps no subscription for HEAD', async () => {
   const foreignId = (await openCharge(await makeMerchant())).id

@@ -10,6 +10,7 @@ import { readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, personHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 interface Person {
   id: string
@@ -227,21 +228,24 @@ describe('an invitation', () => {
     expect((await callApi('GET', 'members', invited)).status).toBe(200)
   })
 
-  test('that is renewed while its recipient joins leaves no open invitation behind', async () => {
-    for (let round = 0; round < 10; round++) {
-      const invited = await signInStranger()
-      const secret = secretOf((await invite(invited.email)).body.data.link)
-      await Promise.all([join(secret, invited), invite(invited.email, 'owner')])
-      const where = {
-        accountId: merchant.id,
-        email: invited.email,
-        acceptedAt: null,
-        revokedAt: null,
+  testInTorture(
+    'that is renewed while its recipient joins leaves no open invitation behind',
+    async () => {
+      for (let round = 0; round < 10; round++) {
+        const invited = await signInStranger()
+        const secret = secretOf((await invite(invited.email)).body.data.link)
+        await Promise.all([join(secret, invited), invite(invited.email, 'owner')])
+        const where = {
+          accountId: merchant.id,
+          email: invited.email,
+          acceptedAt: null,
+          revokedAt: null,
+        }
+        const isMember = (await roleOf(invited.id)) !== undefined
+        expect(await db().invitation.count({ where })).toBe(isMember ? 0 : 1)
       }
-      const isMember = (await roleOf(invited.id)) !== undefined
-      expect(await db().invitation.count({ where })).toBe(isMember ? 0 : 1)
-    }
-  })
+    },
+  )
 
   test('is refused after it is revoked or expires, and while the account is suspended', async () => {
     const invited = await signInStranger()

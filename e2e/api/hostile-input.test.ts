@@ -11,6 +11,7 @@ import { Random } from '#lib/testing/random.ts'
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { measureCpuMs } from '#lib/testing/timing.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 
@@ -167,18 +168,21 @@ describe.each(pickInTurn(POSTS_WITH_FIELDS))('POST $path', ({ path }) => {
   })
 })
 
-test('408 on every POST for chunks that never end and for a body shorter than its length', async () => {
-  const unfinished = POSTS.flatMap(({ path }) => {
-    const line = `POST /api${resolvePath(world, path)}`
-    return [
-      buildRequest(line, `${authorization()}Transfer-Encoding: chunked\r\n`, '1\r\n{\r\n'),
-      buildRequest(line, `${authorization()}Content-Length: 50\r\n`, '{"amount":'),
-    ]
-  })
-  for (const response of await Promise.all(unfinished.map(sendRequest))) {
-    expect(response).toEqual([408, '{"error":"Request timed out"}'])
-  }
-})
+testInTorture(
+  '408 on every POST for chunks that never end and for a body shorter than its length',
+  async () => {
+    const unfinished = POSTS.flatMap(({ path }) => {
+      const line = `POST /api${resolvePath(world, path)}`
+      return [
+        buildRequest(line, `${authorization()}Transfer-Encoding: chunked\r\n`, '1\r\n{\r\n'),
+        buildRequest(line, `${authorization()}Content-Length: 50\r\n`, '{"amount":'),
+      ]
+    })
+    for (const response of await Promise.all(unfinished.map(sendRequest))) {
+      expect(response).toEqual([408, '{"error":"Request timed out"}'])
+    }
+  },
+)
 
 describe('a flood of problems', () => {
   const ELEMENTS = 30_000

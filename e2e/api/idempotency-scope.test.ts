@@ -17,6 +17,7 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -254,7 +255,7 @@ describe('a key whose first request has no response yet', () => {
     },
   )
 
-  test.concurrent.each(CASES)(
+  testInTorture.concurrent.each(CASES)(
     '$what: 409 after ten seconds while the first request is running',
     async testCase => {
       const path = await testCase.path()

@@ -22,6 +22,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { personHeaders } from '#lib/testing/member.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const STRANGERS_PASSWORD = 'a password of a stranger'
 const PASSWORD = 'girafa azul dorme tarde'
@@ -99,19 +100,25 @@ describe('a stranger who registers the address of another person', () => {
     ).toBe(410)
   })
 
-  test('loses the password, factors and sessions when its owner resets the password', async () => {
-    const { id, email, secret } = await makePreRegistered()
-    await asVisitor('reset', { email })
-    const link = secretOf(await findMailedLink(email))
-    expect((await asVisitor('reset/confirm', { secret: link, password: PASSWORD })).status).toBe(
-      200,
-    )
-    expect(await countCredentials(id)).toEqual([0, 0, 0, 0])
-    expect(await readSession(secret)).toBeNull()
-    expect(await authenticateByPassword({ email, address: null }, STRANGERS_PASSWORD)).toBeNull()
-    expect(await authenticateByPassword({ email, address: null }, PASSWORD)).toMatchObject({ id })
-    expect(await readUser(email)).toMatchObject({ emailVerifiedBy: 'reset', isEmailVerified: true })
-  })
+  testInTorture(
+    'loses the password, factors and sessions when its owner resets the password',
+    async () => {
+      const { id, email, secret } = await makePreRegistered()
+      await asVisitor('reset', { email })
+      const link = secretOf(await findMailedLink(email))
+      expect((await asVisitor('reset/confirm', { secret: link, password: PASSWORD })).status).toBe(
+        200,
+      )
+      expect(await countCredentials(id)).toEqual([0, 0, 0, 0])
+      expect(await readSession(secret)).toBeNull()
+      expect(await authenticateByPassword({ email, address: null }, STRANGERS_PASSWORD)).toBeNull()
+      expect(await authenticateByPassword({ email, address: null }, PASSWORD)).toMatchObject({ id })
+      expect(await readUser(email)).toMatchObject({
+        emailVerifiedBy: 'reset',
+        isEmailVerified: true,
+      })
+    },
+  )
 
   test('keeps nothing that was being added while the address was proven', async () => {
     const { id, email, secret } = await makePreRegistered()
@@ -274,7 +281,7 @@ describe('an account created on the command line for an unknown address', () => 
     expect([emailVerifiedBy, memberships[0]?.accountId]).toEqual(['operator', account.id])
   })
 
-  test('has its owner, however the proof and the creation overlap', async () => {
+  testInTorture('has its owner, however the proof and the creation overlap', async () => {
     for (let round = 0; round < 10; round++) {
       const { email, secret } = await makePreRegistered()
       await asPerson(secret, 'email')
@@ -316,7 +323,7 @@ describe('whoever reads the mail of an admin', () => {
   )
 })
 
-test('no other mail to an address uses up the password resets of its owner', async () => {
+testInTorture('no other mail to an address uses up the password resets of its owner', async () => {
   const { email, secret } = await makePreRegistered()
   const { shown } = await invite(email)
   const statuses: number[] = []

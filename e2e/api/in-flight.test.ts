@@ -8,6 +8,7 @@ import { type Api, makeMerchant, makeToken, startApi } from '#lib/testing/fixtur
 import { LISTS } from '#lib/testing/lists.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 /** Places per token and per address in these tests. */
 const LIMITS = { RATE_TOKEN_IN_FLIGHT: '2', RATE_IP_IN_FLIGHT: '4' }
@@ -163,25 +164,28 @@ test('a response that the client does not read holds its place', async () => {
   expect((await read()).status).toBe(200)
 })
 
-test('exports that a client does not read hold the places of their account, and of no other', async () => {
-  supplyEnv({ RATE_IP_IN_FLIGHT: '0' })
-  const [merchant, other] = [await makeMerchant(), await makeMerchant()]
-  const [headers, otherHeaders] = await Promise.all(
-    [merchant, other].map(async one => pageHeaders(await signIn(one, 'owner'), one.id)),
-  )
-  for (let nth = 0; nth < 30; nth++)
-    await LISTS[0]?.insert(merchant.id, { clientName: 'x'.repeat(250_000) })
-  const path = '/dashboard/charges/export?locale=en'
-  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
-  for (let nth = 0; nth < EXPORTS_MAX; nth++)
-    (await open(`GET /api${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`)).pause()
-  const send = (by = headers) => call(api.url, 'GET', path, { headers: by })
-  const refused = await send()
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-  expect((await send(otherHeaders)).status).toBe(200)
-  for (const socket of held) socket.destroy()
-  expect((await send()).status).toBe(200)
-})
+testInTorture(
+  'exports that a client does not read hold the places of their account, and of no other',
+  async () => {
+    supplyEnv({ RATE_IP_IN_FLIGHT: '0' })
+    const [merchant, other] = [await makeMerchant(), await makeMerchant()]
+    const [headers, otherHeaders] = await Promise.all(
+      [merchant, other].map(async one => pageHeaders(await signIn(one, 'owner'), one.id)),
+    )
+    for (let nth = 0; nth < 30; nth++)
+      await LISTS[0]?.insert(merchant.id, { clientName: 'x'.repeat(250_000) })
+    const path = '/dashboard/charges/export?locale=en'
+    const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
+    for (let nth = 0; nth < EXPORTS_MAX; nth++)
+      (await open(`GET /api${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`)).pause()
+    const send = (by = headers) => call(api.url, 'GET', path, { headers: by })
+    const refused = await send()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect((await send(otherHeaders)).status).toBe(200)
+    for (const socket of held) socket.destroy()
+    expect((await send()).status).toBe(200)
+  },
+)
 
 test('0 disables both limits', async () => {
   supplyEnv({ RATE_TOKEN_IN_FLIGHT: '0', RATE_IP_IN_FLIGHT: '0' })

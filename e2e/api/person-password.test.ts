@@ -16,6 +16,7 @@ import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { expectShape } from '#lib/testing/member.ts'
 import { OUTDATED_HASH } from '#lib/testing/outdated-hash.ts'
 import { measureFastestMs } from '#lib/testing/timing.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const OLD_PASSWORD = 'girassol verde 88'
 const NEW_PASSWORD = 'tulipa azul no cais 7'
@@ -181,7 +182,7 @@ describe('the sessions of a user', () => {
     expect(await listAudited('user.signed_out_elsewhere')).toEqual([{ sessions: 1 }])
   })
 
-  test('end all but this one, at once in every process', async () => {
+  testInTorture('end all but this one, at once in every process', async () => {
     const otherProcess = await startApiProcess()
     try {
       const listSessions = () =>

@@ -15,6 +15,7 @@ import {
   readSamples,
 } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 
 /** Guides whose samples run one after the other, as a reader would paste them. */
@@ -330,7 +331,7 @@ async function makePayout(token: string): Promise<Record<string, string>> {
   return ids
 }
 
-test('the samples of every operation succeed in every language', async () => {
+testInTorture('the samples of every operation succeed in every language', async () => {
   const document = await (await fetch(`${api.url}/api/openapi.json`)).json()
   const origin = new URL(document.servers[0].url).origin
   const operations: Operation[] = Object.values(document.paths).flatMap(methods =>

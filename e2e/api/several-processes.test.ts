@@ -136,22 +136,26 @@ describe('the log of requests', () => {
     await expect.poll(async () => (await listLogged()).length).toBe(4)
   })
 
-  test('loses at most the last batch of a killed process, and no caller notices', async () => {
-    const killedProcess = await startApiProcess()
-    const statuses: number[] = []
-    const send = async (count: number) => {
-      for (let sent = 0; sent < count; sent++) statuses.push((await read(killedProcess.url)).status)
-    }
-    await send(5)
-    await expect.poll(async () => (await listLogged()).length).toBe(5)
-    await send(3)
-    await killedProcess.close()
-    await read(api.url)
-    const logged = (await listLogged()).length
-    expect(statuses).toEqual(Array(8).fill(200))
-    expect(logged).toBeGreaterThanOrEqual(6)
-    expect(logged).toBeLessThanOrEqual(9)
-  })
+  testInTorture(
+    'loses at most the last batch of a killed process, and no caller notices',
+    async () => {
+      const killedProcess = await startApiProcess()
+      const statuses: number[] = []
+      const send = async (count: number) => {
+        for (let sent = 0; sent < count; sent++)
+          statuses.push((await read(killedProcess.url)).status)
+      }
+      await send(5)
+      await expect.poll(async () => (await listLogged()).length).toBe(5)
+      await send(3)
+      await killedProcess.close()
+      await read(api.url)
+      const logged = (await listLogged()).length
+      expect(statuses).toEqual(Array(8).fill(200))
+      expect(logged).toBeGreaterThanOrEqual(6)
+      expect(logged).toBeLessThanOrEqual(9)
+    },
+  )
 })
 
 describe('a change in one process applies to the next request in the other:', () => {

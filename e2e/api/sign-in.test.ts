@@ -19,6 +19,7 @@ import { findMailedLink, mailsTo } from '#lib/testing/mailbox.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { OUTDATED_HASH } from '#lib/testing/outdated-hash.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 
@@ -117,18 +118,21 @@ describe('while others guess the password of a user from other addresses', () =>
     expect((await signIn(owner, browser)).status).toBe(200)
   })
 
-  test('a known device has ten guesses of its own, which no other device can use up', async () => {
-    const browser = await openKnownBrowser()
-    const other = await openKnownBrowser()
-    const statuses: number[] = []
-    for (let nth = 0; nth < 11; nth++) {
-      statuses.push((await signIn(owner, browser, `typo ${nth}`)).status)
-    }
-    expect(statuses).toEqual([...Array(10).fill(401), 429])
-    expect((await signIn(owner, browser)).status).toBe(429)
-    expect((await signIn(owner, other)).status).toBe(200)
-    expect((await signIn(owner)).status).toBe(200)
-  })
+  testInTorture(
+    'a known device has ten guesses of its own, which no other device can use up',
+    async () => {
+      const browser = await openKnownBrowser()
+      const other = await openKnownBrowser()
+      const statuses: number[] = []
+      for (let nth = 0; nth < 11; nth++) {
+        statuses.push((await signIn(owner, browser, `typo ${nth}`)).status)
+      }
+      expect(statuses).toEqual([...Array(10).fill(401), 429])
+      expect((await signIn(owner, browser)).status).toBe(429)
+      expect((await signIn(owner, other)).status).toBe(200)
+      expect((await signIn(owner)).status).toBe(200)
+    },
+  )
 
   test('a passkey signs in and makes its browser known', async () => {
     const key = makeSoftwareKey(env().PUBLIC_URL)
@@ -187,7 +191,7 @@ describe('the mark of a known device', () => {
     }
   })
 
-  test('is refused if it is forged, foreign or too old', async () => {
+  testInTorture('is refused if it is forged, foreign or too old', async () => {
     const stranger = await makePerson()
     const marks = readMarks(await openKnownBrowser())
     const foreign = readMarks(await openKnownBrowser(stranger))
@@ -240,17 +244,21 @@ describe('the mark of a known device', () => {
     expect(await isKnown(readMarks(browser))).toBe(true)
   })
 
-  test('stays for each of several users of one browser, eight at most', async () => {
-    const browser = openBrowser()
-    const people = await Promise.all(Array.from({ length: 9 }, makePerson))
-    for (const person of people) expect((await signIn(person, browser)).status).toBe(200)
-    await signIn(people[1] ?? owner, browser)
-    expect(readMarks(browser).split('~')).toHaveLength(8)
-    for (const [nth, person] of people.entries()) {
-      await lock(person)
-      expect(await isKnown(readMarks(browser), person), `${nth}`).toBe(nth > 0)
-    }
-  }, 120_000)
+  testInTorture(
+    'stays for each of several users of one browser, eight at most',
+    async () => {
+      const browser = openBrowser()
+      const people = await Promise.all(Array.from({ length: 9 }, makePerson))
+      for (const person of people) expect((await signIn(person, browser)).status).toBe(200)
+      await signIn(people[1] ?? owner, browser)
+      expect(readMarks(browser).split('~')).toHaveLength(8)
+      for (const [nth, person] of people.entries()) {
+        await lock(person)
+        expect(await isKnown(readMarks(browser), person), `${nth}`).toBe(nth > 0)
+      }
+    },
+    120_000,
+  )
 
   test('is not set by a password whose second factor is still missing', async () => {
     const { secret } = await addApp()
@@ -290,36 +298,39 @@ test('a sign-in that the database does not answer in time gets 503 with Retry-Af
   expect([status, headers.get('retry-after')]).toEqual([503, '2'])
 })
 
-test('of 200 password guesses at a time none keeps a known device waiting, and all get a response', async () => {
-  const browser = await openKnownBrowser()
-  const [first, ...others] = Array.from({ length: 200 }, () => openBrowser())
-  await first?.signIn({ email: '', password: '' })
-  const csrf = first?.copyTo.bind(first) ?? expect.unreachable()
-  let isOver = false
-  const responses: { status: number; retryAfter: string | null }[] = []
-  const countChecked = () => responses.filter(({ status }) => status === 401).length
-  const guesses = others.map(async ({ address }) => {
-    const guesser = csrf(address)
-    for (let nth = 0; !isOver && nth < 20; nth++) {
-      const email = `someone-${newId()}@troco.example`
-      const { status, headers } = await guesser.signIn({ email, password: 'wrong guess' })
-      responses.push({ status, retryAfter: headers.get('retry-after') })
-    }
-  })
-  await expect.poll(() => responses.some(({ status }) => status === 503)).toBe(true)
-  const checkedBefore = countChecked()
-  const known = await signIn(owner, browser)
-  const checkedMeanwhile = countChecked() - checkedBefore
-  isOver = true
-  await Promise.all(guesses)
-  expect(known.status).toBe(200)
-  // Fifty guesses wait for their check all the time: the known device waits for none of them.
-  expect(checkedMeanwhile).toBeLessThan(40)
-  const refused = responses.filter(({ status }) => status === 503)
-  expect(refused.length).toBeGreaterThan(100)
-  expect(new Set(refused.map(({ retryAfter }) => retryAfter))).toEqual(new Set(['2']))
-  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]))
-})
+testInTorture(
+  'of 200 password guesses at a time none keeps a known device waiting, and all get a response',
+  async () => {
+    const browser = await openKnownBrowser()
+    const [first, ...others] = Array.from({ length: 200 }, () => openBrowser())
+    await first?.signIn({ email: '', password: '' })
+    const csrf = first?.copyTo.bind(first) ?? expect.unreachable()
+    let isOver = false
+    const responses: { status: number; retryAfter: string | null }[] = []
+    const countChecked = () => responses.filter(({ status }) => status === 401).length
+    const guesses = others.map(async ({ address }) => {
+      const guesser = csrf(address)
+      for (let nth = 0; !isOver && nth < 20; nth++) {
+        const email = `someone-${newId()}@troco.example`
+        const { status, headers } = await guesser.signIn({ email, password: 'wrong guess' })
+        responses.push({ status, retryAfter: headers.get('retry-after') })
+      }
+    })
+    await expect.poll(() => responses.some(({ status }) => status === 503)).toBe(true)
+    const checkedBefore = countChecked()
+    const known = await signIn(owner, browser)
+    const checkedMeanwhile = countChecked() - checkedBefore
+    isOver = true
+    await Promise.all(guesses)
+    expect(known.status).toBe(200)
+    // Fifty guesses wait for their check all the time: the known device waits for none of them.
+    expect(checkedMeanwhile).toBeLessThan(40)
+    const refused = responses.filter(({ status }) => status === 503)
+    expect(refused.length).toBeGreaterThan(100)
+    expect(new Set(refused.map(({ retryAfter }) => retryAfter))).toEqual(new Set(['2']))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 503]))
+  },
+)
 
 test('a rejected sign-in takes at least 300 ms, whatever hash the user has, and without a user', async () => {
   const other = await makePerson()
@@ -346,7 +357,7 @@ test('no other spelling of the sign-in path signs in', async () => {
   }
 })
 
-test('sign-ins whose body never arrives keep nobody out', async () => {
+testInTorture('sign-ins whose body never arrives keep nobody out', async () => {
   const known = await openKnownBrowser()
   const unknown = openBrowser()
   const { secret } = await addApp()
@@ -382,17 +393,20 @@ test('sign-ins whose body never arrives keep nobody out', async () => {
   for (const socket of sockets) socket.destroy()
 })
 
-test('guesses from 300 networks (/64) of one IPv6 site (/48) are limited, not those of another', async () => {
-  const attempt = async (nth: number) =>
-    (await countAttempt([['address', `2001:db8:${site}:${nth.toString(16)}::1`]])) === null
-  const site = (process.pid % 60_000).toString(16)
-  const allowed: boolean[] = []
-  for (let nth = 0; nth < 300; nth++) allowed.push(await attempt(nth))
-  expect(allowed.filter(Boolean)).toHaveLength(150)
-  const { status, headers } = await signIn(owner, openBrowser(`2001:db8:${site}:fff::1`))
-  expect([status, Number(headers.get('retry-after')) <= 60]).toEqual([429, true])
-  expect((await signIn(owner, openBrowser(`2001:db9:${site}:fff::1`))).status).toBe(200)
-})
+testInTorture(
+  'guesses from 300 networks (/64) of one IPv6 site (/48) are limited, not those of another',
+  async () => {
+    const attempt = async (nth: number) =>
+      (await countAttempt([['address', `2001:db8:${site}:${nth.toString(16)}::1`]])) === null
+    const site = (process.pid % 60_000).toString(16)
+    const allowed: boolean[] = []
+    for (let nth = 0; nth < 300; nth++) allowed.push(await attempt(nth))
+    expect(allowed.filter(Boolean)).toHaveLength(150)
+    const { status, headers } = await signIn(owner, openBrowser(`2001:db8:${site}:fff::1`))
+    expect([status, Number(headers.get('retry-after')) <= 60]).toEqual([429, true])
+    expect((await signIn(owner, openBrowser(`2001:db9:${site}:fff::1`))).status).toBe(200)
+  },
+)
 
 describe('the sessions of a user', () => {
   test('are limited: one more ends the one that was unused for longest', async () => {
@@ -437,34 +451,37 @@ describe('wrong codes of the second factor', () => {
     UPDATE sign_in_attempts SET ends_at = ends_at - make_interval(secs => ${seconds}::int)
     WHERE scope IN ('factor', 'challenge')`
 
-  test('delay the next attempt ever longer, are mailed once, and end with a right code', async () => {
-    const { secret } = await addApp()
-    const browser = openBrowser()
-    const waits: number[] = []
-    for (let nth = 0; nth < 9; nth++) {
-      const challenge = await openStep(browser)
-      const refused = await browser.signIn({ challenge, code: 'aaaaaa' })
-      expect(refused.body).toEqual({ error: 'wrong_code' })
-      const again = await browser.signIn({ challenge: await openStep(browser), code: 'aaaaaa' })
-      if (again.status === 429) waits.push(Number(again.headers.get('retry-after')))
-      await waitSeconds(again.status === 429 ? (waits.at(-1) ?? 0) : 0)
-    }
-    expect(waits).toHaveLength(7)
-    for (const [nth, expected] of [30, 60, 120, 240, 480, 900, 900].entries()) {
-      expect(waits[nth], `${waits}`).toBeGreaterThan(expected - 5)
-      expect(waits[nth], `${waits}`).toBeLessThanOrEqual(expected)
-    }
-    const mails = (await mailsTo(owner.email)).filter(({ subject }) => /may know/.test(subject))
-    expect(mails.map(({ subject }) => subject)).toEqual(['Someone may know your Troco password'])
-    expect(mails[0]?.text).toContain(`IP ${browser.address}`)
-    const { status } = await browser.signIn({
-      challenge: await openStep(browser),
-      code: generateTotp(secret, 1),
-    })
-    expect(status).toBe(200)
-    // The spell is over: the next wrong code has no delay and is not mailed.
-    expect(await countFactorAttempt({ userId: owner.id, challenge: '', device: null })).toBe(1)
-  })
+  testInTorture(
+    'delay the next attempt ever longer, are mailed once, and end with a right code',
+    async () => {
+      const { secret } = await addApp()
+      const browser = openBrowser()
+      const waits: number[] = []
+      for (let nth = 0; nth < 9; nth++) {
+        const challenge = await openStep(browser)
+        const refused = await browser.signIn({ challenge, code: 'aaaaaa' })
+        expect(refused.body).toEqual({ error: 'wrong_code' })
+        const again = await browser.signIn({ challenge: await openStep(browser), code: 'aaaaaa' })
+        if (again.status === 429) waits.push(Number(again.headers.get('retry-after')))
+        await waitSeconds(again.status === 429 ? (waits.at(-1) ?? 0) : 0)
+      }
+      expect(waits).toHaveLength(7)
+      for (const [nth, expected] of [30, 60, 120, 240, 480, 900, 900].entries()) {
+        expect(waits[nth], `${waits}`).toBeGreaterThan(expected - 5)
+        expect(waits[nth], `${waits}`).toBeLessThanOrEqual(expected)
+      }
+      const mails = (await mailsTo(owner.email)).filter(({ subject }) => /may know/.test(subject))
+      expect(mails.map(({ subject }) => subject)).toEqual(['Someone may know your Troco password'])
+      expect(mails[0]?.text).toContain(`IP ${browser.address}`)
+      const { status } = await browser.signIn({
+        challenge: await openStep(browser),
+        code: generateTotp(secret, 1),
+      })
+      expect(status).toBe(200)
+      // The spell is over: the next wrong code has no delay and is not mailed.
+      expect(await countFactorAttempt({ userId: owner.id, challenge: '', device: null })).toBe(1)
+    },
+  )
 
   test('delay attempts in one sign-in, at the same time as well', async () => {
     const { secret } = await addApp()
@@ -478,32 +495,35 @@ describe('wrong codes of the second factor', () => {
     expect((await browser.signIn({ challenge, code })).status).toBe(200)
   })
 
-  test('of others do not delay a known device, nor a user who chose a new password', async () => {
-    const browser = await openKnownBrowser()
-    const { secret } = await addApp()
-    const attacker = openBrowser()
-    const enterWrongCodes = async () => {
-      for (let nth = 0; nth < 6; nth++) {
-        await attacker.signIn({ challenge: await openStep(attacker), code: 'aaaaaa' })
+  testInTorture(
+    'of others do not delay a known device, nor a user who chose a new password',
+    async () => {
+      const browser = await openKnownBrowser()
+      const { secret } = await addApp()
+      const attacker = openBrowser()
+      const enterWrongCodes = async () => {
+        for (let nth = 0; nth < 6; nth++) {
+          await attacker.signIn({ challenge: await openStep(attacker), code: 'aaaaaa' })
+        }
       }
-    }
-    await enterWrongCodes()
-    const challenge = await openStep(attacker)
-    expect((await attacker.signIn({ challenge, code: generateTotp(secret) })).status).toBe(429)
-    const known = await openStep(browser)
-    const right = await browser.signIn({ challenge: known, code: generateTotp(secret) })
-    expect(right.status).toBe(200)
-    await enterWrongCodes()
-    await attacker.fetch('POST', '/api/visitor/reset', { email: owner.email })
-    const link = (await findMailedLink(owner.email)).split('/').at(-1)
-    const fresh = openBrowser()
-    const reset = { secret: link, password: NEW_PASSWORD }
-    expect((await fresh.fetch('POST', '/api/visitor/reset/confirm', reset)).status).toBe(200)
-    const unknown = openBrowser()
-    const step = (await signIn(owner, unknown, NEW_PASSWORD)).body.challenge
-    const code = generateTotp(secret, 1)
-    expect((await unknown.signIn({ challenge: step, code })).status).toBe(200)
-  })
+      await enterWrongCodes()
+      const challenge = await openStep(attacker)
+      expect((await attacker.signIn({ challenge, code: generateTotp(secret) })).status).toBe(429)
+      const known = await openStep(browser)
+      const right = await browser.signIn({ challenge: known, code: generateTotp(secret) })
+      expect(right.status).toBe(200)
+      await enterWrongCodes()
+      await attacker.fetch('POST', '/api/visitor/reset', { email: owner.email })
+      const link = (await findMailedLink(owner.email)).split('/').at(-1)
+      const fresh = openBrowser()
+      const reset = { secret: link, password: NEW_PASSWORD }
+      expect((await fresh.fetch('POST', '/api/visitor/reset/confirm', reset)).status).toBe(200)
+      const unknown = openBrowser()
+      const step = (await signIn(owner, unknown, NEW_PASSWORD)).body.challenge
+      const code = generateTotp(secret, 1)
+      expect((await unknown.signIn({ challenge: step, code })).status).toBe(200)
+    },
+  )
 })
 
 /** Returns a response without what differs by time. */

@@ -26,6 +26,7 @@ import {
   signInAdmin,
   signInWithoutAccount,
 } from '#lib/testing/member.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const PASSWORD = 'girafa azul dorme tarde'
 
@@ -163,20 +164,25 @@ describe('signing up', () => {
     expect(await countAllRows()).toEqual(before)
   })
 
-  test('opens one account, however often the link is opened or the e-mail signs up', async () => {
-    const body = signupRequest()
-    await postAsVisitor('signup', body)
-    const secret = await mailedSecret(body.email)
-    await postAsVisitor('signup', { ...body, email: body.email.toUpperCase() })
-    const other = await mailedSecret(body.email)
-    const responses = await Promise.all(Array.from({ length: 10 }, () => chooseWhenServed(secret)))
-    const statuses = responses.map(({ status }) => status).sort()
-    expect(statuses).toEqual([200, ...Array(9).fill(410)])
-    const late = await choosePassword(other)
-    expect([late.status, Object.keys(late.body.errors)]).toEqual([422, ['email']])
-    const where = { user: { email: body.email } }
-    expect(await db().membership.count({ where })).toBe(1)
-  })
+  testInTorture(
+    'opens one account, however often the link is opened or the e-mail signs up',
+    async () => {
+      const body = signupRequest()
+      await postAsVisitor('signup', body)
+      const secret = await mailedSecret(body.email)
+      await postAsVisitor('signup', { ...body, email: body.email.toUpperCase() })
+      const other = await mailedSecret(body.email)
+      const responses = await Promise.all(
+        Array.from({ length: 10 }, () => chooseWhenServed(secret)),
+      )
+      const statuses = responses.map(({ status }) => status).sort()
+      expect(statuses).toEqual([200, ...Array(9).fill(410)])
+      const late = await choosePassword(other)
+      expect([late.status, Object.keys(late.body.errors)]).toEqual([422, ['email']])
+      const where = { user: { email: body.email } }
+      expect(await db().membership.count({ where })).toBe(1)
+    },
+  )
 
   test('stores nothing when one step fails', async () => {
     await runAsOwner(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

@@ -13,6 +13,7 @@ import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { type Document, makeStrictValidator } from '#lib/testing/strict-validator.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { eventPageSchema } from '#lib/webhooks/events.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
@@ -168,19 +169,22 @@ test('after a rotation both secrets sign', async () => {
   }
 })
 
-test('150 test events at once open at most 4 connections to a URL; the rest wait, then get 429', async () => {
-  receiver.respondWith(async (_received, response) => {
-    await sleep(3_000)
-    response.writeHead(200).end('ok')
-  })
-  const sent = await Promise.all(Array.from({ length: 150 }, () => sendTest()))
-  expect(receiver.concurrencyMax()).toBeLessThanOrEqual(4)
-  const refused = sent.filter(({ status }) => status === 429)
-  expect(refused.length).toBe(sent.length - receiver.calls.length)
-  expect(refused[0]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-  receiver.respondWith(status(200))
-  expect((await sendTest()).body.data.delivered).toBe(true)
-})
+testInTorture(
+  '150 test events at once open at most 4 connections to a URL; the rest wait, then get 429',
+  async () => {
+    receiver.respondWith(async (_received, response) => {
+      await sleep(3_000)
+      response.writeHead(200).end('ok')
+    })
+    const sent = await Promise.all(Array.from({ length: 150 }, () => sendTest()))
+    expect(receiver.concurrencyMax()).toBeLessThanOrEqual(4)
+    const refused = sent.filter(({ status }) => status === 429)
+    expect(refused.length).toBe(sent.length - receiver.calls.length)
+    expect(refused[0]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    receiver.respondWith(status(200))
+    expect((await sendTest()).body.data.delivered).toBe(true)
+  },
+)
 
 test('an account sends at most 16 test events at once to a host, whatever the paths', async () => {
   const ids = [endpoint.id]

@@ -23,6 +23,7 @@ import { findMailedLink } from '#lib/testing/mailbox.ts'
 import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/testing/member.ts'
 import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { adoptToken } from '#lib/tokens/adopt.ts'
 import { rotateToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
@@ -573,41 +574,47 @@ describe('a thief with the session of one owner', () => {
     expect((await approve(await request(token), finance)).status).toBe(200)
   })
 
-  test('cannot approve it after the accomplice has joined again, whoever invites', async () => {
-    const honest = await addMember('owner')
-    await age()
-    for (const inviter of [owner, honest]) {
-      const accomplice = await invite('owner')
-      const token = await issue(accomplice)
-      const own = await request(owner.headers)
-      await leave(accomplice)
-      await rejoin(inviter, accomplice)
-      await expectBarred(await request(token), owner, accomplice)
-      await expectBarred(own, accomplice)
-      await leave(accomplice)
-      await expectBarred(await request(token), owner)
-    }
-  })
+  testInTorture(
+    'cannot approve it after the accomplice has joined again, whoever invites',
+    async () => {
+      const honest = await addMember('owner')
+      await age()
+      for (const inviter of [owner, honest]) {
+        const accomplice = await invite('owner')
+        const token = await issue(accomplice)
+        const own = await request(owner.headers)
+        await leave(accomplice)
+        await rejoin(inviter, accomplice)
+        await expectBarred(await request(token), owner, accomplice)
+        await expectBarred(own, accomplice)
+        await leave(accomplice)
+        await expectBarred(await request(token), owner)
+      }
+    },
+  )
 
-  test('cannot lose who answers for an accomplice by leaving while they join', async () => {
-    for (const delay of [0, 2, 4, 8, 12, 20]) {
-      const [inviter, joiner] = [await addMember('owner'), await addMember('viewer')]
-      await leave(joiner)
-      const data = { roleAt: new Date(), roleBy: owner.id, roleVia: [owner.id] }
-      await db().membership.updateMany({ where: { userId: inviter.id }, data })
-      const { email } = await db().user.findUniqueOrThrow({ where: { id: joiner.id } })
-      const body = { email, role: 'finance' }
-      await call(api.url, 'POST', '/dashboard/invitations', { headers: inviter.headers, body })
-      const secret = (await findMailedLink(email)).split('/').at(-1)
-      const { headers } = joiner
-      const [joined] = await Promise.all([
-        call(api.url, 'POST', '/person/join', { headers, body: { secret } }),
-        new Promise(resolve => setTimeout(resolve, delay)).then(() => leave(inviter)),
-      ])
-      expect([200, 409]).toContain(joined.status)
-      if (joined.status === 200) await expectBarred(await request(owner.headers), joiner)
-    }
-  })
+  testInTorture(
+    'cannot lose who answers for an accomplice by leaving while they join',
+    async () => {
+      for (const delay of [0, 2, 4, 8, 12, 20]) {
+        const [inviter, joiner] = [await addMember('owner'), await addMember('viewer')]
+        await leave(joiner)
+        const data = { roleAt: new Date(), roleBy: owner.id, roleVia: [owner.id] }
+        await db().membership.updateMany({ where: { userId: inviter.id }, data })
+        const { email } = await db().user.findUniqueOrThrow({ where: { id: joiner.id } })
+        const body = { email, role: 'finance' }
+        await call(api.url, 'POST', '/dashboard/invitations', { headers: inviter.headers, body })
+        const secret = (await findMailedLink(email)).split('/').at(-1)
+        const { headers } = joiner
+        const [joined] = await Promise.all([
+          call(api.url, 'POST', '/person/join', { headers, body: { secret } }),
+          new Promise(resolve => setTimeout(resolve, delay)).then(() => leave(inviter)),
+        ])
+        expect([200, 409]).toContain(joined.status)
+        if (joined.status === 200) await expectBarred(await request(owner.headers), joiner)
+      }
+    },
+  )
 
   test('cannot approve it after another owner changed the role of the accomplice', async () => {
     const honest = await addMember('owner')
@@ -623,25 +630,28 @@ describe('a thief with the session of one owner', () => {
     await expectBarred(await request(token), owner, again)
   })
 
-  test('whose own role is new cannot approve through a chain of accomplices, at any hour', async () => {
-    const honest = await addMember('owner')
-    await age()
-    expect((await changeRole(honest, owner, 'viewer')).status).toBe(200)
-    expect((await changeRole(honest, owner, 'owner')).status).toBe(200)
-    const session = await openSession(owner.id, { ip: null, userAgent: 'a browser' })
-    owner = { id: owner.id, headers: pageHeaders(session, merchant.id) }
-    await pass(23)
-    const first = await invite('owner')
-    const second = await inviteBy(first)
-    const token = await issue(first)
-    // The owner's role is now older than a day; those of the accomplices are not.
-    await pass(2)
-    await expectBarred(await request(owner.headers), first, second)
-    await expectBarred(await request(second.headers), owner, first)
-    await leave(first)
-    await expectBarred(await request(token), owner, second)
-    expect((await approve(await request(owner.headers), finance)).status).toBe(200)
-  })
+  testInTorture(
+    'whose own role is new cannot approve through a chain of accomplices, at any hour',
+    async () => {
+      const honest = await addMember('owner')
+      await age()
+      expect((await changeRole(honest, owner, 'viewer')).status).toBe(200)
+      expect((await changeRole(honest, owner, 'owner')).status).toBe(200)
+      const session = await openSession(owner.id, { ip: null, userAgent: 'a browser' })
+      owner = { id: owner.id, headers: pageHeaders(session, merchant.id) }
+      await pass(23)
+      const first = await invite('owner')
+      const second = await inviteBy(first)
+      const token = await issue(first)
+      // The owner's role is now older than a day; those of the accomplices are not.
+      await pass(2)
+      await expectBarred(await request(owner.headers), first, second)
+      await expectBarred(await request(second.headers), owner, first)
+      await leave(first)
+      await expectBarred(await request(token), owner, second)
+      expect((await approve(await request(owner.headers), finance)).status).toBe(200)
+    },
+  )
 
   test('cannot confirm a weaker rule as an admin of the operator, who is also an owner', async () => {
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
@@ -702,7 +712,7 @@ describe('a thief with the session of one owner', () => {
     expect(await readRule(owner)).toMatchObject({ new_keys: true })
   }
 
-  test.each([12, 23.5, 1, 23].slice(0, pickSize(2, 4)))(
+  testInTorture.each([12, 23.5, 1, 23].slice(0, pickSize(2, 4)))(
     'finds no hour without the rule after restoring a demoted member %d hours later',
     async hours => {
       expect((await changeRole(owner, finance, 'viewer')).status).toBe(200)

@@ -13,6 +13,7 @@ import { listOwnRows } from '#lib/operator/reconciliation/rows.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { operatorBalances } from '#lib/testing/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { startWorkerProcess } from '#lib/testing/worker-process.ts'
 
 inOwnDatabase()
@@ -55,37 +56,40 @@ const listOwn = async (e2eid: string) =>
 const resolution = async (id: string) =>
   (await db().difference.findUniqueOrThrow({ where: { id } })).resolution
 
-test('a worker that is killed after the bank took the order gives the money back once', async () => {
-  const { itemId, e2eid } = await receiveStray()
-  expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT, external: -AMOUNT })
-  // The bank acts, and its response never comes: the worker dies while it waits.
-  await bank.run('addFault', { kind: 'hang', method: 'PUT', path: '/v2/pix', hasActed: true })
-  await giveBack({ itemId, reason: 'Paid by mistake', actor: ACTOR })
-  const { TROCO_SECRET = '' } = env()
-  const first = await startWorkerProcess({ TROCO_SECRET })
-  await expect.poll(async () => (await refundsOf(e2eid)).length, { timeout: 10_000 }).toBe(1)
-  await first.kill()
-  expect(await resolution(itemId)).toBeNull()
-  expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT })
-  const second = await startWorkerProcess({ TROCO_SECRET })
-  await expect
-    .poll(
-      async () => {
-        await bank.run('settle')
-        return resolution(itemId)
-      },
-      { timeout: 20_000 },
-    )
-    .toBe('give_back')
-  expect(await second.stop()).toBe(0)
-  expect(await refundsOf(e2eid)).toHaveLength(1)
-  expect(await operatorBalances('live')).toMatchObject({ unmatched: 0, external: 0 })
-  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
-  expect(await listOwn(e2eid)).toEqual([
-    ['payment', AMOUNT, 'booked'],
-    ['refund', -AMOUNT, 'booked'],
-  ])
-})
+testInTorture(
+  'a worker that is killed after the bank took the order gives the money back once',
+  async () => {
+    const { itemId, e2eid } = await receiveStray()
+    expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT, external: -AMOUNT })
+    // The bank acts, and its response never comes: the worker dies while it waits.
+    await bank.run('addFault', { kind: 'hang', method: 'PUT', path: '/v2/pix', hasActed: true })
+    await giveBack({ itemId, reason: 'Paid by mistake', actor: ACTOR })
+    const { TROCO_SECRET = '' } = env()
+    const first = await startWorkerProcess({ TROCO_SECRET })
+    await expect.poll(async () => (await refundsOf(e2eid)).length, { timeout: 10_000 }).toBe(1)
+    await first.kill()
+    expect(await resolution(itemId)).toBeNull()
+    expect(await operatorBalances('live')).toMatchObject({ unmatched: AMOUNT })
+    const second = await startWorkerProcess({ TROCO_SECRET })
+    await expect
+      .poll(
+        async () => {
+          await bank.run('settle')
+          return resolution(itemId)
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('give_back')
+    expect(await second.stop()).toBe(0)
+    expect(await refundsOf(e2eid)).toHaveLength(1)
+    expect(await operatorBalances('live')).toMatchObject({ unmatched: 0, external: 0 })
+    await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
+    expect(await listOwn(e2eid)).toEqual([
+      ['payment', AMOUNT, 'booked'],
+      ['refund', -AMOUNT, 'booked'],
+    ])
+  },
+)
 
 test('a payment that a person matches to a charge is one payment for the reconciliation', async () => {
   const { itemId, e2eid } = await receiveStray()

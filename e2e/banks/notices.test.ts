@@ -17,6 +17,7 @@ import { call } from '#lib/testing/call.ts'
 import { openLiveCharge } from '#lib/testing/connection.ts'
 import { expectBalancedLedger, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { changeOrder, orderOf } from '#lib/testing/orders.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const ACTOR = { type: 'system' } as const
 
@@ -134,7 +135,7 @@ describe('a notice', () => {
     expect(await creditsOf(id)).toHaveLength(1)
   })
 
-  test('that comes a thousand times leads to one question, and to no list', async () => {
+  testInTorture('that comes a thousand times leads to one question, and to no list', async () => {
     const { id, txid } = await openQuietCharge(1_500)
     await stage.bank.run('change', { notices: { isAbsent: true } })
     const endToEndId = await pay(txid)
@@ -348,7 +349,7 @@ describe('the endpoint', () => {
     expect(new Set(right.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  test('leaves time for other requests while large notices arrive', async () => {
+  testInTorture('leaves time for other requests while large notices arrive', async () => {
     const token = await makeToken(stage.merchant.id)
     const body = JSON.stringify({ pix: Array(20_000).fill({ txid: 'a'.repeat(32) }) })
     let ended = 0

@@ -23,6 +23,7 @@ import { makePayment } from '#lib/testing/payments.ts'
 import { runTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 inOwnDatabase()
 
@@ -150,7 +151,7 @@ describe('troco reconcile', () => {
     },
   )
 
-  test('prints a day with its items, and 1 until each of them is settled', async () => {
+  testInTorture('prints a day with its items, and 1 until each of them is settled', async () => {
     const open = await reconcile('--from', DAY, bank.account.id)
     expect(open.output).toContain(`\t${DAY}\titems\tby statement, `)
     expect(open.output).toContain(`\tday_missing_here\t${DAY} payout ${'0'.repeat(31)}\t{`)

@@ -80,10 +80,9 @@ test('an admin revokes a leaked token: the API responds 401 and the owner sees t
   await admin.context().close()
 })
 
-test('an admin sets limits, which the owner sees, and reveals a payer’s document for a reason', async ({
-  page,
-  context,
-}) => {
+test('an admin sets limits, which the owner sees, and reveals a payer’s document for a reason', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await admin.goto(`/admin/accounts/${shop.id}`)

@@ -83,11 +83,9 @@ test('a second person on a phone declines a withdrawal, and the amount returns',
   await colleague.context().close()
 })
 
-test('an owner makes the rule stricter alone, and weaker only with another owner', async ({
-  page,
-  context,
-  browser,
-}) => {
+test('an owner makes the rule stricter alone, and weaker only with another owner', {
+  tag: '@torture',
+}, async ({ page, context, browser }) => {
   const { shop, colleague } = await openShopOfTwo(context, browser)
   await page.goto('/test/settings')
   const section = page.locator('section', { hasText: 'Aprovação de saques' })

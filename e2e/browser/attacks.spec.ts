@@ -271,7 +271,7 @@ async function send({ target, method = 'GET', headers = {}, body = '' }: Attack)
   return sendRaw(url, Buffer.from(`${method} ${target} HTTP/1.1\r\n${head}\r\n${body}`, 'latin1'))
 }
 
-test('no request without a session makes the server fail', async () => {
+test('no request without a session makes the server fail', { tag: '@torture' }, async () => {
   test.setTimeout(600_000)
   const logSize = statSync(readSetting('LOG')).size
   const login = await send({ target: '/login' })

@@ -31,7 +31,9 @@ async function openPage(page: Page): Promise<void> {
   }).toPass({ timeout: 30_000 })
 }
 
-test('an admin trials a connection: pays the code and sees each step', async ({ page }) => {
+test('an admin trials a connection: pays the code and sees each step', { tag: '@torture' }, async ({
+  page,
+}) => {
   test.setTimeout(180_000)
   await openPage(page)
   const key = page.getByLabel('Your Pix key at another bank')

@@ -57,7 +57,9 @@ async function dispute(name: string, respondBy = new Date(Date.now() + 3 * DAY_M
   return { merchant, id, bankId, endToEndId, path: `/admin/disputes/${merchant.id}/${id}` }
 }
 
-test('an admin answers a dispute once, with a draft from the records', async ({ page }) => {
+test('an admin answers a dispute once, with a draft from the records', { tag: '@torture' }, async ({
+  page,
+}) => {
   const { merchant, id, endToEndId } = await dispute(`Loja ${newId()}`)
   const admin = await openAdmin(page)
   await admin.goto(`/admin/disputes?status=open&q=${merchant.id}`)

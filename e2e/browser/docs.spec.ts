@@ -86,10 +86,9 @@ test.describe('the documentation', () => {
     await expect(page.locator('#insufficient_balance')).toBeInViewport()
   })
 
-  test('explains the code of every error on the page that errors link to', async ({
-    page,
-    request,
-  }) => {
+  test('explains the code of every error on the page that errors link to', {
+    tag: '@torture',
+  }, async ({ page, request }) => {
     const refusal = await request.get('/api/nothing')
     const link = /^<(.*#not_found)>; rel="help"$/.exec(refusal.headers().link ?? '')?.[1] ?? ''
     await page.goto(link)

@@ -145,10 +145,9 @@ test('the page has its keys back ten seconds after the last one, if its scripts 
   expect(errors).toEqual([])
 })
 
-test('the palette takes what is typed, and Enter, before its scripts are loaded', async ({
-  page,
-  context,
-}) => {
+test('the palette takes what is typed, and Enter, before its scripts are loaded', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   await openShop(context)
   const html = await (await page.request.get('/test/settings')).text()
   const release = await holdScripts(page, url => !html.includes(url.split('/').at(-1) ?? ''))

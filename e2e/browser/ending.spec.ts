@@ -79,7 +79,9 @@ test('two admins end the return of an unmatched payment on the page of its diffe
   await second.context().close()
 })
 
-test('two admins end a withdrawal that the bank never answers', async ({ page }) => {
+test('two admins end a withdrawal that the bank never answers', { tag: '@torture' }, async ({
+  page,
+}) => {
   const [first, second] = [await openAdmin(page), await openAdmin(page)]
   const merchant = await makeSilentMerchant()
   const { id } = await withdrawInSilence(merchant)

@@ -49,7 +49,7 @@ const RUNS = [
 
 for (const { name, visitor, unproven, member, admin, widths } of RUNS)
   test(`the longest names, addresses and amounts can be read ${name}`, {
-    tag: '@one-size',
+    tag: ['@one-size', '@torture'],
   }, async ({ page, context }) => {
     test.setTimeout(process.env.ALL_STORIES ? 3_600_000 : 600_000)
     const problems: string[] = []

@@ -22,7 +22,9 @@ const HEADER_VARIANTS: Record<string, string>[] = [
   { 'x-middleware-subrequest': Array(5).fill('src/middleware').join(':') },
 ]
 
-test('each page opens only to its audience, whatever headers of Next are sent, and no form works too early', async () => {
+test('each page opens only to its audience, whatever headers of Next are sent, and no form works too early', {
+  tag: '@torture',
+}, async () => {
   test.setTimeout(180_000)
   const pages = readdirSync('app', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('page.tsx') && file !== 'page.tsx')

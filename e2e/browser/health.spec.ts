@@ -27,10 +27,9 @@ async function renameAccount(page: Page, name: string): Promise<void> {
   await expect(page.getByText('Salvo.')).toBeVisible()
 }
 
-test('an action of a merchant is in the audit log of the owner and of the operator, who exports it', async ({
-  page,
-  context,
-}) => {
+test('an action of a merchant is in the audit log of the owner and of the operator, who exports it', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context, 'Loja do Registro')
   await renameAccount(page, 'Loja Renomeada')
   await page.getByRole('link', { name: 'Auditoria' }).click()
@@ -176,10 +175,9 @@ test('what a bank blocks is named in Portuguese', { tag: '@torture' }, async ({
   await expect(page).toHaveURL('/admin/banks')
 })
 
-test('each warning leads to the page of what it is about, or to a list', async ({
-  page,
-  context,
-}) => {
+test('each warning leads to the page of what it is about, or to a list', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context, 'Loja do Alerta')
   const connection = await db().connection.findFirstOrThrow()
   const withdrawal = newId()

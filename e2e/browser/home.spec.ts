@@ -146,10 +146,9 @@ test.describe('on a desktop, in Portuguese', () => {
     await expectAccessible(page)
   })
 
-  test('the period of the chart is in the URL, its values in a table and at each bar', async ({
-    page,
-    context,
-  }) => {
+  test('the period of the chart is in the URL, its values in a table and at each bar', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     await openShop(context)
     await page.goto(HOME_PATH)
     const table = page.getByRole('table', { name: 'Recebimentos' })

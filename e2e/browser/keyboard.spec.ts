@@ -14,10 +14,9 @@ const PAYER = {
   'CPF ou CNPJ': '529.982.247-25',
 }
 
-test('a merchant works by keyboard alone, and always sees where the focus is', async ({
-  page,
-  context,
-}) => {
+test('a merchant works by keyboard alone, and always sees where the focus is', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   test.setTimeout(120_000)
   const { email, password } = await openPerson(context)
   await signOut(context)

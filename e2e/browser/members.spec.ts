@@ -109,7 +109,10 @@ test('an invitation is called sent if the server mailed it', { tag: '@torture' }
   await expect(dialog.getByText('Nenhum e-mail foi enviado')).toHaveCount(0)
 })
 
-test('a member is removed after a decision about each token', async ({ page, context }) => {
+test('a member is removed after a decision about each token', { tag: '@torture' }, async ({
+  page,
+  context,
+}) => {
   const shop = await openShop(context)
   const email = `dev-${newId()}@troco.example`
   const { id } = await db().user.create({

@@ -120,10 +120,9 @@ test('an admin suspends and activates several accounts for a reason, and reads o
   await admin.context().close()
 })
 
-test('an admin views the dashboard as the merchant, read-only and masked, and the owner sees why', async ({
-  page,
-  context,
-}) => {
+test('an admin views the dashboard as the merchant, read-only and masked, and the owner sees why', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const shop = await openShop(context, `Vista ${Date.now()} 39053344705 ${'Paranaense'.repeat(6)}`)
   const withdrawal = await requestPayout(shop)
   const admin = await openAdmin(page)

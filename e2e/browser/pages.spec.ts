@@ -74,10 +74,9 @@ test.describe('on a desktop, in Portuguese', () => {
   test.describe('a form', () => {
     test.use({ expectedStatuses: [401] })
 
-    test('survives the end of the session and a server that is gone, without secrets', async ({
-      page,
-      context,
-    }) => {
+    test('survives the end of the session and a server that is gone, without secrets', {
+      tag: '@torture',
+    }, async ({ page, context }) => {
       const { email, password } = await openPerson(context)
       const PAYER = {
         client_name: 'Rita Lima',
@@ -230,10 +229,9 @@ test.describe('on a desktop, in Portuguese', () => {
       await expect(name).toHaveValue('')
     })
 
-    test('returns to its own form, and never to another user who signs in in this tab', async ({
-      page,
-      context,
-    }) => {
+    test('returns to its own form, and never to another user who signs in in this tab', {
+      tag: '@torture',
+    }, async ({ page, context }) => {
       const [first, second] = [await openPerson(context), await openPerson(context)]
       const { accountId } = await db().membership.findFirstOrThrow({ where: { userId: first.id } })
       await db().membership.updateMany({ where: { userId: second.id }, data: { accountId } })

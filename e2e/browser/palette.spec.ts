@@ -39,10 +39,9 @@ async function openPalette(page: Page) {
   return inputOf(page)
 }
 
-test('the keyboard opens every page and command, by words of both languages', async ({
-  page,
-  context,
-}) => {
+test('the keyboard opens every page and command, by words of both languages', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   await openShop(context)
   await page.goto('/test/settings')
   const input = await openPalette(page)

@@ -24,11 +24,9 @@ async function makeOwner(context?: BrowserContext): Promise<string> {
 test.describe('with refusals', () => {
   test.use({ expectedStatuses: [422] })
 
-  test('changing the password ends the session in the other browser, but not in this one', async ({
-    page,
-    context,
-    browser,
-  }) => {
+  test('changing the password ends the session in the other browser, but not in this one', {
+    tag: '@torture',
+  }, async ({ page, context, browser }) => {
     const email = await makeOwner(context)
     const otherContext = await browser.newContext({
       baseURL: readSetting('BASE_URL'),

@@ -148,7 +148,10 @@ test.describe('in English', () => {
     await expect(page.getByRole('heading')).toHaveText('Payment link not found')
   })
 
-  test('a lost connection is shown, and the page recovers', async ({ page, context }) => {
+  test('a lost connection is shown, and the page recovers', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const shop = await openShopSignedOut(context)
     const charge = await openCharge(shop, 4_990)
     await page.goto(charge.payment_url)

@@ -16,10 +16,9 @@ const REASON = 'lost phone, called back'
 // The first request asks for a proof of identity.
 test.use({ locale: 'en-US', viewport: { width: 1280, height: 860 }, expectedStatuses: [403] })
 
-test('an admin removes a person’s second factor by a proof of identity and a reason, which is mailed', async ({
-  page,
-  context,
-}) => {
+test('an admin removes a person’s second factor by a proof of identity and a reason, which is mailed', {
+  tag: '@torture',
+}, async ({ page, context }) => {
   const { id, email } = await openPerson(context)
   const person = { id, email, name: email, locale: 'en', sessionId: await openSessionId(id) }
   const { secret } = await beginAuthenticator(person)

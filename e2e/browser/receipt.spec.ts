@@ -165,7 +165,10 @@ test.describe('the public page', () => {
   test.describe('accessibility', () => {
     test.use({ bypassCSP: true })
 
-    test('each outcome has no violation and fits on a phone', async ({ page, context }) => {
+    test('each outcome has no violation and fits on a phone', { tag: '@torture' }, async ({
+      page,
+      context,
+    }) => {
       const shop = await openShop(context)
       const { id } = await payCharge(shop)
       const url = await readReceiptUrl(context, shop, id)

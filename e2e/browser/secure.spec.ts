@@ -143,7 +143,9 @@ test.describe('over HTTPS', () => {
     })
   })
 
-  test('staff must set up a second factor before they see the admin pages', async ({ page }) => {
+  test('staff must set up a second factor before they see the admin pages', {
+    tag: '@torture',
+  }, async ({ page }) => {
     const owner = await setOwnerPassword()
     await db().user.update({ where: { id: owner.id }, data: { isAdmin: true } })
     await page.goto(`${tlsServer.url}/login`)
@@ -167,7 +169,10 @@ test.describe('the company’s OpenID provider', () => {
   // The first request to connect it asks for a proof of identity.
   test.use({ expectedStatuses: [403] })
 
-  test('is connected by a user, who then signs in with one click', async ({ page, context }) => {
+  test('is connected by a user, who then signs in with one click', { tag: '@torture' }, async ({
+    page,
+    context,
+  }) => {
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     const { email } = await db().user.findUniqueOrThrow({ where: { id: userId } })
     await db().authenticator.deleteMany({ where: { userId } })
@@ -189,7 +194,9 @@ test.describe('the company’s OpenID provider', () => {
     await expect(page.getByRole('heading', { name: 'Statement' })).toBeVisible()
   })
 
-  test('proves an identity only after it asked for credentials', async ({ page }) => {
+  test('proves an identity only after it asked for credentials', { tag: '@torture' }, async ({
+    page,
+  }) => {
     const { userId } = await db().membership.findFirstOrThrow({ where: { accountId: shop.id } })
     await db().authenticator.deleteMany({ where: { userId } })
     const oidcSubject = `${provider.issuer}|${userId}`
@@ -208,10 +215,9 @@ test.describe('the company’s OpenID provider', () => {
   })
 })
 
-test('a new account waits until an admin activates it, and then the API works', async ({
-  page,
-  browser,
-}) => {
+test('a new account waits until an admin activates it, and then the API works', {
+  tag: '@torture',
+}, async ({ page, browser }) => {
   const [email, name] = [`shop-${newId()}@troco.example`, `Nova ${Date.now()}`]
   await page.goto(`${tlsServer.url}/signup`)
   await page.getByLabel('Business name').fill(name)

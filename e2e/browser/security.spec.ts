@@ -42,10 +42,9 @@ test.describe('on a desktop, in Portuguese', () => {
     expectedStatuses: [401, 422],
   })
 
-  test('with an authenticator app the password alone does not sign in', async ({
-    page,
-    context,
-  }) => {
+  test('with an authenticator app the password alone does not sign in', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const { id, email, password } = await openPerson(context)
     await page.goto(SECURITY_PATH)
     await page.getByRole('button', { name: 'Configurar' }).click()

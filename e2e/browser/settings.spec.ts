@@ -37,7 +37,7 @@ test('a new name, city and expiry apply from the next charge', async ({ page, co
   await expect(page.getByLabel('Fuso horário')).toHaveValue('America/Manaus')
 })
 
-test('language and theme follow the user to another browser', async ({
+test('language and theme follow the user to another browser', { tag: '@torture' }, async ({
   page,
   context,
   browser,

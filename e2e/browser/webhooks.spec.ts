@@ -191,10 +191,9 @@ test.describe('on a phone, in English', () => {
     await expect(deliveryRows(page)).toHaveCount(2)
   })
 
-  test('an endpoint is tested, disabled, enabled with the events it missed, and deleted', async ({
-    page,
-    context,
-  }) => {
+  test('an endpoint is tested, disabled, enabled with the events it missed, and deleted', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
     const shop = await openShop(context)
     await page.goto('/test/webhooks/endpoints/new')
     await page.getByLabel('Address').fill(`${receiver.url}/hook`)

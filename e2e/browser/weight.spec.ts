@@ -57,9 +57,9 @@ async function signedInContext(page: Page, javaScriptEnabled: boolean): Promise<
   return browser.newContext({ ...options, javaScriptEnabled })
 }
 
-test('the charges are read and searched with 60 KB, and the whole page takes 250 KB', async ({
-  page,
-}) => {
+test('the charges are read and searched with 60 KB, and the whole page takes 250 KB', {
+  tag: '@torture',
+}, async ({ page }) => {
   await signInAsDemo(page)
   const plain = await signedInContext(page, false)
   const plainPage = await plain.newPage()

@@ -8,6 +8,7 @@ import { type Collector, openCollector } from '#lib/testing/collector.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
 import { status } from '#lib/testing/receiver.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 let collector: Collector
 beforeEach(async () => {
@@ -69,30 +70,33 @@ test('without a collector nothing is described or kept', async () => {
   collector = await openCollector()
 })
 
-test('while the collector is unavailable, the newest spans wait, and it is logged once until it recovers', async () => {
-  const readLog = followLog()
-  const before = countSpans('dropped')
-  collector.respondWith(status(503))
-  record('oldest')
-  await expect.poll(() => collector.calls.length).toBe(1)
-  await expect.poll(countWaiting).toBe(1)
-  recordMany(WAITING_MAX)
-  expect(countWaiting()).toBe(WAITING_MAX)
-  expect(countSpans('dropped') - before).toBe(1)
-  await expect.poll(() => collector.calls.length, { timeout: 15_000 }).toBe(2)
-  collector.calls.length = 0
-  collector.respondWith(status(200))
-  await expect.poll(countWaiting, { timeout: 15_000 }).toBe(0)
-  await expect.poll(readLog).toContain('the OTLP collector takes spans again')
-  const names = (await collector.readSpans()).map(({ name }) => name)
-  expect(names).toHaveLength(WAITING_MAX)
-  expect(names[0]).toBe('span 0')
-  const lines = readLog().split('\n')
-  const warnings = lines.filter(line => line.includes('the OTLP collector takes no spans'))
-  expect(warnings).toHaveLength(1)
-  expect(warnings[0]).toContain('status 503')
-  expect(lines.join()).not.toContain('a b')
-})
+testInTorture(
+  'while the collector is unavailable, the newest spans wait, and it is logged once until it recovers',
+  async () => {
+    const readLog = followLog()
+    const before = countSpans('dropped')
+    collector.respondWith(status(503))
+    record('oldest')
+    await expect.poll(() => collector.calls.length).toBe(1)
+    await expect.poll(countWaiting).toBe(1)
+    recordMany(WAITING_MAX)
+    expect(countWaiting()).toBe(WAITING_MAX)
+    expect(countSpans('dropped') - before).toBe(1)
+    await expect.poll(() => collector.calls.length, { timeout: 15_000 }).toBe(2)
+    collector.calls.length = 0
+    collector.respondWith(status(200))
+    await expect.poll(countWaiting, { timeout: 15_000 }).toBe(0)
+    await expect.poll(readLog).toContain('the OTLP collector takes spans again')
+    const names = (await collector.readSpans()).map(({ name }) => name)
+    expect(names).toHaveLength(WAITING_MAX)
+    expect(names[0]).toBe('span 0')
+    const lines = readLog().split('\n')
+    const warnings = lines.filter(line => line.includes('the OTLP collector takes no spans'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('status 503')
+    expect(lines.join()).not.toContain('a b')
+  },
+)
 
 test('spans that the collector refuses are dropped and counted, not repeated', async () => {
   const before = countSpans('dropped')

@@ -96,7 +96,7 @@ describe('a pool with all connections busy', () => {
     await pool.$disconnect()
   })
 
-  test('responds 503 to all requests, and works again without a restart', async () => {
+  testInTorture('responds 503 to all requests, and works again without a restart', async () => {
     const url = await makeDatabase()
     const request = await startApiProcess(url)
     expect(await request()).toMatchObject(OK_RESPONSE)
@@ -227,7 +227,7 @@ describe('named statements', () => {
 })
 
 describe('the database client of a process', () => {
-  test('has one pool, even if the module is loaded twice', async () => {
+  testInTorture('has one pool, even if the module is loaded twice', async () => {
     const output = await runInChildProcess(
       `const [one, two] = await Promise.all(
         ['', '?again'].map(copy => import('./lib/db/client.ts' + copy)))

@@ -27,6 +27,7 @@ import {
   query,
   readSuperuserUrl,
 } from '#lib/testing/embedded.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const isRoot = process.geteuid?.() === 0
 
@@ -62,7 +63,7 @@ describe('a new data folder', () => {
     expect(readdirSync(join(location, '..')).filter(name => name.includes('.new-'))).toEqual([])
   })
 
-  test('refuses connections with a wrong password', async () => {
+  testInTorture('refuses connections with a wrong password', async () => {
     const dataFolder = makeFolder()
     const { url, location } = await openForTest(dataFolder)
     const wrong = url.replace(/troco_app:.*@/, 'troco_app:guess@')
@@ -97,17 +98,20 @@ describe('a new data folder', () => {
 
 // Its logger ends shortly after the server itself.
 describe('releasing PostgreSQL', () => {
-  test('leaves it running for other users; the last user stops all its processes', async () => {
-    const dataFolder = makeFolder()
-    const first = await openForTest(dataFolder)
-    const second = await openForTest(dataFolder)
-    expect(second).toMatchObject({ isAdopted: true, pid: first.pid, url: first.url })
-    await first.release()
-    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
-    await second.release()
-    await expect.poll(() => findProcessesIn(first.location)).toEqual([])
-    expect(existsSync(join(first.location, 'postmaster.pid'))).toBe(false)
-  })
+  testInTorture(
+    'leaves it running for other users; the last user stops all its processes',
+    async () => {
+      const dataFolder = makeFolder()
+      const first = await openForTest(dataFolder)
+      const second = await openForTest(dataFolder)
+      expect(second).toMatchObject({ isAdopted: true, pid: first.pid, url: first.url })
+      await first.release()
+      expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+      await second.release()
+      await expect.poll(() => findProcessesIn(first.location)).toEqual([])
+      expect(existsSync(join(first.location, 'postmaster.pid'))).toBe(false)
+    },
+  )
 
   test('does not wait for clients that stay connected', async () => {
     const embedded = await openForTest(makeFolder())
@@ -177,22 +181,27 @@ describe('a problem that the operator must solve is reported in one line', () =>
 })
 
 describe.skipIf(!isRoot)('as root (only root runs PostgreSQL as another user)', () => {
-  test('stores data below /var/lib/troco if the user postgres cannot reach the data folder', async () => {
-    const home = makeFolder()
-    const dataFolder = join(home, 'data')
-    chmodSync(home, 0o700)
-    const first = await openForTest(dataFolder)
-    await query(first.ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS one')
-    await first.release()
-    expect(first.location).toMatch(/^\/var\/lib\/troco\/[0-9a-f]+\/postgres$/)
-    expect(readFileSync(join(dataFolder, 'postgres-location'), 'utf8').trim()).toBe(first.location)
-    expect(statSync(home).mode & 0o777).toBe(0o700)
-    chmodSync(home, 0o755)
-    renameSync(dataFolder, join(home, 'moved'))
-    const second = await openForTest(join(home, 'moved'))
-    expect(second.location).toBe(first.location)
-    expect(await query(second.ownerUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
-  })
+  testInTorture(
+    'stores data below /var/lib/troco if the user postgres cannot reach the data folder',
+    async () => {
+      const home = makeFolder()
+      const dataFolder = join(home, 'data')
+      chmodSync(home, 0o700)
+      const first = await openForTest(dataFolder)
+      await query(first.ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS one')
+      await first.release()
+      expect(first.location).toMatch(/^\/var\/lib\/troco\/[0-9a-f]+\/postgres$/)
+      expect(readFileSync(join(dataFolder, 'postgres-location'), 'utf8').trim()).toBe(
+        first.location,
+      )
+      expect(statSync(home).mode & 0o777).toBe(0o700)
+      chmodSync(home, 0o755)
+      renameSync(dataFolder, join(home, 'moved'))
+      const second = await openForTest(join(home, 'moved'))
+      expect(second.location).toBe(first.location)
+      expect(await query(second.ownerUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
+    },
+  )
 
   test('copies programs that the user postgres cannot reach, symbolic links included', () => {
     const home = makeFolder()
@@ -251,7 +260,7 @@ test('new data has three roles with a password each, stored for this user only',
   await expectThreeRoles(dataFolder, await openForTest(dataFolder))
 })
 
-test('a later start keeps roles, passwords and data', async () => {
+testInTorture('a later start keeps roles, passwords and data', async () => {
   const dataFolder = makeFolder()
   const first = await openForTest(dataFolder)
   await query(first.ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS one')
@@ -264,32 +273,36 @@ test('a later start keeps roles, passwords and data', async () => {
   expect(await query(second.ownerUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }])
 })
 
-test('a missing role of the application is created by the next start', async () => {
+testInTorture('a missing role of the application is created by the next start', async () => {
   const dataFolder = makeFolder()
   await dropApplicationRole(dataFolder, await openForTest(dataFolder))
   await expectThreeRoles(dataFolder, await openForTest(dataFolder))
 })
 
-test('kill -9 of the process that creates it, at any moment, leaves data that the next start completes', async () => {
-  const dataFolder = makeFolder()
-  const before = await openForTest(dataFolder)
-  for (let delayMs = 0; delayMs <= 40; delayMs += 10) {
-    await dropApplicationRole(dataFolder, before)
-    rmSync(join(dataFolder, APPLICATION_PASSWORD))
-    const opening = openInOtherProcess(dataFolder).catch(() => {})
-    await expect
-      .poll(() => existsSync(join(dataFolder, APPLICATION_PASSWORD)), { interval: 1 })
-      .toBe(true)
-    await sleep(delayMs)
-    await killChildren()
-    await opening
-    const next = await openForTest(dataFolder)
-    await expectThreeRoles(dataFolder, next)
-    await next.release()
-  }
-}, 60_000)
+testInTorture(
+  'kill -9 of the process that creates it, at any moment, leaves data that the next start completes',
+  async () => {
+    const dataFolder = makeFolder()
+    const before = await openForTest(dataFolder)
+    for (let delayMs = 0; delayMs <= 40; delayMs += 10) {
+      await dropApplicationRole(dataFolder, before)
+      rmSync(join(dataFolder, APPLICATION_PASSWORD))
+      const opening = openInOtherProcess(dataFolder).catch(() => {})
+      await expect
+        .poll(() => existsSync(join(dataFolder, APPLICATION_PASSWORD)), { interval: 1 })
+        .toBe(true)
+      await sleep(delayMs)
+      await killChildren()
+      await opening
+      const next = await openForTest(dataFolder)
+      await expectThreeRoles(dataFolder, next)
+      await next.release()
+    }
+  },
+  60_000,
+)
 
-test('a lost password file is replaced, and the role gets the new password', async () => {
+testInTorture('a lost password file is replaced, and the role gets the new password', async () => {
   const dataFolder = makeFolder()
   const first = await openForTest(dataFolder)
   rmSync(join(dataFolder, APPLICATION_PASSWORD))

@@ -8,6 +8,7 @@ import { createFront } from '#lib/http/front.ts'
 import { clientIp } from '#lib/http/headers.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 interface ReceivedRequest {
   url: string
@@ -258,7 +259,7 @@ describe('malformed HTTP gets a JSON error and a closed connection', () => {
     expect(response.tookMs).toBeLessThan(8_000)
   })
 
-  test.concurrent.each([
+  testInTorture.concurrent.each([
     ['headers that never end', 'GET /api/account HTTP/1.1\r\nHost: a\r\nX-Slow: '],
     [
       'a body that never ends',

@@ -8,6 +8,7 @@ import { createFront } from '#lib/http/front.ts'
 import { UNREAD_TIMEOUT_MS } from '#lib/http/guard.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const TIMEOUT_MS = 1_000
 const LARGE_BYTES = 40_000_000
@@ -67,7 +68,7 @@ test('without a setting, the time is 20 s', () => {
   expect(UNREAD_TIMEOUT_MS).toBe(20_000)
 })
 
-test.each([
+testInTorture.each([
   ['a large response', '/large', 1],
   ['pipelined lists of 1 MB', '/api/transactions', 12],
 ])('%s that the client does not read is cut', async (_, path, count) => {
@@ -87,7 +88,7 @@ test('bytes that the client sends are no progress', async () => {
   socket.destroy()
 })
 
-test('a client that reads slowly gets the whole response', async () => {
+testInTorture('a client that reads slowly gets the whole response', async () => {
   const socket = send('/large')
   const began = performance.now()
   let received = 0

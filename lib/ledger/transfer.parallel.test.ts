@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DatabaseError, Pool } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { connect, Prisma } from '#lib/db/client.ts'
 import { bookSql } from '#lib/ledger/book.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const CONNECTION_COUNT = 64
 /** Number of withdrawals; `npm run torture` runs 10,000. */
@@ -119,7 +120,7 @@ function randomFrom(seed: number): () => number {
 /** `npm run torture` repeats it with the others. */
 const SEEDS = [20_261_121, 1, 4_294_967_295].slice(0, pickSize(1, 3))
 
-test.each(SEEDS)(
+testInTorture.each(SEEDS)(
   `${WITHDRAWAL_COUNT} withdrawals on 64 connections never overdraw or lose a cent (seed %i)`,
   async seed => {
     const accountIds = await Promise.all(Array.from({ length: ACCOUNT_COUNT }, createLedger))

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, vi } from 'vitest'
 import { findServerPrograms } from '#lib/backup/pgbackrest.ts'
 import { connect } from '#lib/db/client.ts'
 import { findPostgresUser } from '#lib/db/embedded-server.ts'
@@ -14,9 +14,9 @@ import { query } from '#lib/testing/embedded.ts'
 import { historySql, ONE_CHARGE_EACH } from '#lib/testing/ledger-history.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
-import { pickSize } from '#lib/testing/size.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
-const PAYMENTS = pickSize(6_000, 200_000)
+const PAYMENTS = 200_000
 /** Rows that a check may read, compare or hand on per payment of the ledger: measured are 14. */
 const ROWS_PER_PAYMENT_MAX = 25
 const OLDEST_SERVER = 15
@@ -124,7 +124,7 @@ if (oldPrograms) servers.push([`PostgreSQL ${OLDEST_SERVER}`, () => startOldServ
 else
   process.stderr.write(`PostgreSQL ${OLDEST_SERVER} is not on this machine: not measured there\n`)
 
-test.for(servers)(
+testInTorture.for(servers)(
   `verification of ${PAYMENTS} payments of one account reads each a few times, on %s`,
   { timeout: 1_800_000 },
   async ([, open]) => {

@@ -27,6 +27,7 @@ import {
 } from '#lib/testing/orders.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { copyNow, ListingBank, readRestored, restore } from '#lib/testing/restore.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { declineRequest, expireWaitingWithdrawals } from '#lib/withdrawals/approval.ts'
 import { insertWithdrawal } from '#lib/withdrawals/create.ts'
@@ -167,48 +168,57 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('one that waited at the restore point is settled as the bank lists it', async () => {
-    const id = await withdraw()
-    const point = await copyNow()
-    await payOut()
-    await restore(point)
-    for (let times = 0; times < 2; times++) await readRestored()
-    expect(await find(id)).toMatchObject({ status: 'approved' })
-    await sendDueWithdrawals()
-    expect(countSent(id)).toBe(1)
-    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
-    await expectBalancedLedger(merchant.id)
-  })
+  testInTorture(
+    'one that waited at the restore point is settled as the bank lists it',
+    async () => {
+      const id = await withdraw()
+      const point = await copyNow()
+      await payOut()
+      await restore(point)
+      for (let times = 0; times < 2; times++) await readRestored()
+      expect(await find(id)).toMatchObject({ status: 'approved' })
+      await sendDueWithdrawals()
+      expect(countSent(id)).toBe(1)
+      expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+      await expectBalancedLedger(merchant.id)
+    },
+  )
 
-  test('one that waited for a member at the restore point, and was approved since, is settled', async () => {
-    const id = await withdraw()
-    await letWait(id)
-    const point = await copyNow()
-    await release(id)
-    await payOut()
-    await restore(point)
-    await readRestored()
-    expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
-    await expectBalancedLedger(merchant.id)
-  })
+  testInTorture(
+    'one that waited for a member at the restore point, and was approved since, is settled',
+    async () => {
+      const id = await withdraw()
+      await letWait(id)
+      const point = await copyNow()
+      await release(id)
+      await payOut()
+      await restore(point)
+      await readRestored()
+      expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
+      await expectBalancedLedger(merchant.id)
+    },
+  )
 
-  test('one that waits for a member here, and was sent since, neither expires nor opens money out', async () => {
-    const id = await withdraw()
-    await letWait(id, '-1 second')
-    const point = await copyNow()
-    await release(id)
-    await sendDueWithdrawals()
-    await restore(point)
-    expect(await expireWaitingWithdrawals()).toBe(0)
-    await readRestored()
-    expect(await isMoneyOutClosed(connectionId)).toBe(true)
-    bank.settle()
-    await readRestored()
-    expect(await isMoneyOutClosed(connectionId)).toBe(false)
-    expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
-    expect(await readAvailable()).toBe(FUNDS - AMOUNT)
-    await expectBalancedLedger(merchant.id)
-  })
+  testInTorture(
+    'one that waits for a member here, and was sent since, neither expires nor opens money out',
+    async () => {
+      const id = await withdraw()
+      await letWait(id, '-1 second')
+      const point = await copyNow()
+      await release(id)
+      await sendDueWithdrawals()
+      await restore(point)
+      expect(await expireWaitingWithdrawals()).toBe(0)
+      await readRestored()
+      expect(await isMoneyOutClosed(connectionId)).toBe(true)
+      bank.settle()
+      await readRestored()
+      expect(await isMoneyOutClosed(connectionId)).toBe(false)
+      expect(await find(id)).toMatchObject({ status: 'approved', approvalDueAt: null })
+      expect(await readAvailable()).toBe(FUNDS - AMOUNT)
+      await expectBalancedLedger(merchant.id)
+    },
+  )
 
   test('one that waits for a member here, and was sent since, cannot be declined before the bank was read', async () => {
     const [id, other] = [await withdraw(), await withdraw()]
@@ -234,7 +244,7 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('one of which the bank names another amount is held', async () => {
+  testInTorture('one of which the bank names another amount is held', async () => {
     const id = await withdraw()
     const point = await copyNow()
     await payOut()
@@ -252,19 +262,22 @@ describe('after a restore', () => {
     expect(await find(id)).toMatchObject({ status: 'pending' })
   })
 
-  test('one that its client requests again is another, and takes no payment of the bank', async () => {
-    const point = await copyNow()
-    const id = await withdraw(AMOUNT, 'ANA@example.com')
-    await payOut()
-    await restore(point)
-    const again = await withdraw()
-    await readRestored()
-    expect([await find(id), (await find(again))?.status]).toEqual([null, 'pending'])
-    expect(await listItems()).toMatchObject([
-      { key: removeHyphens(id), facts: { cause: 'order_unknown' } },
-    ])
-    expect([await sendDueWithdrawals(), countSent(again)]).toEqual([0, 0])
-  })
+  testInTorture(
+    'one that its client requests again is another, and takes no payment of the bank',
+    async () => {
+      const point = await copyNow()
+      const id = await withdraw(AMOUNT, 'ANA@example.com')
+      await payOut()
+      await restore(point)
+      const again = await withdraw()
+      await readRestored()
+      expect([await find(id), (await find(again))?.status]).toEqual([null, 'pending'])
+      expect(await listItems()).toMatchObject([
+        { key: removeHyphens(id), facts: { cause: 'order_unknown' } },
+      ])
+      expect([await sendDueWithdrawals(), countSent(again)]).toEqual([0, 0])
+    },
+  )
 
   test('one that failed in the books, and was done at the bank, is held', async () => {
     const id = await withdraw()
@@ -280,18 +293,21 @@ describe('after a restore', () => {
     ])
   })
 
-  test('a payout that the books lack is no difference before it has ended at the bank', async () => {
-    const point = await copyNow()
-    const id = await withdraw()
-    await sendDueWithdrawals()
-    await restore(point)
-    await readRestored()
-    expect([await isMoneyOutClosed(connectionId), await listItems()]).toEqual([true, []])
-    bank.settle()
-    await readRestored()
-    expect(await listItems()).toMatchObject([{ key: removeHyphens(id) }])
-    expect(await isMoneyOutClosed(connectionId)).toBe(true)
-  })
+  testInTorture(
+    'a payout that the books lack is no difference before it has ended at the bank',
+    async () => {
+      const point = await copyNow()
+      const id = await withdraw()
+      await sendDueWithdrawals()
+      await restore(point)
+      await readRestored()
+      expect([await isMoneyOutClosed(connectionId), await listItems()]).toEqual([true, []])
+      bank.settle()
+      await readRestored()
+      expect(await listItems()).toMatchObject([{ key: removeHyphens(id) }])
+      expect(await isMoneyOutClosed(connectionId)).toBe(true)
+    },
+  )
 
   test('a payment that came since is credited once', async () => {
     const { txid } = await openCharge()
@@ -303,7 +319,7 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('a refund that waited at the restore point leaves the account once', async () => {
+  testInTorture('a refund that waited at the restore point leaves the account once', async () => {
     const chargeId = await fundLive(merchant, 4_000)
     const { id } = await createRefund(merchant.id, 'live', chargeId, { amount: 1_500 })
     const point = await copyNow()
@@ -322,7 +338,7 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('a refund that the restore has lost is a difference', async () => {
+  testInTorture('a refund that the restore has lost is a difference', async () => {
     const chargeId = await fundLive(merchant, 4_000)
     const point = await copyNow()
     const { id } = await createRefund(merchant.id, 'live', chargeId, { amount: 1_500 })
@@ -342,37 +358,43 @@ describe('after a restore', () => {
     await expectBalancedLedger(merchant.id)
   })
 
-  test('the health page and the metrics say what is closed, and how far the bank was read', async () => {
-    const readState = async () => {
-      const findings = await examineGateways()
-      const finding = findings.find(
-        ({ figures }) => 'restored_to' in figures && figures.name === connectionId,
-      )
-      const metrics = await readDatabaseMetrics()
-      const isOurs = ({ name, labels }: Reading) =>
-        name === 'troco_bank_money_out_closed' && labels?.[0] === connectionId
-      return { finding, metric: metrics.find(isOurs)?.value }
-    }
-    const point = await copyNow()
-    await withdraw()
-    await sendDueWithdrawals()
-    await restore(point)
-    const closed = { level: 'problem', state: 'money_out_closed' }
-    const unread = { name: connectionId, payments: 'none', refunds: 'none', payouts: 'none' }
-    expect(await readState()).toMatchObject({ finding: { ...closed, figures: unread }, metric: 1 })
-    await readRestored()
-    const minute = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
-    const read = { payments: minute, refunds: minute, payouts: minute, unsettled: 1, held: 0 }
-    expect(await readState()).toMatchObject({ finding: { ...closed, figures: read }, metric: 1 })
-    bank.settle()
-    await readRestored()
-    const figures = { ...read, unsettled: 0, held: 1 }
-    expect(await readState()).toMatchObject({ finding: { ...closed, figures }, metric: 1 })
-    const [item] = await listItems()
-    await acknowledgeItem({ itemId: item?.id ?? '', reason: 'Agreed', actor: COMMAND_LINE })
-    await readRestored()
-    expect(await readState()).toEqual({ finding: undefined, metric: 0 })
-  })
+  testInTorture(
+    'the health page and the metrics say what is closed, and how far the bank was read',
+    async () => {
+      const readState = async () => {
+        const findings = await examineGateways()
+        const finding = findings.find(
+          ({ figures }) => 'restored_to' in figures && figures.name === connectionId,
+        )
+        const metrics = await readDatabaseMetrics()
+        const isOurs = ({ name, labels }: Reading) =>
+          name === 'troco_bank_money_out_closed' && labels?.[0] === connectionId
+        return { finding, metric: metrics.find(isOurs)?.value }
+      }
+      const point = await copyNow()
+      await withdraw()
+      await sendDueWithdrawals()
+      await restore(point)
+      const closed = { level: 'problem', state: 'money_out_closed' }
+      const unread = { name: connectionId, payments: 'none', refunds: 'none', payouts: 'none' }
+      expect(await readState()).toMatchObject({
+        finding: { ...closed, figures: unread },
+        metric: 1,
+      })
+      await readRestored()
+      const minute = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+      const read = { payments: minute, refunds: minute, payouts: minute, unsettled: 1, held: 0 }
+      expect(await readState()).toMatchObject({ finding: { ...closed, figures: read }, metric: 1 })
+      bank.settle()
+      await readRestored()
+      const figures = { ...read, unsettled: 0, held: 1 }
+      expect(await readState()).toMatchObject({ finding: { ...closed, figures }, metric: 1 })
+      const [item] = await listItems()
+      await acknowledgeItem({ itemId: item?.id ?? '', reason: 'Agreed', actor: COMMAND_LINE })
+      await readRestored()
+      expect(await readState()).toEqual({ finding: undefined, metric: 0 })
+    },
+  )
 })
 
 describe('a bank without lists', () => {

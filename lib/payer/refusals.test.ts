@@ -11,6 +11,7 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { issueReceipt } from '#lib/testing/receipts.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const { DATABASE_URL = '' } = env()
 const NO_RATE_LIMIT = { RATE_IP_PER_SECOND: '0', RATE_IP_BURST: '0' }
@@ -93,7 +94,7 @@ test('an unexpected error has its code, on both pages', async () => {
   }
 })
 
-test('two hundred payers behind one IP address may poll every three seconds', async () => {
+testInTorture('two hundred payers behind one IP address may poll every three seconds', async () => {
   supplyEnv({ RATE_IP_PER_SECOND: '200', RATE_IP_BURST: '400' })
   closeRateLimits()
   const responses = await Promise.all(

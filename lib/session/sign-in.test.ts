@@ -22,6 +22,7 @@ import { type SignInCredentials, type SignInDetails, signIn } from '#lib/session
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { makeSoftwareKey } from '#lib/testing/software-key.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { generateTotp } from '#lib/testing/totp.ts'
 
 // One of these tests deletes all mails, which tests in other files need.
@@ -118,23 +119,26 @@ describe('with an authenticator app', () => {
     })
   })
 
-  test('after five wrong codes further attempts are throttled, in any challenge', async () => {
-    const { email, secret } = await makeUserWithApp()
-    const challenges: string[] = []
-    // One after the other: eight passwords at once can be too many for a busy machine.
-    for (let count = 0; count < 8; count++) challenges.push(await openSecondStep(email))
-    const results = await Promise.allSettled(
-      challenges.map(challenge => attemptSignIn({ challenge, code: wrongCode(secret) })),
-    )
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
-    const challenge = await openSecondStep(email)
-    await expect(attemptSignIn({ challenge, code: generateTotp(secret) })).rejects.toThrow(
-      /^Throttled-([1-9]|[12]\d|30)$/,
-    )
-    await endDelays()
-    const { person } = await attemptSignIn({ challenge, code: generateTotp(secret) })
-    expect(person).toMatchObject({ email })
-  })
+  testInTorture(
+    'after five wrong codes further attempts are throttled, in any challenge',
+    async () => {
+      const { email, secret } = await makeUserWithApp()
+      const challenges: string[] = []
+      // One after the other: eight passwords at once can be too many for a busy machine.
+      for (let count = 0; count < 8; count++) challenges.push(await openSecondStep(email))
+      const results = await Promise.allSettled(
+        challenges.map(challenge => attemptSignIn({ challenge, code: wrongCode(secret) })),
+      )
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+      const challenge = await openSecondStep(email)
+      await expect(attemptSignIn({ challenge, code: generateTotp(secret) })).rejects.toThrow(
+        /^Throttled-([1-9]|[12]\d|30)$/,
+      )
+      await endDelays()
+      const { person } = await attemptSignIn({ challenge, code: generateTotp(secret) })
+      expect(person).toMatchObject({ email })
+    },
+  )
 
   test('of fifty uses of one code one succeeds, and earlier codes become invalid', async () => {
     const { id, secret } = await makeUserWithApp()

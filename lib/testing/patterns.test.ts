@@ -4,6 +4,7 @@ import { API } from 'typescript/unstable/sync'
 import { expect, test } from 'vitest'
 import { hostileTexts } from '#lib/testing/hostile-texts.ts'
 import { measureCpuMs } from '#lib/testing/timing.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 /** A linear pattern takes less than 1 ms for a text of this length, a quadratic one 50 ms or more. */
 const LENGTH = 16_000
@@ -68,7 +69,7 @@ test('no regular expression of the product takes more than linear time for any t
   expect(slow).toEqual([])
 })
 
-test.each([
+testInTorture.each([
   /[^\s"']*@[^\s"']*|\d(?:[ .()/-]*\d){7,}/g,
   /\/+$/,
   /^[ \t]+|[ \t]+$/g,

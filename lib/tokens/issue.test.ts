@@ -7,6 +7,7 @@ import { env } from '#lib/core/settings.ts'
 import { db, type Prisma } from '#lib/db/client.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { adoptToken, createTokenAdoption, revokeChildren } from '#lib/tokens/adopt.ts'
 import { authenticateToken, tokenProof } from '#lib/tokens/authenticate.ts'
@@ -437,7 +438,7 @@ describe('many tokens that have ended', () => {
     expect(await db().token.findMany({ where: { parentId: parent.id } })).toEqual(before)
   })
 
-  test('rotations leave at most 200 tokens that work', async () => {
+  testInTorture('rotations leave at most 200 tokens that work', async () => {
     const parent = await issueParent()
     let { id } = await issueChild(parent.id)
     const rotate = async () => {

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { db } from '#lib/db/client.ts'
 import { addEndpoint, createPaidCharge } from '#lib/testing/deliveries.ts'
 import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { finishDelivery } from '#lib/webhooks/deliver.ts'
 import { claimDueDeliveries, type DueDelivery } from '#lib/webhooks/deliveries.ts'
 
@@ -14,7 +15,7 @@ const CLAIMERS = 3
 /** Payments of each writer. */
 const ROUNDS = 100
 
-test('payments, claims, ends of calls and changes of a host never deadlock', async () => {
+testInTorture('payments, claims, ends of calls and changes of a host never deadlock', async () => {
   const merchants = [await makeMerchant(), await makeMerchant()]
   for (const merchant of merchants)
     for (const host of HOSTS) await addEndpoint(merchant, `https://${host}/`)

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { findDeniedClass } from '#lib/core/addresses.ts'
 import { supplyEnv } from '#lib/core/settings.ts'
 import { type Canaries, openCanaries } from '#lib/testing/listeners.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { closeConnections, postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
 import type { ResolveName } from '#lib/webhooks/target.ts'
@@ -548,7 +549,7 @@ describe('a name', () => {
     }
   })
 
-  test('that is not resolved within 5 s is given up', async () => {
+  testInTorture('that is not resolved within 5 s is given up', async () => {
     const silent: ResolveName = () => new Promise(() => {})
     expect(await findTargetOrProblem('https://slow.example/', 'test', silent)).toEqual({
       problem:

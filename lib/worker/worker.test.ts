@@ -14,6 +14,7 @@ import {
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { openReceiver, status } from '#lib/testing/receiver.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 import { startWorker, type Worker } from '#lib/worker/worker.ts'
 
 // A worker claims every due row, so these tests need a database of their own.
@@ -209,25 +210,29 @@ describe('webhooks', () => {
     await receiver.close()
   })
 
-  test('in progress when the worker stops are released and sent by the next worker', async () => {
-    const receiver = await openReceiver(() => {})
-    const otherMerchant = await makeMerchant()
-    const first = startTestWorker()
-    await createPaidCharge(otherMerchant, receiver.url)
-    await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
-    const began = Date.now()
-    await first.stop()
-    expect(Date.now() - began).toBeLessThan(10_000)
-    expect(await deliveriesOf(otherMerchant)).toMatchObject([
-      { status: 'pending', lease: null, attempts: 0 },
-    ])
-    receiver.respondWith(status(200))
-    startTestWorker()
-    await expect
-      .poll(() => deliveriesOf(otherMerchant), { timeout: 5_000 })
-      .toMatchObject([{ status: 'delivered', attempts: 1 }])
-    await receiver.close()
-  }, 30_000)
+  testInTorture(
+    'in progress when the worker stops are released and sent by the next worker',
+    async () => {
+      const receiver = await openReceiver(() => {})
+      const otherMerchant = await makeMerchant()
+      const first = startTestWorker()
+      await createPaidCharge(otherMerchant, receiver.url)
+      await expect.poll(() => receiver.calls.length, { timeout: 5_000 }).toBe(1)
+      const began = Date.now()
+      await first.stop()
+      expect(Date.now() - began).toBeLessThan(10_000)
+      expect(await deliveriesOf(otherMerchant)).toMatchObject([
+        { status: 'pending', lease: null, attempts: 0 },
+      ])
+      receiver.respondWith(status(200))
+      startTestWorker()
+      await expect
+        .poll(() => deliveriesOf(otherMerchant), { timeout: 5_000 })
+        .toMatchObject([{ status: 'delivered', attempts: 1 }])
+      await receiver.close()
+    },
+    30_000,
+  )
 })
 
 test('notifications of other processes wake a worker, also after the connection was lost', async () => {
