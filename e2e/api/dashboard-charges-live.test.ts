@@ -103,7 +103,7 @@ test('a stream is counted once, when it begins: its length is no response time',
   expect(countStreams()).toBe(before + 2)
 })
 
-test('a live charge receives changes of other processes through NOTIFY', async () => {
+testInTorture('a live charge receives changes of other processes through NOTIFY', async () => {
   const url = env().DATABASE_URL ?? ''
   const listenersSql = `SELECT 1 FROM pg_stat_activity
     WHERE application_name = 'troco listener' AND datname = current_database() AND state = 'idle'`

@@ -14,7 +14,7 @@ import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/
 import { findFreePort } from '#lib/testing/server.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
 
-const LIMITS = { DATABASE_TIMEOUT_MS: '2000' }
+const LIMITS = { DATABASE_TIMEOUT_MS: '5000' }
 /** Without the limit, a request would wait until the test ends. */
 const RESPONSE_MAX_MS = 20_000
 
@@ -87,6 +87,8 @@ describe('a pool with all connections busy', () => {
       pool.$queryRaw`SELECT pg_sleep(${seconds})`
         .catch(error => error)
         .finally(() => ended.push(name))
+    await Promise.all([run('warm', 0.1), run('warm', 0.1)])
+    ended.length = 0
     const busy = [1, 2].map(() => run('busy', 60))
     await sleep(200)
     const errors = await Promise.all([run('next', 0), ...busy])
@@ -112,7 +114,7 @@ describe('a pool with all connections busy', () => {
     const pool = connect({ poolMax: 2 })
     const readSlowly = async (tx: Tx) => {
       await tx.$executeRaw`SET LOCAL statement_timeout = 0`
-      return tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(2.5)`
+      return tx.$queryRaw`SELECT 1 AS one FROM pg_sleep(4.8)`
     }
     expect(await pool.$transaction(readSlowly, { timeout: 60_000 })).toEqual([{ one: 1 }])
     await pool.$disconnect()

@@ -19,7 +19,7 @@ export default async function setUpRun(): Promise<() => Promise<void>> {
   const embedded = await openEmbedded({
     dataFolder: folder,
     password: 'only-for-this-run',
-    settings: { max_connections: '300' },
+    settings: { max_connections: '300', autovacuum: 'off' },
   })
   const { url, ownerUrl } = embedded
   await prepareTemplateDatabase(url, ownerUrl)
