@@ -7,7 +7,7 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { connect, type Database, db, disconnect, type Tx } from '#lib/db/client.ts'
+import { connect, type Database, db, disconnect, pool, type Tx } from '#lib/db/client.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
@@ -197,6 +197,21 @@ describe('a lost database is recognized in raw statements, queries and transacti
     const url = await makeDatabase()
     await runAsOwner(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0`)
     await expectDatabaseLost(url)
+  })
+
+  test('a session that ends between two statements costs its holder the next one, and no process', async () => {
+    const client = await pool().connect()
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const socketClosed = once(
+      (client as unknown as { connection: { stream: Socket } }).connection.stream,
+      'close',
+    )
+    await pool().query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
+    await socketClosed
+    const error = await client.query('SELECT').catch(fault => fault)
+    expect(isDatabaseUnavailable(error)).toBe(true)
+    client.release()
+    expect((await pool().query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
   test('an error in a statement does not count as a lost database', async () => {

@@ -210,6 +210,9 @@ export class UtcClient extends ClientWithStartup {
    */
   constructor(config?: ClientConfig) {
     super(config)
+    // A session can end between two statements of whoever has the connection: the next one fails, and the pool drops
+    // it. Without a listener, the event would end the process.
+    this.on('error', () => {})
     this.on('notice', ({ message, routine }) => {
       if (routine !== REPLICA_WAIT) return
       const error = new DatabaseError(message ?? '', 0, 'error')
