@@ -57,9 +57,9 @@ export function endpoint<
   declaration: Declaration<Body, Query> & { response: Response } & DocumentRule<z.output<Response>>,
 ): Endpoint {
   const declared = declaration as Declaration<unknown, unknown>
-  const serve = (incoming: HttpRequest) =>
+  const respond = (incoming: HttpRequest) =>
     respondTo(incoming, declared.errorFormat, state => serveEndpoint(state, declared))
-  return Object.assign(createRouteHandler(serve), { declared })
+  return Object.assign(createRouteHandler(respond), { declared })
 }
 
 /** Names the methods of a path, to authenticated callers of an active account only: 405, or 204 to OPTIONS. */
@@ -74,30 +74,54 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
   })
 }
 
-async function serveEndpoint(
+/** What endpoints with and without an account do in their own way. */
+interface Steps<Sender> {
+  /** Who sends the request and may; asked again after a body that took long. */
+  identify: () => Promise<Sender>
+  limit: (sender: Sender) => Promise<void> | undefined
+  readsBody: boolean
+  bodyBytesMax?: number
+  respond: (check: RecentCheck<Sender>, content: Record<string, unknown>) => Promise<HttpResponse>
+}
+
+async function serve<Sender>(state: RequestState, steps: Steps<Sender>): Promise<HttpResponse> {
+  await limitByAddress(state)
+  const check = new RecentCheck(steps.identify)
+  await steps.limit(await check.read())
+  const run = async () => {
+    if (steps.readsBody) state.content ??= readObjectOf(state.incoming, check, steps.bodyBytesMax)
+    return steps.respond(check, await (state.content ?? {}))
+  }
+  try {
+    return await run()
+  } catch (error) {
+    if (!isCallerRefused(error)) throw error
+    // The account, token or role has changed after the check: what it allows now may suffice.
+    check.expire()
+    return await run().catch(again => {
+      throw isCallerRefused(again) ? refuse('service_unavailable') : again
+    })
+  }
+}
+
+function serveEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
 ): Promise<HttpResponse> {
   const { incoming } = state
   state.declared = declared
   if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
-  const check = new RecentCheck(async () => {
-    const caller = await authenticateRequest(state)
-    requireMoreThanViewing(caller, incoming, declared)
-    authorize(caller, incoming, declared.allow, declared.proof)
-    return caller
+  return serve(state, {
+    identify: async () => {
+      const caller = await authenticateRequest(state)
+      requireMoreThanViewing(caller, incoming, declared)
+      authorize(caller, incoming, declared.allow, declared.proof)
+      return caller
+    },
+    limit: caller => limitByCaller(state, caller),
+    readsBody: declared.body !== undefined,
+    respond: (check, content) => runEndpoint(state, declared, check, content),
   })
-  await limitByCaller(state, await check.read())
-  try {
-    return await runEndpoint(state, declared, check)
-  } catch (error) {
-    if (!isCallerRefused(error)) throw error
-    // The account, token or role has changed after the check: what it allows now may suffice.
-    check.expire()
-    return await runEndpoint(state, declared, check).catch(again => {
-      throw isCallerRefused(again) ? refuse('service_unavailable') : again
-    })
-  }
 }
 
 function isCallerRefused(error: unknown): boolean {
@@ -151,11 +175,10 @@ async function runEndpoint(
   state: RequestState,
   declared: Declaration<unknown, unknown>,
   check: RecentCheck<Caller>,
+  content: Record<string, unknown>,
 ): Promise<HttpResponse> {
   const { incoming } = state
   const { body: schema, query: querySchema, idempotency: rule } = declared
-  if (schema) state.content ??= readObjectOf(incoming, check)
-  const content = await (state.content ?? {})
   if (schema) state.body = toLoggedBody(incoming, content)
   if (schema && declared.ignoresQuery)
     state.ignored.fields = listIgnoredFields(schema.test, content, declared.listIgnoredFields)
@@ -303,19 +326,8 @@ function createEndpoint<User extends SessionUser | null>(
   declared: AccountlessDetails<unknown, unknown, User> & Partial<MethodAndProof>,
   identifyUser: (incoming: HttpRequest) => Promise<User>,
 ): AccountlessEndpoint {
-  const respond = async (state: RequestState): Promise<HttpResponse> => {
-    await limitByAddress(state)
+  const respond = async (state: RequestState, user: User, content: Record<string, unknown>) => {
     const { incoming } = state
-    const check = new RecentCheck(async () => {
-      const identified = await identifyUser(incoming)
-      if (isWriteMethod(incoming.method)) requireSameOrigin(incoming)
-      if (declared.proof === 'required' && identified) requireProof(identified, null)
-      return identified
-    })
-    const sender = await check.read()
-    if (sender) await limitBytesOfUser(state, sender.id)
-    const content = declared.body ? await readObjectOf(incoming, check, declared.bodyBytesMax) : {}
-    const user = await check.read()
     const body = declared.body && parseFields(declared.body, content)
     const query = parseQuery(declared.query, incoming.url)
     const { params, ip } = incoming
@@ -329,12 +341,28 @@ function createEndpoint<User extends SessionUser | null>(
     const response = resultResponse(await declared.handle(call))
     return { ...response, headers: { ...response.headers, ...cookies } }
   }
-  const serve = (incoming: HttpRequest) => respondTo(incoming, 'field_messages', respond)
+  const serveUser = (state: RequestState) =>
+    serve(state, {
+      identify: async () => {
+        const { incoming } = state
+        const user = await identifyUser(incoming)
+        if (isWriteMethod(incoming.method)) requireSameOrigin(incoming)
+        if (declared.proof === 'required' && user) requireProof(user, null)
+        return user
+      },
+      limit: user => (user ? limitBytesOfUser(state, user.id) : undefined),
+      readsBody: declared.body !== undefined,
+      bodyBytesMax: declared.bodyBytesMax,
+      respond: async (check, content) => respond(state, await check.read(), content),
+    })
   const { method, proof, isCompressible, effect, response, body, query } = declared
   const kept = { method, proof, isCompressible, effect, response, body, query }
-  return Object.assign(createRouteHandler(serve), {
-    accountlessDeclaration: { audience, ...kept },
-  })
+  return Object.assign(
+    createRouteHandler(incoming => respondTo(incoming, 'field_messages', serveUser)),
+    {
+      accountlessDeclaration: { audience, ...kept },
+    },
+  )
 }
 
 async function requirePerson(incoming: HttpRequest): Promise<SessionUser> {
