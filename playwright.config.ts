@@ -12,7 +12,8 @@ export default defineConfig({
     ...(process.env.OTHER_SIZE ? [/@one-size/] : []),
   ],
   outputDir: '.cache/playwright',
-  workers: 2,
+  // `npm test` runs other tests beside these: more would only make each slower.
+  workers: process.env.ALL_STORIES ? 2 : 1,
   // A test that passes only when retried is a failure.
   retries: 0,
   // Generous, because a busy machine is slow.

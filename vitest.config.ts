@@ -44,8 +44,8 @@ export default defineConfig({
       shuffle: { files: Boolean(process.env.TORTURE_FIGURES), tests: false },
       seed: Number(process.env.TEST_SEED ?? 0),
     },
-    // Many tests wait for a time or a child process: with four workers, two cores are busy.
-    maxWorkers: 4,
+    // Beside the browser tests, they keep two cores busy: more would only make each slower.
+    maxWorkers: 3,
     testTimeout: 180_000,
     // Generous, because a busy machine is slow.
     expect: { poll: { timeout: 10_000 } },

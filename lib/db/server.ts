@@ -19,8 +19,10 @@ export async function withClient<T>(
 ): Promise<T> {
   let client: Client
   try {
-    client = new UtcClient({ connectionString: url, connectionTimeoutMillis: 5_000 })
-    client.on('error', () => {})
+    client = new UtcClient({
+      connectionString: url,
+      connectionTimeoutMillis: env().DATABASE_TIMEOUT_MS,
+    })
     await client.connect()
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
