@@ -246,14 +246,14 @@ const SCRIPT = new Html(`
   }
 
   const copy = async () => {
-    const label = by('label'), words = label.textContent
+    const label = by('label'), words = page.dataset.copied
     const isDone = await write(by('code').textContent)
-    said.textContent = isDone ? page.dataset.copied : page.dataset.failed
+    said.textContent = isDone ? words : page.dataset.failed
     if (!isDone) return by('how').textContent = page.dataset.failed
-    label.textContent = page.dataset.copied
+    label.textContent = words
     setTimeout(() => {
       label.textContent = page.dataset.copy
-      said.textContent = ''
+      if (said.textContent === words) said.textContent = ''
     }, 2000)
   }
 
