@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isRawNumber, parseExactJson } from '#lib/core/exact-json.ts'
+import { testInTorture } from '#lib/testing/torture.ts'
 
 const write = (text: string) => JSON.stringify(parseExactJson(text))
 
@@ -95,7 +96,7 @@ test('any depth is parsed', () => {
   expect(isRawNumber(inner)).toBe(true)
 })
 
-test.each<[string, (index: number) => string]>([
+testInTorture.each<[string, (index: number) => string]>([
   ['minus zero', () => '-0'],
   ['fractions with a zero', () => '1.0'],
   ['exact fractions', () => '0.5'],
