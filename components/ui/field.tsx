@@ -14,6 +14,8 @@ interface FieldTexts {
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */
   problem?: ReactNode
+  /** Stands in place of the error message while the reader can answer it: no error yet. */
+  question?: ReactNode
   note?: string
   /** At the right end of the line of the label. */
   beside?: ReactNode
@@ -25,6 +27,7 @@ function FieldLayout({
   id = name,
   hint,
   problem,
+  question,
   note,
   beside,
   children,
@@ -39,12 +42,15 @@ function FieldLayout({
         {beside ? <span className="ml-auto text-muted">{beside}</span> : null}
       </div>
       {children}
-      {problem ? (
-        <p id={`${id}-problem`} className="mt-1.5 font-medium text-bad text-small">
-          {problem}
+      {question || problem ? (
+        <p
+          id={`${id}-problem`}
+          className={`mt-1.5 font-medium text-small ${question ? 'text-wait' : 'text-bad'}`}
+        >
+          {question || problem}
         </p>
       ) : null}
-      {hint && !problem ? (
+      {hint && !question && !problem ? (
         <p id={`${id}-hint`} className="mt-1.5 text-muted text-small">
           {hint}
         </p>
@@ -58,12 +64,14 @@ function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   props: Props,
   sizeClass: string,
 ) {
-  const { label, name, id = name, hint, problem, note, beside, className = '', ...rest } = props
-  const describedBy = problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
-  const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
-  const classes = `${CONTROL_CLASS} ${sizeClass} ${className}`
+  const { label, name, id = name, hint, problem, question, note, beside, ...others } = props
+  const { className = '', ...rest } = others
+  const describedBy = question || problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
+  const isInvalid = problem && !question ? true : undefined
+  const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': isInvalid }
+  const classes = `${CONTROL_CLASS} ${sizeClass} ${question ? 'border-wait' : ''} ${className}`
   return {
-    texts: { label, name, id, hint, problem, note, beside },
+    texts: { label, name, id, hint, problem, question, note, beside },
     control: { id, name, ...ariaProps, ...rest, className: classes },
   }
 }

@@ -27,7 +27,8 @@ export function MoneyField({ onInput, onBlur, problem, note, ...rest }: MoneyFie
         {...control}
         note={note}
         beside={understood}
-        problem={question ?? problem}
+        problem={problem}
+        question={question}
         type="text"
         className={`pl-10 font-semibold ${rest.className ?? ''}`}
       />

@@ -64,7 +64,7 @@ test.describe('in English', () => {
     await page.goto('/test/settings')
     const threshold = page.getByLabel('Review charges above')
     await expect(threshold).toHaveValue('')
-    await threshold.fill('1,00')
+    await threshold.fill('1,0000')
     await page.getByRole('button', { name: 'Save' }).first().click()
     await expect(page.getByText('R$ 100.00').first()).toBeVisible()
     await threshold.fill('1,000')

@@ -287,10 +287,18 @@ test.describe('on a desktop', () => {
       }
       await submit.click()
       await expect(page.getByText('Informe um valor de pelo menos R$ 5,00.')).toBeVisible()
+      for (const [typed, read] of Object.entries({
+        150: 'R$ 150,00',
+        '1500.00': 'R$ 1.500,00',
+      })) {
+        await page.locator('[name=amount]').fill(typed)
+        await expect(page.locator('[data-understood]')).toHaveText(read)
+      }
       await page.locator('[name=amount]').fill('10,999')
       await expect(page.locator('[data-understood]')).toBeEmpty()
       await submit.click()
       await expect(page.getByRole('button', { name: 'R$ 10.999,00' })).toBeVisible()
+      await expect(page.locator('[name=amount]')).not.toHaveAttribute('aria-invalid')
       await expectAccessible(page)
       await page.getByRole('button', { name: 'R$ 109,99', exact: true }).click()
       await expect(page.locator('[name=amount]')).toHaveValue('109,99')

@@ -19,26 +19,23 @@ export interface TypedAmount {
   readings: number[]
 }
 
-/** Portuguese notation: at most two digits, groups of three, or any number of digits before decimals. */
-const NOTATIONS = [
-  /^(?:0|[1-9]\d?)$/,
-  /^[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,2})?$/,
-  /^(?:0|[1-9]\d*),\d{1,2}$/,
-]
+/** Portuguese notation: a comma starts one or two decimals, a dot stands between groups of three digits. */
+const WITH_DECIMALS = /^(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+),\d{1,2}$/
+const WHOLE = /^(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)$/
 const DIGITS_AND_SEPARATORS = /^[.,]*\d[\d.,]*$/
 const DECIMALS = 2
 
 /**
- * Reads a typed amount in the notation of a language. A whole number of three or more digits needs a
- * separator: if a comma was lost, it is 100 times the amount (docs/decisions/054).
+ * Reads a typed amount in the notation of a language. That of the other language is read, too, if it has decimals:
+ * without, `10,999` may also be a slip of the hand (docs/decisions/054).
  */
 export function readReais(text: string, locale: string): TypedAmount {
-  const bare = text.trim().replace(/^R\$\s*/, '')
-  const hasDecimalComma = formatReais(0, locale).includes(',')
-  const typed = hasDecimalComma ? bare : bare.replace(/[.,]/g, char => (char === '.' ? ',' : '.'))
-  if (!NOTATIONS.some(notation => notation.test(typed)))
-    return { amount: null, readings: listReadings(typed.replace(/\s/g, '')) }
-  const [whole = '', fraction = ''] = typed.split(',')
+  const typed = text.trim().replace(/^R\$/i, '').replace(/\s/g, '')
+  const mirrored = typed.replace(/[.,]/g, char => (char === '.' ? ',' : '.'))
+  const [own, other] = formatReais(0, locale).includes(',') ? [typed, mirrored] : [mirrored, typed]
+  const isOwn = WITH_DECIMALS.test(own) || WHOLE.test(own)
+  if (!isOwn && !WITH_DECIMALS.test(other)) return { amount: null, readings: listReadings(own) }
+  const [whole = '', fraction = ''] = (isOwn ? own : other).split(',')
   const amount = toCents(whole, fraction)
   return { amount: amount <= AMOUNT_MAX ? amount : null, readings: [] }
 }
@@ -48,14 +45,9 @@ export function parseReais(text: string, locale: string): number | null {
   return readReais(text, locale).amount
 }
 
-/**
- * Reads an amount that is searched for, in any notation: no text means different amounts in two of
- * them. Digits alone are whole reais, because a wrong search costs nothing.
- */
+/** Reads an amount that is searched for, in any notation: no text means different amounts in two of them. */
 export function parseSearchedReais(text: string): number | null {
-  const bare = text.replace(/^\s*R\$/i, '').replace(/\s/g, '')
-  const typed = /^\d+$/.test(bare) ? `${Number(bare)},00` : bare
-  const amounts = LOCALES.map(locale => parseReais(typed, locale))
+  const amounts = LOCALES.map(locale => parseReais(text, locale))
   return amounts.find(amount => amount !== null) ?? null
 }
 

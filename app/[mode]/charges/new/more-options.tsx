@@ -311,7 +311,7 @@ function ItemRow({ id, number, isAdded, hasProblem, onRemove }: ItemRowProps) {
         {price.understood}
       </span>
       {price.question ? (
-        <div className="col-span-full font-medium text-bad text-small">{price.question}</div>
+        <div className="col-span-full font-medium text-small text-wait">{price.question}</div>
       ) : null}
     </div>
   )
