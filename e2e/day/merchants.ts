@@ -95,14 +95,22 @@ export class Merchants {
   #spend(merchant: Merchant, path: string, key: string, body: { amount: number }): Promise<string> {
     const { id: accountId, token } = merchant
     const where = { accountId_mode_ledger: { accountId, mode: 'live', ledger: 'available' } }
-    const spend = async () => {
+    const spend = async (attempt = 1): Promise<string> => {
       await waitFor(`${key} to be covered`, async () => {
         const ledger = await db().ledgerAccount.findUnique({ where })
         return Number(ledger?.balance ?? 0) >= body.amount
       })
-      return (await this.#stage.api.post(path, token, key, body)).id
+      const sent = this.#stage.api.post(path, token, `${key}, attempt ${attempt}`, body)
+      return sent.then(
+        ({ id }) => id,
+        error => {
+          // The bank has meanwhile given a payment back.
+          if (!String(error).includes('Insufficient balance')) throw error
+          return spend(attempt + 1)
+        },
+      )
     }
-    const spent = (this.#spent.get(accountId) ?? Promise.resolve()).then(spend)
+    const spent = (this.#spent.get(accountId) ?? Promise.resolve()).then(() => spend())
     this.#spent.set(accountId, spent)
     return spent
   }
