@@ -102,7 +102,7 @@ test('a start prints URL, credentials, token and a curl command that creates a c
   await waitUntilStopped(installation, 1_000)
 })
 
-/** `embedded-recovery` checks it without the command. */
+/** `e2e/torture/embedded-recovery` checks it without the command. */
 testInTorture(
   'a PostgreSQL that outlives its parent is adopted, then stopped, by the command line',
   async () => {
@@ -133,7 +133,7 @@ testInTorture(
   },
 )
 
-/** `lib/db/embedded-recovery` checks what a start makes of it. */
+/** `e2e/torture/embedded-recovery` checks what a start makes of it. */
 testInTorture(
   'a PostgreSQL killed under the server is restarted, and requests succeed again',
   async () => {

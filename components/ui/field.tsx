@@ -14,7 +14,7 @@ interface FieldTexts {
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */
   problem?: ReactNode
-  /** Stands in place of the error message while the reader can answer it: no error yet. */
+  /** Stands in place of the error message while the reader can answer it, in amber. */
   question?: ReactNode
   note?: string
   /** At the right end of the line of the label. */
@@ -67,9 +67,8 @@ function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   const { label, name, id = name, hint, problem, question, note, beside, ...others } = props
   const { className = '', ...rest } = others
   const describedBy = question || problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
-  const isInvalid = problem && !question ? true : undefined
-  const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': isInvalid }
-  const classes = `${CONTROL_CLASS} ${sizeClass} ${question ? 'border-wait' : ''} ${className}`
+  const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
+  const classes = `${CONTROL_CLASS} ${sizeClass} ${question ? 'border-wait!' : ''} ${className}`
   return {
     texts: { label, name, id, hint, problem, question, note, beside },
     control: { id, name, ...ariaProps, ...rest, className: classes },

@@ -362,7 +362,9 @@ describe('the endpoint', () => {
     const { status } = await call(stage.web.url, 'GET', '/account', { token, headers })
     expect([status, ended < 30]).toEqual([200, true])
     // The bank repeats what is refused; how many are depends on the machine.
-    expect([200, 429, 503]).toEqual(expect.arrayContaining(await Promise.all(flood)))
+    const statuses = await Promise.all(flood)
+    expect([200, 429, 503]).toEqual(expect.arrayContaining(statuses))
+    expect(statuses).toContain(200)
   })
 })
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChargeStep, PaymentKind, PayoutStep, RefundStep } from '#e2e/day/plan.ts'
 import type { Merchant, Stage } from '#e2e/day/stage.ts'
 import { waitFor } from '#e2e/day/time.ts'
@@ -15,6 +16,9 @@ export interface Acknowledged {
   /** Refunds that no merchant asked for: the bank had given the payment back by itself. */
   returned: Set<number>
 }
+
+/** A bank returns few payments in the moment in which a merchant spends them. */
+const ATTEMPTS_MAX = 10
 
 /** Programs of merchants, and the payers of their charges. */
 export class Merchants {
@@ -103,9 +107,11 @@ export class Merchants {
       const sent = this.#stage.api.post(path, token, `${key}, attempt ${attempt}`, body)
       return sent.then(
         ({ id }) => id,
-        error => {
+        async error => {
           // The bank has meanwhile given a payment back.
-          if (!String(error).includes('Insufficient balance')) throw error
+          if (!String(error).includes('Insufficient balance') || attempt === ATTEMPTS_MAX)
+            throw error
+          await sleep(1_000)
           return spend(attempt + 1)
         },
       )

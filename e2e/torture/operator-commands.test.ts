@@ -19,7 +19,7 @@ const troco = (...args: string[]) => commandLine.troco(...args)
 
 const NOTHING_OPEN = 'Still open there: nothing\n'
 
-/** `e2e/banks/bank-command` does much of it, in one process. */
+/** `bank-command` does much of it, in one process. */
 testInTorture(
   '`troco bank` adds a connection, assigns it once it passed its check, and closes it',
   async () => {

@@ -22,6 +22,8 @@ export interface TypedAmount {
 /** Portuguese notation: a comma starts one or two decimals, a dot stands between groups of three digits. */
 const WITH_DECIMALS = /^(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+),\d{1,2}$/
 const WHOLE = /^(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)$/
+/** A space in place of a comma is none of these. */
+const GROUP_SPACE = /(?<=\d)\s(?=\d{3}(?!\d))/g
 const DIGITS_AND_SEPARATORS = /^[.,]*\d[\d.,]*$/
 const DECIMALS = 2
 
@@ -30,11 +32,15 @@ const DECIMALS = 2
  * without, `10,999` may also be a slip of the hand (docs/decisions/054).
  */
 export function readReais(text: string, locale: string): TypedAmount {
-  const typed = text.trim().replace(/^R\$/i, '').replace(/\s/g, '')
+  const typed = text
+    .trim()
+    .replace(/^R\$\s*/i, '')
+    .replace(GROUP_SPACE, '')
   const mirrored = typed.replace(/[.,]/g, char => (char === '.' ? ',' : '.'))
   const [own, other] = formatReais(0, locale).includes(',') ? [typed, mirrored] : [mirrored, typed]
   const isOwn = WITH_DECIMALS.test(own) || WHOLE.test(own)
-  if (!isOwn && !WITH_DECIMALS.test(other)) return { amount: null, readings: listReadings(own) }
+  if (!isOwn && !WITH_DECIMALS.test(other))
+    return { amount: null, readings: listReadings(own.replace(/\s/g, '')) }
   const [whole = '', fraction = ''] = (isOwn ? own : other).split(',')
   const amount = toCents(whole, fraction)
   return { amount: amount <= AMOUNT_MAX ? amount : null, readings: [] }

@@ -140,10 +140,10 @@ const schema = z.object({
   DATABASE_POOL_MAX: wholeNumber(2, 200)
     .default(10)
     .describe('maximum size of the connection pool of each process'),
-  DATABASE_TIMEOUT_MS: wholeNumber(1_000, 600_000)
+  DATABASE_TIMEOUT_MS: wholeNumber(1_000, 120_000)
     .default(5_000)
     .describe(
-      'how long a request may wait for the database before it is answered 503; the role of DATABASE_URL carries a part of it',
+      'after how long without an answer of the database a request gets 503; the same for all processes, and run migrate after a change, because the role of DATABASE_URL stores a part of it',
     ),
   PG_NAMED_STATEMENTS: flag
     .default(true)

@@ -7,7 +7,15 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { connect, type Database, db, disconnect, pool, type Tx } from '#lib/db/client.ts'
+import {
+  connect,
+  type Database,
+  databaseLimits,
+  db,
+  disconnect,
+  pool,
+  type Tx,
+} from '#lib/db/client.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import { cleanUp, findProcessesIn, kill, makeFolder, openForTest } from '#lib/testing/embedded.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
@@ -78,6 +86,14 @@ function expectUnavailable(responses: TimedResponse[]): void {
     expect(tookMs).toBeLessThan(RESPONSE_MAX_MS)
   }
 }
+
+test.each([1_000, 5_000, 120_000])('the limits of %i ms fit into it, the server’s first', total => {
+  supplyEnv({ DATABASE_TIMEOUT_MS: `${total}` })
+  const { connection, query, statement } = databaseLimits()
+  expect(connection + query).toBeLessThanOrEqual(total)
+  expect(query - statement).toBe(200)
+  if (total === 5_000) expect([connection, query, statement]).toEqual([2_000, 2_800, 2_600])
+})
 
 describe('a pool with all connections busy', () => {
   test('refuses the next query after a while as a temporary failure, before the others end', async () => {

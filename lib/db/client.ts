@@ -13,16 +13,20 @@ export { Prisma }
 export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
-/** Time limits in ms of one piece of work in the database, so that a 503 takes DATABASE_TIMEOUT_MS at most. */
+/** By how much a statement ends on the server before its caller gives up: none outlives its request. */
+const STATEMENT_MARGIN_MS = 200
+
+/** Time limits in ms of a statement, which together with the wait for a connection has DATABASE_TIMEOUT_MS. */
 export function databaseLimits() {
   const total = env().DATABASE_TIMEOUT_MS
+  const query = Math.round(total * 0.56)
   return {
     /** For getting a connection, counted from the last statement that finished. */
     connection: Math.round(total * 0.4),
     /** For a result. */
-    query: Math.round(total * 0.56),
-    /** On the server, below that of a result, so that no statement outlives its request. */
-    statement: Math.round(total * 0.52),
+    query,
+    /** On the server. */
+    statement: query - STATEMENT_MARGIN_MS,
     /** Between the begin and the commit of a transaction. */
     transaction: total * 2,
   }
@@ -210,8 +214,8 @@ export class UtcClient extends ClientWithStartup {
    */
   constructor(config?: ClientConfig) {
     super(config)
-    // A session can end between two statements of whoever has the connection: the next one fails, and the pool drops
-    // it. Without a listener, the event would end the process.
+    // A session can end between two statements of a caller: the next one fails, and the pool drops the connection.
+    // Without a listener, the event would end the process.
     this.on('error', () => {})
     this.on('notice', ({ message, routine }) => {
       if (routine !== REPLICA_WAIT) return

@@ -11,6 +11,9 @@ const CODES: Record<string, string> = {
   'Connection terminated unexpectedly': 'ECONNRESET',
 }
 
+/** A start, a command or a backup waits at least so long for a connection. */
+const CONNECT_MIN_MS = 5_000
+
 /** Connects once, outside of the pool. `variable` is named in the error if that fails. */
 export async function withClient<T>(
   url: string,
@@ -21,7 +24,7 @@ export async function withClient<T>(
   try {
     client = new UtcClient({
       connectionString: url,
-      connectionTimeoutMillis: env().DATABASE_TIMEOUT_MS,
+      connectionTimeoutMillis: Math.max(CONNECT_MIN_MS, env().DATABASE_TIMEOUT_MS),
     })
     await client.connect()
   } catch (cause) {
@@ -193,7 +196,6 @@ const REFUSED = /startup parameter/
 /** Connects as the server's pool does. Returns why a pooler refuses that, or null. */
 export async function findRefusal(): Promise<string | null> {
   const client = new UtcClient(connectionSettings())
-  client.on('error', () => {})
   try {
     await client.connect()
     return null

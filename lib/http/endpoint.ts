@@ -74,9 +74,9 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
   })
 }
 
-/** What endpoints with and without an account do in their own way. */
+/** The steps in which endpoints with and without an account differ. */
 interface Steps<Sender> {
-  /** Who sends the request and may; asked again after a body that took long. */
+  /** Returns the authorized sender; called again after a slow body. */
   identify: () => Promise<Sender>
   limit: (sender: Sender) => Promise<void> | undefined
   readsBody: boolean

@@ -21,6 +21,7 @@ import {
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
 import { pickSize } from '#lib/testing/size.ts'
+import { pickInTurn } from '#lib/testing/turn.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 inOwnDatabase()
@@ -89,7 +90,7 @@ async function runAndKill(kind: string, stopAt = ''): Promise<string[]> {
   return steps
 }
 
-test.each(pickSize<(keyof typeof KINDS)[]>(['withdrawal'], ['withdrawal', 'refund', 'return']))(
+test.each(pickInTurn(Object.keys(KINDS) as (keyof typeof KINDS)[]))(
   'a worker that is killed at any step of sending a %s moves its money once',
   async kind => {
     const { make, send, movements } = KINDS[kind]
