@@ -14,7 +14,7 @@ const START_MAX_MS = 60_000
  * their own values.
  */
 export const WITHOUT_LIMITS = {
-  DATABASE_TIMEOUT_MS: '120000',
+  DATABASE_TIMEOUT_MS: '110000',
   REDIS_URL: '',
   RATE_TOKEN_PER_SECOND: '0',
   RATE_IP_PER_SECOND: '0',
