@@ -12,7 +12,7 @@ import { env, supplyEnv } from '#lib/core/settings.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import { makeDatabase, makeMerchant, makeToken, runAsOwner } from '#lib/testing/fixtures.ts'
 import { startNginx } from '#lib/testing/nginx.ts'
-import { findFreePort } from '#lib/testing/server.ts'
+import { findFreePort, PATIENCE_MS } from '#lib/testing/server.ts'
 
 const ACTOR = { type: 'command_line' } as const
 const PAYING_KEY = 'caixa@example.com'
@@ -112,10 +112,12 @@ async function open<Server extends { stop: () => Promise<void> }>(
 
 /** Lets this process work as a part of a new installation, until the stack is disposed of. */
 async function enterInstallation(publicUrl: string, opened: AsyncDisposableStack) {
-  const before = { DATABASE_URL: env().DATABASE_URL ?? '', PUBLIC_URL: env().PUBLIC_URL }
+  const { DATABASE_URL = '', PUBLIC_URL, DATABASE_TIMEOUT_MS } = env()
+  const before = { DATABASE_URL, PUBLIC_URL, DATABASE_TIMEOUT_MS: `${DATABASE_TIMEOUT_MS}` }
   const settings = {
     DATABASE_URL: await makeDatabase(),
     PUBLIC_URL: publicUrl,
+    DATABASE_TIMEOUT_MS: PATIENCE_MS,
     TRUST_PROXY: '1',
     CLIENT_CERTIFICATE_HEADER: 'X-Client-Verify',
   }
