@@ -14,7 +14,7 @@ interface FieldTexts {
   hint?: ReactNode
   /** Error message. Also marks the input as invalid. */
   problem?: ReactNode
-  /** Stands in place of the error message while the reader can answer it, in amber. */
+  /** Question about the input. Replaces the error message. */
   question?: ReactNode
   note?: string
   /** At the right end of the line of the label. */
@@ -32,6 +32,7 @@ function FieldLayout({
   beside,
   children,
 }: FieldTexts & { children: ReactNode }) {
+  const message = question || problem
   return (
     <div className="min-w-0">
       <div className="mb-1.5 flex flex-wrap justify-between gap-x-3 text-small">
@@ -42,15 +43,15 @@ function FieldLayout({
         {beside ? <span className="ml-auto text-muted">{beside}</span> : null}
       </div>
       {children}
-      {question || problem ? (
+      {message ? (
         <p
           id={`${id}-problem`}
           className={`mt-1.5 font-medium text-small ${question ? 'text-wait' : 'text-bad'}`}
         >
-          {question || problem}
+          {message}
         </p>
       ) : null}
-      {hint && !question && !problem ? (
+      {hint && !message ? (
         <p id={`${id}-hint`} className="mt-1.5 text-muted text-small">
           {hint}
         </p>
@@ -64,8 +65,18 @@ function splitFieldProps<Props extends FieldTexts & { className?: string }>(
   props: Props,
   sizeClass: string,
 ) {
-  const { label, name, id = name, hint, problem, question, note, beside, ...others } = props
-  const { className = '', ...rest } = others
+  const {
+    label,
+    name,
+    id = name,
+    hint,
+    problem,
+    question,
+    note,
+    beside,
+    className = '',
+    ...rest
+  } = props
   const describedBy = question || problem ? `${id}-problem` : hint ? `${id}-hint` : undefined
   const ariaProps = { 'aria-describedby': describedBy, 'aria-invalid': problem ? true : undefined }
   const classes = `${CONTROL_CLASS} ${sizeClass} ${question ? 'border-wait!' : ''} ${className}`

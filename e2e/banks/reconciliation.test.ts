@@ -1,12 +1,10 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BankDays } from '#e2e/banks/bank-days.ts'
 import { openAt } from '#e2e/banks/open.ts'
 import { startBank } from '#e2e/psp/start.ts'
 import { matchPayments } from '#lib/charges/receive.ts'
 import { dayOf } from '#lib/core/locale.ts'
-import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import {
@@ -17,10 +15,9 @@ import {
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
-import { ownerUrlOf } from '#lib/testing/database.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
-import { runTroco } from '#lib/testing/process.ts'
+import { runTroco, settingsBesideTest } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -122,17 +119,7 @@ describe('a day that is over', () => {
 describe('troco reconcile', () => {
   /** Runs the command beside this test, in the same database. */
   function reconcile(...args: string[]) {
-    const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
-    const settings = {
-      DATABASE_URL,
-      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
-      TROCO_SECRET,
-      PUBLIC_URL,
-      TROCO_ENV: 'local',
-      NODE_ENV: 'production',
-      TROCO_DATA: join(folder, 'data'),
-    }
-    return runTroco(['reconcile', ...args], settings)
+    return runTroco(['reconcile', ...args], settingsBesideTest(folder))
   }
 
   const MISTAKES: [string[], string][] = [

@@ -81,7 +81,7 @@ test.describe('on a phone', () => {
     const isSamePage = await markPage(page)
     await simulateOutcome(shop, charge, 'paid')
     await expect(page.getByRole('heading', { name: 'Pagamento recebido' })).toBeVisible()
-    // What the copy said ends two seconds after it, and must not take this along.
+    // The page ends the announcement of the copy after two seconds.
     await page.waitForTimeout(2_000)
     await expect(page.getByRole('status')).toHaveText(
       'Pagamento recebido. Padaria da Praça recebeu R$ 1.234,56.',

@@ -8,7 +8,6 @@ import { maskDictKey } from '#lib/core/pix/pix-key.ts'
 import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
-import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
   type Api,
   CHARGE,
@@ -17,7 +16,7 @@ import {
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
-import { runTroco } from '#lib/testing/process.ts'
+import { runTroco, settingsBesideTest } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
@@ -44,17 +43,7 @@ beforeEach(() => bank.run('change', { scopes: SCOPES }))
 
 /** Runs a command beside the API of this test, in the same database. */
 function troco(args: string[], input?: string, PUBLIC_URL = env().PUBLIC_URL) {
-  const { DATABASE_URL = '', TROCO_SECRET = '' } = env()
-  const settings = {
-    DATABASE_URL,
-    DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
-    TROCO_SECRET,
-    PUBLIC_URL,
-    TROCO_ENV: 'local',
-    NODE_ENV: 'production',
-    TROCO_DATA: join(folder, 'data'),
-  }
-  return runTroco(['bank', ...args], settings, input)
+  return runTroco(['bank', ...args], { ...settingsBesideTest(folder), PUBLIC_URL }, input)
 }
 
 const lastLine = (output: string) => output.trimEnd().split('\n').at(-1) ?? ''

@@ -1,14 +1,11 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { dayOf } from '#lib/core/locale.ts'
-import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
-import { ownerUrlOf } from '#lib/testing/database.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
-import { runTroco } from '#lib/testing/process.ts'
+import { runTroco, settingsBesideTest } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 
 inOwnDatabase()
@@ -39,17 +36,7 @@ function printStatement(...args: string[]) {
 
 /** Runs a command beside this test, in the same database. */
 function runBank(...args: string[]) {
-  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
-  const settings = {
-    DATABASE_URL,
-    DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
-    TROCO_SECRET,
-    PUBLIC_URL,
-    TROCO_ENV: 'local',
-    NODE_ENV: 'production',
-    TROCO_DATA: join(folder, 'data'),
-  }
-  return runTroco(['bank', ...args], settings)
+  return runTroco(['bank', ...args], settingsBesideTest(folder))
 }
 
 test('the statement of a day is printed with its balances', async () => {

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hasCode, KEY, TrialStage } from '#e2e/banks/trial-stage.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { env, inheritedEnv } from '#lib/core/settings.ts'
-import { ownerUrlOf } from '#lib/testing/database.ts'
+import { inheritedEnv } from '#lib/core/settings.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
+import { settingsBesideTest } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { LEASE_SECONDS, TROCO } from '#lib/testing/worker-process.ts'
 
@@ -28,18 +27,11 @@ beforeEach(() => stage.connect())
 
 /** Runs a command beside this test, in the same database, without a worker. */
 function start(command: 'trial' | 'evidence', ...args: string[]) {
-  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
   const child = spawn(process.execPath, [...TROCO, 'bank', command, stage.connectionId, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...inheritedEnv(),
-      DATABASE_URL,
-      DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
-      TROCO_SECRET,
-      PUBLIC_URL,
-      TROCO_ENV: 'local',
-      NODE_ENV: 'production',
-      TROCO_DATA: join(folder, 'data'),
+      ...settingsBesideTest(folder),
       WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
     },
   })

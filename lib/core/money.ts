@@ -22,7 +22,7 @@ export interface TypedAmount {
 /** Portuguese notation: a comma starts one or two decimals, a dot stands between groups of three digits. */
 const WITH_DECIMALS = /^(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+),\d{1,2}$/
 const WHOLE = /^(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)$/
-/** A space in place of a comma is none of these. */
+/** Matches a space before a group of three digits. */
 const GROUP_SPACE = /(?<=\d)\s(?=\d{3}(?!\d))/g
 const DIGITS_AND_SEPARATORS = /^[.,]*\d[\d.,]*$/
 const DECIMALS = 2

@@ -13,7 +13,7 @@ export { Prisma }
 export type Database = PrismaClient
 export type Tx = Prisma.TransactionClient
 
-/** By how much a statement ends on the server before its caller gives up: none outlives its request. */
+/** Difference between the limit of a result and that of the server, so that no statement outlives its request. */
 const STATEMENT_MARGIN_MS = 200
 
 /** Time limits in ms of a statement, which together with the wait for a connection has DATABASE_TIMEOUT_MS. */

@@ -65,6 +65,7 @@ export function endpoint<
 /** Names the methods of a path, to authenticated callers of an active account only: 405, or 204 to OPTIONS. */
 export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
   return respondTo(incoming, 'field_messages', async state => {
+    await limitByAddress(state)
     const caller = await authenticateRequest(state)
     requireAllowedAddress(caller, incoming)
     if (!caller.account.isActive) throw accountNotActive()
@@ -137,7 +138,6 @@ async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): 
 }
 
 async function authenticateRequest(state: RequestState): Promise<Caller> {
-  await limitByAddress(state)
   const caller = await authenticate(state.incoming)
   state.caller = caller
   state.logContext.accountId = caller.account.id

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { env } from '#lib/core/settings.ts'
+import { ownerUrlOf } from '#lib/testing/database.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
@@ -37,6 +39,20 @@ export async function makeInstallation(): Promise<Installation> {
     NODE_ENV: 'production',
   }
   return { folder, port, settings, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Settings of a command that works in the database of the current test, with a data folder of its own. */
+export function settingsBesideTest(folder: string): Record<string, string> {
+  const { DATABASE_URL = '', TROCO_SECRET = '', PUBLIC_URL } = env()
+  return {
+    DATABASE_URL,
+    DATABASE_OWNER_URL: ownerUrlOf(DATABASE_URL),
+    TROCO_SECRET,
+    PUBLIC_URL,
+    TROCO_ENV: 'local',
+    NODE_ENV: 'production',
+    TROCO_DATA: join(folder, 'data'),
+  }
 }
 
 /** Copies the data of an installation whose processes have ended. `cp -a` keeps the files' owners. */

@@ -13,8 +13,8 @@ const START_MAX_MS = 60_000
 export const PATIENCE_MS = '110000'
 
 /**
- * Turns rate limits and Redis off, and lets statements take long beside other tests; tests of limits set their own
- * values. `npm run torture` runs one file at a time, some of which play a database that hangs.
+ * Turns rate limits and Redis off, and lets statements take long, since other tests run beside; tests of limits set
+ * their own values. `npm run torture` runs one file at a time, with the product's limit of statements.
  */
 export const WITHOUT_LIMITS = {
   DATABASE_TIMEOUT_MS: pickSize(PATIENCE_MS, '5000'),
