@@ -18,7 +18,7 @@ export default defineConfig({
   retries: 0,
   // Generous, because a busy machine is slow.
   timeout: 180_000,
-  expect: { timeout: 10_000 },
+  expect: { timeout: 30_000 },
   reporter: [['list'], ['json']],
   use: {
     baseURL: process.env.E2E_BASE_URL,

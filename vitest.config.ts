@@ -48,7 +48,7 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 180_000,
     // Generous, because a busy machine is slow.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 60_000 } },
     hookTimeout: 180_000,
     // They run in the order of their names, so that many short files end the run.
     projects: [
