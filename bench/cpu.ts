@@ -12,13 +12,22 @@ export async function findPostmaster(databaseUrl: string): Promise<number> {
   return parent
 }
 
-/** CPU time in µs of a server and of all backends, since they started. Only on Linux; elsewhere NaN. */
-export function readCpuUs(server: ChildProcess, postmaster: number): number {
-  if (process.platform !== 'linux') return Number.NaN
+/** CPU time in µs. */
+export interface Cpu {
+  server: number
+  database: number
+}
+
+/** CPU time of a server and of all backends, since they started. Only on Linux; elsewhere NaN. */
+export function readCpu(server: ChildProcess, postmaster: number): Cpu {
+  if (process.platform !== 'linux') return { server: Number.NaN, database: Number.NaN }
   const backends = readdirSync('/proc').filter(
     name => /^\d+$/.test(name) && parentOf(Number(name)) === postmaster,
   )
-  return [String(server.pid), ...backends].reduce((sum, pid) => sum + cpuUsOf(pid), 0)
+  return {
+    server: cpuUsOf(String(server.pid)),
+    database: backends.reduce((sum, pid) => sum + cpuUsOf(pid), 0),
+  }
 }
 
 function parentOf(pid: number): number {

@@ -1,4 +1,4 @@
-import { findPostmaster, readCpuUs } from './cpu.ts'
+import { findPostmaster, readCpu } from './cpu.ts'
 import type { LoadOutcome } from './load/generator.ts'
 import type { Generator } from './load/send.ts'
 import { OPERATIONS, requireValidResponse } from './operations.ts'
@@ -6,7 +6,6 @@ import type { OperationName, Options } from './options.ts'
 import { type Server, TITLES, type Variant } from './servers.ts'
 import type { World } from './world.ts'
 
-export const CONNECTIONS = 16
 /** Share of the measuring time for a single client: its latency hardly varies. */
 const ALONE_SHARE = 0.3
 
@@ -16,16 +15,19 @@ export interface Figure {
   p99: number
   /** CPU of server and database per response, in µs. */
   cpuUs: number
+  /** The part of it that the database took. */
+  databaseUs: number
 }
 
-type Run = LoadOutcome & { cpuUs: number }
+type Run = LoadOutcome & Pick<Figure, 'cpuUs' | 'databaseUs'>
 export type Cell = [OperationName, Variant]
 
 export interface Results {
   figureOf: (cell: Cell) => Figure
   /** Returns the median over the rounds of the ratio of two rates, or of their CPU. */
   ratio: (numerator: Cell, denominator: Cell, metric?: 'perSecond' | 'cpuUs') => number
-  aloneP50: (name: OperationName) => number
+  /** Median latency of a single client, in ms. */
+  aloneP50: (cell: Cell) => number
   responseCount: (name: OperationName) => number
 }
 
@@ -48,16 +50,18 @@ export async function measureAll(
   async function runLoad(name: OperationName, server: Server, connections: number, ms: number) {
     const requests = OPERATIONS[name].requests(world)
     const order = { port: server.port, requests, connections, rampMs: options.rampMs }
-    const cpuBefore = readCpuUs(server.child, postmaster)
+    const before = readCpu(server.child, postmaster)
     const outcome = await generator.send({ ...order, measureMs: ms }).catch(error => {
       throw new Error(`${OPERATIONS[name].title}, ${TITLES[server.variant]}: ${error.message}`)
     })
-    const cpuUs = (readCpuUs(server.child, postmaster) - cpuBefore) / outcome.responseCount
-    if (server.variant === 'nothing') return { ...outcome, cpuUs }
+    const after = readCpu(server.child, postmaster)
+    const databaseUs = (after.database - before.database) / outcome.responseCount
+    const cpuUs = (after.server - before.server) / outcome.responseCount + databaseUs
+    if (server.variant === 'nothing') return { ...outcome, cpuUs, databaseUs }
     responseCounts.set(name, (responseCounts.get(name) ?? 0) + outcome.responseCount)
     requireValidResponse(name, outcome.firstBody, world, firsts.get(name))
     if (!firsts.has(name)) firsts.set(name, outcome.firstBody)
-    return { ...outcome, cpuUs }
+    return { ...outcome, cpuUs, databaseUs }
   }
 
   async function storeRun(key: string, run: Promise<Run>): Promise<void> {
@@ -67,14 +71,13 @@ export async function measureAll(
   for (const names of groupOperations(options.only)) {
     const pairs = listPairs(servers, names, options.only[0])
     process.stderr.write(`Measuring ${names.join(' and ')}\n`)
-    for (const { name, server } of pairs) await runLoad(name, server, CONNECTIONS, options.warmUpMs)
+    const { connections, measureMs, warmUpMs } = options
+    for (const { name, server } of pairs) await runLoad(name, server, connections, warmUpMs)
     for (let round = 0; round < options.rounds; round++) {
       for (const { name, server } of pairs) {
         const key = `${name} ${server.variant}`
-        await storeRun(key, runLoad(name, server, CONNECTIONS, options.measureMs))
-      }
-      for (const { name, server } of pairs.filter(({ server }) => server.variant === 'fast')) {
-        await storeRun(`${name} alone`, runLoad(name, server, 1, options.measureMs * ALONE_SHARE))
+        await storeRun(key, runLoad(name, server, connections, measureMs))
+        await storeRun(`${key} alone`, runLoad(name, server, 1, measureMs * ALONE_SHARE))
       }
     }
   }
@@ -92,6 +95,7 @@ function summarise(runs: Map<string, Run[]>, responseCounts: Map<OperationName, 
         p50: medianOf('p50'),
         p99: medianOf('p99'),
         cpuUs: medianOf('cpuUs'),
+        databaseUs: medianOf('databaseUs'),
       }
     },
     ratio: (numerator, denominator, metric = 'perSecond') => {
@@ -102,7 +106,7 @@ function summarise(runs: Map<string, Run[]>, responseCounts: Map<OperationName, 
         ),
       )
     },
-    aloneP50: name => median(valuesOf(`${name} alone`, 'p50')),
+    aloneP50: cell => median(valuesOf(`${cell.join(' ')} alone`, 'p50')),
     responseCount: name => responseCounts.get(name) ?? 0,
   }
 }

@@ -31,6 +31,8 @@ export interface Options {
   dueReceivers: number
   pendingDeliveries: number
   rounds: number
+  /** Clients that the operations are compared with; all send without a pause. */
+  connections: number
   rampMs: number
   measureMs: number
   warmUpMs: number
@@ -76,8 +78,10 @@ const QUICK: typeof FULL = {
 /** Minimum number of rounds for a median. */
 const ROUNDS_MIN = 3
 const DEFAULT_ROUNDS = 5
+/** Clients of a comparison, unless the command names others. */
+export const CONNECTIONS = 16
 
-const USAGE = `npm run bench -- [--quick] [--rounds 5] [--only create,read,account,withdraw,list]
+const USAGE = `npm run bench -- [--quick] [--rounds 5] [--connections 16] [--only create,read,account,withdraw,list]
 npm run bench -- [--quick] --only webhooks,deliveries,sweep,hot,bank,pages,neighbours
 npm run bench -- --profile create [--server fast|fastify]`
 
@@ -87,6 +91,7 @@ export function readOptions(args: string[]): Options {
     options: {
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
+      connections: { type: 'string' },
       only: { type: 'string' },
       profile: { type: 'string' },
       server: { type: 'string', default: 'fast' },
@@ -95,13 +100,16 @@ export function readOptions(args: string[]): Options {
   const rounds = Number(values.rounds ?? (values.quick ? ROUNDS_MIN : DEFAULT_ROUNDS))
   if (!Number.isInteger(rounds) || rounds < ROUNDS_MIN)
     throw new Error(`--rounds is a whole number, ${ROUNDS_MIN} or more\n${USAGE}`)
+  const connections = Number(values.connections ?? CONNECTIONS)
+  if (!(Number.isInteger(connections) && connections > 0))
+    throw new Error(`--connections is a whole number, 1 or more\n${USAGE}`)
   const variant = VARIANTS.find(known => known === values.server)
   if (!variant) throw new Error(`Unknown server: ${values.server}\n${USAGE}`)
   const [profile = null] = values.profile === undefined ? [] : parseOperations(values.profile)
   const all = [...OPERATION_NAMES, ...AFTER_NAMES].join(',')
   const chosen = profile ? { only: [profile], after: [] } : parseNames(values.only ?? all)
   const sizes = values.quick ? QUICK : FULL
-  return { ...chosen, rounds, profile, variant, ...sizes }
+  return { ...chosen, rounds, connections, profile, variant, ...sizes }
 }
 
 function parseOperations(text: string): OperationName[] {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Section } from './after/section.ts'
-import { CONNECTIONS, type Figure, type Results } from './measure.ts'
+import type { Figure, Results } from './measure.ts'
 import { OPERATIONS } from './operations.ts'
 import type { OperationName, Options } from './options.ts'
 import { TITLES, type Variant } from './servers.ts'
@@ -13,13 +13,13 @@ export interface Memory {
 }
 
 const TITLE_WIDTH = 24
-const CELL_WIDTHS = [8, 6, 6, 8]
+const CELL_WIDTHS = [8, 7, 6, 7, 6]
 const GROUP_WIDTH = CELL_WIDTHS.reduce((sum, width) => sum + width)
 const RATIO_WIDTH = 8
 const COMPARED_VARIANTS = ['fast', 'fastify'] as const
 const SHORT_TITLES = { fast: 'Troco, front', fastify: 'Fastify + pg' }
 
-/** Formats the report, at most 100 columns wide. */
+/** Formats the report, at most 108 columns wide. */
 export function formatReport(
   results: Results,
   memory: Memory[],
@@ -51,10 +51,10 @@ export function formatSection({ title, lines, verdicts }: Section): string {
   )
 }
 
-function describeRun({ rounds, measureMs }: Options): string[] {
+function describeRun({ rounds, measureMs, connections }: Options): string[] {
   return [
-    `${describeMachine()}, shared by server, PostgreSQL and load generator; ${CONNECTIONS} connections, no worker.`,
-    `Medians of ${rounds} rounds of ${measureMs / 1_000} s, all servers in turn; latencies in ms.`,
+    `${describeMachine()}, shared by server, PostgreSQL and load generator; ${connections} connections, no worker.`,
+    `Medians of ${rounds} rounds of ${measureMs / 1_000} s, all servers in turn; latencies in ms, CPU in µs per request and of it the database's.`,
   ]
 }
 
@@ -62,7 +62,7 @@ function formatTable(results: Results, options: Options): string[] {
   const groups = COMPARED_VARIANTS.map(variant => SHORT_TITLES[variant].padStart(GROUP_WIDTH)).join(
     '',
   )
-  const names = ['req/s', 'p50', 'p99', 'CPU µs']
+  const names = ['req/s', 'p50', 'p99', 'CPU', 'db']
     .map((name, column) => name.padStart(CELL_WIDTHS[column] ?? 0))
     .join('')
   const rows = options.only.map(name => {
@@ -92,11 +92,13 @@ function formatTable(results: Results, options: Options): string[] {
 function formatSingleClient(results: Results, options: Options): string[] {
   const width = Math.max(...options.only.map(name => titleOf(name, options).length))
   return [
-    'One client, Troco through the front:',
-    ...options.only.map(
-      name =>
-        `  ${titleOf(name, options).padEnd(width)}  p50 ${results.aloneP50(name).toFixed(2)} ms`,
-    ),
+    'One client, p50 of Troco through the front and of Fastify + pg:',
+    ...options.only.map(name => {
+      const [troco, fastify] = COMPARED_VARIANTS.map(
+        variant => `${results.aloneP50([name, variant]).toFixed(2)} ms`,
+      )
+      return `  ${titleOf(name, options).padEnd(width)}  ${troco}, ${fastify}`
+    }),
   ]
 }
 
@@ -125,12 +127,13 @@ function formatCount(value: number): string {
   return value.toLocaleString('en')
 }
 
-function formatCell({ perSecond, p50, p99, cpuUs }: Figure): string {
+function formatCell({ perSecond, p50, p99, cpuUs, databaseUs }: Figure): string {
   const texts = [
     Math.round(perSecond).toLocaleString('en'),
     p50.toFixed(2),
     p99.toFixed(1),
     Math.round(cpuUs).toLocaleString('en'),
+    Math.round(databaseUs).toLocaleString('en'),
   ]
   return texts.map((text, column) => text.padStart(CELL_WIDTHS[column] ?? 0)).join('')
 }

@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import type { BenchDatabase } from '../database.ts'
 import type { LoadOrder, LoadOutcome } from '../load/generator.ts'
 import type { Generator } from '../load/send.ts'
-import { CONNECTIONS } from '../measure.ts'
 import { OPERATIONS, requireValidResponse } from '../operations.ts'
 import type { OperationName, Options } from '../options.ts'
 import { startServer, TITLES } from '../servers.ts'
@@ -30,7 +29,7 @@ export async function profileOperation(
   const order: LoadOrder = {
     port,
     requests,
-    connections: CONNECTIONS,
+    connections: options.connections,
     rampMs: 0,
     measureMs: WARM_UP_MS,
   }
@@ -47,7 +46,7 @@ export async function profileOperation(
   const [{ cpuUs }] = await recorded
   const sums = tally(JSON.parse(readFileSync(file, 'utf8')))
   const title = `${OPERATIONS[name].title}, ${TITLES[variant]}`
-  process.stdout.write(formatTally(title, sums, outcome, cpuUs))
+  process.stdout.write(formatTally(title, options.connections, sums, outcome, cpuUs))
   process.stdout.write(`${file} opens in Chrome's DevTools and in VS Code.\n`)
   return true
 }
@@ -56,14 +55,20 @@ export async function profileOperation(
  * Samples also count time in which the core ran another process, so they give only shares; the
  * thread's CPU time gives the amounts.
  */
-function formatTally(title: string, sums: Tally, outcome: LoadOutcome, cpuUs: number): string {
+function formatTally(
+  title: string,
+  connections: number,
+  sums: Tally,
+  outcome: LoadOutcome,
+  cpuUs: number,
+): string {
   const { busyUs, idleUs, groups, functions } = sums
   const cpuEach = cpuUs / outcome.responseCount
   const share = (us: number) => `${((100 * us) / busyUs).toFixed(1)} %`.padStart(8)
   const each = (us: number) => ((cpuEach * us) / busyUs).toFixed(1).padStart(8)
   const idle = Math.round((100 * idleUs) / (busyUs + idleUs))
   return [
-    `${title}, ${CONNECTIONS} connections: ${Math.round(outcome.perSecond)} requests/s while recording`,
+    `${title}, ${connections} connections: ${Math.round(outcome.perSecond)} requests/s while recording`,
     `CPU time of the thread: ${cpuEach.toFixed(0)} µs per request; idle ${idle} % of the time.`,
     '',
     `${'group'.padEnd(TITLE_WIDTH)}    self      µs   including node's work`,
