@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createBatcher, createSharing, runBatch, runConcurrently } from '#lib/db/batch.ts'
 
@@ -159,23 +159,29 @@ describe('shared statements', () => {
     return { submit, batches, pending, finish }
   }
 
-  test('alone, a call goes at once; callers take turns in the next statement, by number and size', async () => {
+  test('calls of one turn share a statement; callers take turns in the next one, by number and size', async () => {
     const { submit, batches, finish } = createControlledSharing()
-    const names = ['a0', ...Array.from({ length: 70 }, (_, nth) => `a${nth + 1}`), 'b1', 'c1 large']
-    const results = Promise.all([...names, 'd1 large'].map(submit))
-    expect(batches).toEqual([['a0']])
+    const first = ['a0', 'b0'].map(submit)
+    await nextTurn()
+    expect(batches).toEqual([['a0', 'b0']])
+    const names = [...Array.from({ length: 71 }, (_, nth) => `a${nth + 1}`), 'b1', 'c1 large']
+    const results = Promise.all([...first, ...[...names, 'd1 large'].map(submit)])
+    await nextTurn()
+    expect(batches).toHaveLength(1)
     await finish()
     expect(batches[1]).toEqual(['a1', 'b1', 'c1 large', 'd1 large'])
     await finish()
     expect(batches[2]).toHaveLength(64)
     await finish()
     await finish()
-    expect(await results).toEqual([...names, 'd1 large'].map(name => `${name} done`))
+    expect(await results).toEqual(['a0', 'b0', ...names, 'd1 large'].map(name => `${name} done`))
   })
 
   test('a statement that waits for a lock does not hold up the next one', async () => {
     const { submit, batches, pending } = createControlledSharing()
-    const results = Promise.all([submit('a'), submit('b')])
+    const first = submit('a')
+    await nextTurn()
+    const results = Promise.all([first, submit('b')])
     await expect.poll(() => batches).toEqual([['a'], ['b']])
     pending[1]?.()
     pending[0]?.()
@@ -187,6 +193,7 @@ describe('shared statements', () => {
       name === 'bad' ? new Error('refused') : null,
     )
     const results = Promise.allSettled([submit('a'), submit('bad'), submit('c')])
+    await nextTurn()
     for (let statement = 0; statement < 5; statement++) await finish()
     expect((await results).map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -199,9 +206,9 @@ describe('shared statements', () => {
     const lost = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const { submit, batches, finish } = createControlledSharing(() => lost)
     const results = Promise.allSettled([submit('a'), submit('b'), submit('c')])
-    await finish()
+    await nextTurn()
     await finish()
     expect((await results).map(({ status }) => status)).toEqual(Array(3).fill('rejected'))
-    expect(batches).toEqual([['a'], ['b', 'c']])
+    expect(batches).toEqual([['a', 'b', 'c']])
   })
 })

@@ -117,8 +117,8 @@ const SHARED_BYTES_MAX = 256 * 1_024
 const SLOW_MS = 50
 
 /**
- * Returns a function whose calls share statements: those that arrive during a statement join the next one; alone, a
- * call goes at once. If a statement fails, each item is repeated alone, so that a bad one fails no other.
+ * Returns a function whose calls share statements: those that arrive in one turn of the event loop, or during a
+ * statement, go together in the next one. If a statement fails, each item is repeated alone, so that a bad one fails no other.
  */
 export function createSharing<Item, Result>({
   run,
@@ -139,27 +139,29 @@ export function createSharing<Item, Result>({
     return taken
   }
 
+  /** Runs the next statement as soon as all requests have been read that have arrived. */
+  function goOn(): void {
+    isHeldUp = !queue.isEmpty
+    if (isHeldUp) setImmediate(runNext)
+  }
+
   async function runNext(): Promise<void> {
     const taken = takeNext()
-    if (taken.length === 0) return
-    isHeldUp = true
     let isOver = false
-    const goOn = () => {
-      if (isOver) return
+    const end = () => {
+      if (!isOver) goOn()
       isOver = true
-      isHeldUp = false
-      void runNext()
     }
-    const timer = setTimeout(goOn, SLOW_MS)
+    const timer = setTimeout(end, SLOW_MS)
     await serve(taken, run, true)
     clearTimeout(timer)
-    goOn()
+    end()
   }
 
   return (item: Item): Promise<Result> =>
     submit(item, waiting => {
       queue.add(callerOf(item), waiting)
-      if (!isHeldUp) void runNext()
+      if (!isHeldUp) goOn()
     })
 }
 
