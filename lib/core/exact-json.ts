@@ -68,6 +68,8 @@ function markInexact(text: string): { marked: string; sources: string[] } {
 }
 
 function findClosingQuote(text: string, opening: number): number {
+  const closing = text.indexOf('"', opening + 1)
+  if (closing !== -1 && text.charCodeAt(closing - 1) !== BACKSLASH) return closing
   let at = opening + 1
   for (let code = text.charCodeAt(at); at < text.length; code = text.charCodeAt(++at)) {
     if (code === QUOTE) break

@@ -34,7 +34,9 @@ interface Measured {
   code: string | undefined
   isStream: boolean
 }
-const measured = new WeakMap<ServerResponse, Measured>()
+const MEASURED = Symbol('measured')
+/** A property, because a map would be searched several times for each request. */
+type MeasuredResponse = ServerResponse & { [MEASURED]?: Measured | undefined }
 
 /** Counts and logs the response and its duration when it ends, under the name of its route. */
 export function measureResponse(
@@ -43,7 +45,7 @@ export function measureResponse(
   requestId: string,
 ): void {
   const { method = '', url = '', headers } = request
-  measured.set(response, {
+  const entry: Measured = {
     method: METHODS.includes(method) ? method : 'other',
     route: PROBES.includes(url) ? url : 'none',
     mode: readMode(headers),
@@ -51,29 +53,34 @@ export function measureResponse(
     context: { requestId },
     code: undefined,
     isStream: false,
-  })
+  }
+  ;(response as MeasuredResponse)[MEASURED] = entry
   response.once('close', () => endResponse(response))
 }
 
+function measuredOf(response: MeasuredResponse): Measured | undefined {
+  return response[MEASURED]
+}
+
 export function logContextOf(response: ServerResponse): LogContext {
-  return measured.get(response)?.context ?? {}
+  return measuredOf(response)?.context ?? {}
 }
 
 /** Notes the error code of a response, which node:http does not return from the headers that it sent. */
 export function noteCode(response: ServerResponse, code: string | undefined): void {
-  const entry = measured.get(response)
+  const entry = measuredOf(response)
   if (entry) entry.code = code
 }
 
 /** Sets the name of the route: a template of the path, or a kind of pages. */
 export function nameRoute(response: ServerResponse, route: string): void {
-  const entry = measured.get(response)
+  const entry = measuredOf(response)
   if (entry) entry.route = route
 }
 
 /** Counts a stream when it begins, because its length is no latency, and logs its begin and its end. */
 export function beginStream(response: ServerResponse): void {
-  const entry = measured.get(response)
+  const entry = measuredOf(response)
   if (!entry) return
   entry.isStream = true
   countResponse(response, entry)
@@ -81,9 +88,9 @@ export function beginStream(response: ServerResponse): void {
 }
 
 function endResponse(response: ServerResponse): void {
-  const entry = measured.get(response)
+  const entry = measuredOf(response)
   if (!entry) return
-  measured.delete(response)
+  ;(response as MeasuredResponse)[MEASURED] = undefined
   if (!entry.isStream) countResponse(response, entry)
   logResponse(response, entry, entry.isStream ? 'stream ended' : 'request completed')
 }
@@ -96,8 +103,8 @@ function countResponse(response: ServerResponse, { method, route, mode, began }:
 function logResponse(response: ServerResponse, entry: Measured, message: string): void {
   const { method, route, mode, began, context, code = response.getHeader('x-error-code') } = entry
   const tookMs = Math.round((performance.now() - began) * 10) / 10
-  const told = { method, route, status: statusOf(response), ...(code ? { code } : {}) }
-  const fields = { ...told, ...(mode && { mode }), tookMs }
+  const status = statusOf(response)
+  const fields = { method, route, status, code, mode: mode || undefined, tookMs }
   logRequest(context, fields, message, PROBES.includes(route) ? 'debug' : 'info')
 }
 

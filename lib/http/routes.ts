@@ -74,7 +74,9 @@ async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
 /** Finds the route of a path. A fixed segment takes precedence over a parameter. */
 export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
-  const best = findBest(routes, parts)
+  let best: Route<Handler> | null = null
+  for (const route of routes)
+    if (matches(route.segments, parts) && !(best && isMoreFixed(best, route))) best = route
   if (!best) return null
   const params: Params = {}
   for (const [index, segment] of best.segments.entries()) {
@@ -83,31 +85,36 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
     if (value === null) return null
     params[segment.slice(1, -1)] = value
   }
-  const route = `/${best.segments.join('/').replaceAll('[', '{').replaceAll(']', '}')}`
-  return { handlers: best.handlers, route, params }
+  return { handlers: best.handlers, route: templateOf(best), params }
 }
 
 /** Every request passes here, so nothing is built for a route that does not match. */
-function findBest<Handler>(routes: Route<Handler>[], parts: string[]): Route<Handler> | null {
-  let best: Route<Handler> | null = null
-  for (const route of routes) {
-    const { segments } = route
-    if (segments.length !== parts.length || !matches(segments, parts)) continue
-    if (best === null || countParameters(route) < countParameters(best)) best = route
-  }
-  return best
-}
-
 function matches(segments: string[], parts: string[]): boolean {
-  return segments.every((segment, index) => segment === parts[index] || isParameter(segment))
+  if (segments.length !== parts.length) return false
+  for (let index = segments.length - 1; index >= 0; index--) {
+    const segment = segments[index] as string
+    if (segment !== parts[index] && !isParameter(segment)) return false
+  }
+  return true
 }
 
 function isParameter(segment: string): boolean {
   return segment.startsWith('[')
 }
 
-function countParameters(route: { segments: string[] }): number {
-  return route.segments.filter(isParameter).length
+function isMoreFixed(route: Route<unknown>, other: Route<unknown>): boolean {
+  const countParameters = ({ segments }: Route<unknown>) => segments.filter(isParameter).length
+  return countParameters(route) <= countParameters(other)
+}
+
+const templates = new WeakMap<string[], string>()
+
+function templateOf({ segments }: Route<unknown>): string {
+  const known = templates.get(segments)
+  if (known !== undefined) return known
+  const template = `/${segments.join('/').replaceAll('[', '{').replaceAll(']', '}')}`
+  templates.set(segments, template)
+  return template
 }
 
 /** Decodes a path or a part of one; null if malformed, also if it contains NUL. */
