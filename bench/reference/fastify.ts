@@ -2,7 +2,6 @@
  * Reference server: the same durable work as Troco in the fewest statements, without limits,
  * idempotency, sessions and uniform errors. Values that must be equal come from the same functions.
  */
-import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Pool, types } from 'pg'
 import { buildSimulatedCode } from '#lib/banks/simulator.ts'
@@ -10,9 +9,9 @@ import type { ChargeRow } from '#lib/charges/schema.ts'
 import { paymentUrl } from '#lib/charges/urls.ts'
 import { chargeToWire } from '#lib/charges/wire.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
-import { deriveKey } from '#lib/core/keys.ts'
 import { normalizePixKey, type PixKeyType } from '#lib/core/pix/pix-key.ts'
 import { env } from '#lib/core/settings.ts'
+import { tokenHashBytes } from '#lib/tokens/token.ts'
 import * as schemas from './schemas.ts'
 import * as statements from './statements.ts'
 
@@ -23,7 +22,6 @@ const { DATABASE_URL, DATABASE_OWNER_URL, DATABASE_POOL_MAX, PORT } = env()
 // Its statements write the books themselves, which only the owner may.
 const connectionString = DATABASE_OWNER_URL ?? DATABASE_URL
 const pool = new Pool({ connectionString, max: DATABASE_POOL_MAX })
-const tokenKey = deriveKey('api-tokens')
 
 const app = Fastify({
   bodyLimit: 64 * 1024,
@@ -40,7 +38,7 @@ const merchants = new Map<string, Merchant>()
 
 function hashToken(request: FastifyRequest): Buffer {
   const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
-  return createHmac('sha256', tokenKey).update(token).digest()
+  return Buffer.from(tokenHashBytes(token))
 }
 
 function sendError(reply: FastifyReply, status: number, error: string) {

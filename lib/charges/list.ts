@@ -27,9 +27,9 @@ import { currentCause } from '#lib/core/trace.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
 import { idOf, PAGE_BYTES_MAX, type Page, readPage, sqlIfDefined, toPage } from '#lib/db/page.ts'
 import {
+  accountRow,
   asJson,
   columnsOf,
-  createSharedRead,
   onPrimary,
   queryRows,
   queryRowsWithin,
@@ -102,17 +102,17 @@ export async function findCharge(
   accountId: string,
   mode: Mode,
   idOrReference: string,
+  find = chargeRow.find,
 ): Promise<ChargeRow | null> {
-  if (isUuid(idOrReference)) return findById({ account: accountId, mode, id: idOrReference })
+  if (isUuid(idOrReference)) return find(accountId, mode, idOrReference)
   const [row] = await findNewest(accountId, mode, idOrReference, 1)
   return row ?? null
 }
 
-const findById = createSharedRead<{ account: string; mode: string; id: string }, ChargeRow>(
-  { account: 'uuid', mode: 'text', id: 'uuid' },
-  Prisma.sql`
+export const chargeRow = accountRow<ChargeRow>(
+  (account, mode, id) => Prisma.sql`
     SELECT ${chargeAsJson} AS json FROM charges c
-    WHERE c.account_id = k.account AND c.mode = k.mode AND c.id = k.id AND c.status <> 'opening'`,
+    WHERE c.account_id = ${account} AND c.mode = ${mode} AND c.id = ${id} AND c.status <> 'opening'`,
 )
 
 /** Finds the charge that a write is about: several with the same reference could mean any of them. */

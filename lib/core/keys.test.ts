@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { deriveKey, hmac, keyId, seal, unseal } from '#lib/core/keys.ts'
+import { deriveKey, hmac, keyedHash, keyId, seal, unseal } from '#lib/core/keys.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import fc from '#lib/testing/property.ts'
 
@@ -69,6 +69,10 @@ test('each purpose has its own key', () => {
   expect(new Set(keys).size).toBe(purposes.length)
   const hmacs = purposes.map(purpose => hmac(purpose, 'text').toString('hex'))
   expect(new Set(hmacs).size).toBe(purposes.length)
+  const hashes = purposes.map(purpose => keyedHash(purpose, 'text'))
+  expect(new Set(hashes).size).toBe(purposes.length)
+  expect(keyedHash('api-tokens', 'text')).toBe(hashes[0])
+  expect(keyedHash('api-tokens', 'text', 'another secret')).not.toBe(hashes[0])
   expect(hmac('api-tokens', 'text')).toEqual(hmac('api-tokens', 'text'))
 })
 

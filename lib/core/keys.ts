@@ -4,6 +4,7 @@ import {
   createHash,
   createHmac,
   createSecretKey,
+  hash,
   hkdfSync,
   type KeyObject,
   randomBytes,
@@ -55,6 +56,19 @@ export function keyId(secret?: string): string {
     .update(deriveKey('webhook-secrets', secret).export())
     .digest('hex')
     .slice(0, 12)
+}
+
+const textsOfKeys = new WeakMap<KeyObject, string>()
+
+/**
+ * Hash of a text that nobody can guess, under a key: in one call, which takes a quarter of an HMAC. A longer text has
+ * another hash that does not follow from this one, as it would with SHA-256.
+ */
+export function keyedHash(purpose: Purpose, text: string, secret?: string): string {
+  const key = deriveKey(purpose, secret)
+  const textOfKey = textsOfKeys.get(key) ?? key.export().toString('hex')
+  textsOfKeys.set(key, textOfKey)
+  return hash('sha512-256', textOfKey + text, 'hex')
 }
 
 export function hmac(purpose: Purpose, text: string, secret?: string): Buffer {

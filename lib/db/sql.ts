@@ -3,6 +3,7 @@ import { parseExactJson } from '#lib/core/exact-json.ts'
 import { BUCKET_DIGITS } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { TAX_ID_FORM } from '#lib/core/pix/hide-tax-ids.ts'
 import { REQUEST_ID_PLACE } from '#lib/core/trace.ts'
 import { createSharing } from '#lib/db/batch.ts'
@@ -49,7 +50,7 @@ export async function queryShared<Row extends QueryResultRow>(
  * call goes at once. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
  * lack what was acknowledged (docs/decisions/005). Callers take turns by the first key.
  */
-export function createSharedRead<Keys extends Record<string, string>, Row>(
+export function createSharedRead<Keys extends Record<string, string | null>, Row>(
   types: { [Name in keyof Keys]: 'uuid' | 'text' },
   rowSql: Prisma.Sql,
 ): (keys: Keys) => Promise<Row | null> {
@@ -73,6 +74,21 @@ export function createSharedRead<Keys extends Record<string, string>, Row>(
       return found
     },
   })
+}
+
+/** A row that belongs to an account and a mode: that of an id, or the only one. */
+export interface AccountRow<Row> {
+  /** Selects the row as `json`. Also part of the look-up of a token, whose caller asks for the row. */
+  rowSql: (account: Prisma.Sql, mode: Prisma.Sql, id: Prisma.Sql) => Prisma.Sql
+  find: (accountId: string, mode: Mode, id: string | null) => Promise<Row | null>
+}
+
+export function accountRow<Row>(rowSql: AccountRow<Row>['rowSql']): AccountRow<Row> {
+  const read = createSharedRead<{ account: string; mode: string; id: string | null }, Row>(
+    { account: 'uuid', mode: 'text', id: 'uuid' },
+    rowSql(Prisma.raw('k.account'), Prisma.raw('k.mode'), Prisma.raw('k.id')),
+  )
+  return { rowSql, find: (account, mode, id) => read({ account, mode, id }) }
 }
 
 /**

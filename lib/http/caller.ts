@@ -21,7 +21,13 @@ import { cookieNames, readCookie } from '#lib/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import { readSession } from '#lib/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
-import { authenticateToken, type TokenCaller, tokenProof } from '#lib/tokens/authenticate.ts'
+import {
+  authenticateToken,
+  type FoundRow,
+  type RowAlong,
+  type TokenCaller,
+  tokenProof,
+} from '#lib/tokens/authenticate.ts'
 
 export interface CallingAccount {
   id: string
@@ -58,10 +64,15 @@ export interface Caller {
   tokenId: string | null
   /** Returns whether the token may be used from this address; null: a session may from any. */
   isAllowedFrom: ((address: string) => boolean) | null
+  /** The row that was read with a token. */
+  found?: FoundRow | null
 }
 
-/** Identifies the caller in the database. A token takes precedence over a cookie. */
-export async function authenticate(incoming: HttpRequest): Promise<Caller> {
+/** Identifies the caller in the database, for a token with a row of its account. A token takes precedence over a cookie. */
+export async function authenticate(
+  incoming: HttpRequest,
+  along: RowAlong | null = null,
+): Promise<Caller> {
   const authorization = incoming.header('authorization')
   if (authorization === null) {
     const member = await readSessionCaller(incoming)
@@ -69,7 +80,7 @@ export async function authenticate(incoming: HttpRequest): Promise<Caller> {
     throw unauthenticated()
   }
   const token = bearerOf(authorization)
-  const tokenCaller = token === null ? null : await authenticateToken(token, incoming.ip)
+  const tokenCaller = token === null ? null : await authenticateToken(token, incoming.ip, along)
   if (tokenCaller) return toTokenCaller(tokenCaller)
   await countFailedBearer(incoming.ip)
   throw unauthenticated()

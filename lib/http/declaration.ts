@@ -3,6 +3,7 @@ import type { TrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { ErrorCode } from '#lib/core/refusals.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import type { AccountRow } from '#lib/db/sql.ts'
 import type { CallingAccount } from '#lib/http/caller.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
 import type { IdempotencyRule } from '#lib/http/idempotency.ts'
@@ -10,6 +11,7 @@ import type { ErrorFormat } from '#lib/http/response.ts'
 import type { AnyPermission } from '#lib/people/roles.ts'
 import type { ProofRule } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
+import type { RowAlong } from '#lib/tokens/authenticate.ts'
 
 interface Call<Body, Query> {
   account: CallingAccount
@@ -34,6 +36,8 @@ interface Call<Body, Query> {
   showsDocuments: boolean
   /** Whether the response shall be the whole resource: only set for operations that honor `Prefer`. */
   prefersRepresentation: boolean
+  /** Returns how to find a row that `reads` names: for a token, it was read with the caller. */
+  finder: <Row>(row: AccountRow<Row>) => AccountRow<Row>['find']
   /** Throws if the caller has lost access meanwhile. For responses that stream for a long time. */
   reauthorize: () => Promise<void>
   /** Set with an Idempotency-Key: the operation stores the key and creates its row with `once.id`. */
@@ -125,6 +129,8 @@ interface Details<Body, Query> {
   isFile?: true
   /** Media type of such a file in the API's document. */
   fileType?: string
+  /** Names a row of the caller's that the look-up of a token reads, too: one statement instead of two. */
+  reads?: (params: Record<string, string>) => RowAlong | null
   handle: (call: Call<Body, Query>) => Promise<unknown>
 }
 

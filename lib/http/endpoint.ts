@@ -3,6 +3,7 @@ import { isTrocoError, parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import type { ErrorCode } from '#lib/core/refusals.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import type { AccountRow } from '#lib/db/sql.ts'
 import { requireTestQuota } from '#lib/db/test-usage.ts'
 import { parseFields, readObjectOf } from '#lib/http/body.ts'
 import {
@@ -42,6 +43,7 @@ import { isSecondFactorMissing } from '#lib/people/factors.ts'
 import { deviceCookieHeader } from '#lib/session/known-device.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
+import type { RowAlong } from '#lib/tokens/authenticate.ts'
 
 export interface Endpoint extends RouteHandler {
   accountlessDeclaration?: undefined
@@ -114,7 +116,7 @@ function serveEndpoint(
   if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
   return serve(state, {
     identify: async () => {
-      const caller = await authenticateRequest(state)
+      const caller = await authenticateRequest(state, declared.reads?.(incoming.params))
       requireMoreThanViewing(caller, incoming, declared)
       authorize(caller, incoming, declared.allow, declared.proof)
       return caller
@@ -137,8 +139,8 @@ async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): 
   authorize(await authenticate(incoming), incoming, allow)
 }
 
-async function authenticateRequest(state: RequestState): Promise<Caller> {
-  const caller = await authenticate(state.incoming)
+async function authenticateRequest(state: RequestState, along?: RowAlong | null): Promise<Caller> {
+  const caller = await authenticate(state.incoming, along)
   state.caller = caller
   state.logContext.accountId = caller.account.id
   return caller
@@ -205,7 +207,13 @@ async function runEndpoint(
     }
     const preference = { prefersRepresentation: isWhole }
     const call = { account, mode, body, query, params, ip, header, once, ...by, ...preference }
-    return declared.handle({ ...call, reauthorize: () => reauthorize(incoming, declared.allow) })
+    const { found } = caller
+    const finder =
+      <Row>(row: AccountRow<Row>): AccountRow<Row>['find'] =>
+      async (...of) =>
+        found?.row === row && found.id === of[2] ? (found.value as Row | null) : row.find(...of)
+    const access = { finder, reauthorize: () => reauthorize(incoming, declared.allow) }
+    return declared.handle({ ...call, ...access })
   }
   const caller = await check.read()
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)

@@ -5,8 +5,8 @@ import { cents } from '#lib/core/money.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'
 import { type IdempotentRequest, storeKeySql } from '#lib/db/idempotency.ts'
 import {
+  accountRow,
   type Ctes,
-  createSharedRead,
   joinCtes,
   queryRows,
   type Source,
@@ -246,15 +246,18 @@ interface Balances {
   outbound: number
 }
 
-const findBalances = createSharedRead<{ account: string; mode: string }, Balances>(
-  { account: 'uuid', mode: 'text' },
-  Prisma.sql`
+export const balancesRow = accountRow<Balances>(
+  (account, mode) => Prisma.sql`
     SELECT json_object_agg(l.ledger, l.balance) AS json FROM ledger_accounts l
-    WHERE l.account_id = k.account AND l.mode = k.mode AND l.ledger <> 'external'`,
+    WHERE l.account_id = ${account} AND l.mode = ${mode} AND l.ledger <> 'external'`,
 )
 
-export async function readBalances(accountId: string, mode: Mode): Promise<Balances> {
-  const balances = await findBalances({ account: accountId, mode })
+export async function readBalances(
+  accountId: string,
+  mode: Mode,
+  find = balancesRow.find,
+): Promise<Balances> {
+  const balances = await find(accountId, mode, null)
   return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
 }
 

@@ -11,7 +11,7 @@ INSERT INTO memberships (account_id, user_id, role, created_at, is_email_verifie
   ('01a20117-d85e-7180-af60-658821d9a0be', '01a20117-d765-73d3-ac7c-c1b64ab9c379', 'owner', '2026-11-22 02:31:09.67+00', true);
 
 INSERT INTO tokens (account_id, id, mode, name, hash, prefix, last_four, permissions, created_at, former_issuers, allowed_addresses) VALUES
-  ('01a20117-d85e-7180-af60-658821d9a0be', '01a20117-dc12-768f-8456-0baae9ee6bca', 'test', 'test', '\x90f3a367ac5562a8d4b76d4d3db6dd2f132f387dceeff7f2be9979ccd1cb8815', 'troco_test_t4DSZ19LW', 'FDiY', '{account:read,transactions:read,transactions:write,refunds:write,withdrawals:read,withdrawals:write,events:read,payers:read}', '2026-11-22 02:31:10.612+00', '{}', '{}');
+  ('01a20117-d85e-7180-af60-658821d9a0be', '01a20117-dc12-768f-8456-0baae9ee6bca', 'test', 'test', '\x2f67d4d8f02a8177a554c5f40f579950e827e62eeb2b63fb2b7b1301888cd10c', 'troco_test_t4DSZ19LW', 'FDiY', '{account:read,transactions:read,transactions:write,refunds:write,withdrawals:read,withdrawals:write,events:read,payers:read}', '2026-11-22 02:31:10.612+00', '{}', '{}');
 
 INSERT INTO ledger_accounts (account_id, mode, ledger, balance, version, owed) VALUES
   ('01a20117-d85e-7180-af60-658821d9a0be', 'live', 'available', 0, 0, 0),

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
+import { createCharge } from '#lib/charges/create.ts'
+import { chargeRow } from '#lib/charges/list.ts'
 import { parseDatabaseError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { processWide } from '#lib/core/process-wide.ts'
@@ -8,7 +10,7 @@ import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank } from '#lib/testing/connection.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
+import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { authenticateToken, type TokenCaller, tokenProof } from '#lib/tokens/authenticate.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
@@ -40,6 +42,7 @@ test('a token returns its account, mode and permissions', async () => {
     tokenId: expect.any(String),
     isAllowedFrom: expect.any(Function),
     proven: expect.anything(),
+    found: null,
     issuedBy: null,
     formerIssuers: [],
     mode: 'test',
@@ -245,4 +248,24 @@ test('look-ups at the same time find each its own caller, and none for what is n
   expect(callers.map(caller => caller?.account.id)).toEqual(
     sent.map((_, nth) => merchants[nth % 6]?.id),
   )
+})
+
+test('a look-up reads a row along, only of its own account and mode', async () => {
+  const [mine, other] = [await makeMerchant(), await makeMerchant()]
+  const [test, live] = [await makeToken(mine.id), await makeToken(mine.id, { mode: 'live' })]
+  const { id } = await createCharge(mine, 'test', CHARGE, null)
+  const { id: foreignId } = await createCharge(other, 'test', CHARGE, null)
+  const read = async (token: string, wanted: string) =>
+    (await authenticateToken(token, '::1', { row: chargeRow, id: wanted }))?.found?.value
+  const wanted: [token: string, id: string][] = [
+    [test, id],
+    [live, id],
+    [test, foreignId],
+    [test, newId()],
+  ]
+  const sent = Array.from({ length: 40 }, (_, nth) => wanted[nth % 4] ?? expect.unreachable())
+  const found = await Promise.all(sent.map(([token, each]) => read(token, each)))
+  const expected = await chargeRow.find(mine.id, 'test', id)
+  expect(expected).toMatchObject({ id })
+  expect(found).toEqual(sent.map((_, nth) => (nth % 4 === 0 ? expected : null)))
 })

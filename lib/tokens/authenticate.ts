@@ -1,4 +1,3 @@
-import { hash as digest } from 'node:crypto'
 import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { createAddressCheck } from '#lib/core/addresses.ts'
@@ -6,7 +5,7 @@ import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
-import { createSharedRead } from '#lib/db/sql.ts'
+import { type AccountRow, createSharedRead } from '#lib/db/sql.ts'
 import { isActiveAccount } from '#lib/people/roles.ts'
 import { activeTokenCondition, hashToken, isTokenText } from '#lib/tokens/token.ts'
 
@@ -33,9 +32,10 @@ interface CallerRow {
   payingConnectionId: string | null
   /** Whether the recorded last use is more than a minute ago. */
   isStale: boolean
+  found?: unknown
 }
 
-const CALLER_COLUMNS: Record<keyof CallerRow, string> = {
+const CALLER_COLUMNS: Record<Exclude<keyof CallerRow, 'found'>, string> = {
   tokenId: 't.id',
   mode: 't.mode',
   permissions: 't.permissions',
@@ -69,12 +69,13 @@ const PROVEN = ['allowedAddresses', 'parentAddresses', 'payingConnectionId'] as 
 /** What a token that was looked up in the database may do, and for whom. */
 export interface TokenCaller
   extends Pick<CallerRow, 'tokenId' | 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
-  /** Hash of the token, for counters per token. An HMAC would cost ten times as much. */
+  /** Hash of the token, for counters per token. */
   key: string
   /** Returns whether the token may be used from this address. */
   isAllowedFrom: (address: string) => boolean
   /** What `tokenProof` compares. */
   proven: Pick<CallerRow, (typeof PROVEN)[number]>
+  found: FoundRow | null
   account: {
     id: string
     name: string
@@ -93,57 +94,84 @@ export interface TokenCaller
 export async function authenticateToken(
   token: string,
   address?: string,
+  along: RowAlong | null = null,
 ): Promise<TokenCaller | null> {
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
-  const row = (await findRow(toKeys(hash))) ?? (await rehash(token, hash))
+  const find = findCallerWith(along)
+  const row = (await find(hash)) ?? (await rehash(token, hash, find))
   if (!row) return null
-  const caller = toCaller(row, token)
+  const caller = toCaller(row, hash, along)
   if (row.isStale && (address === undefined || caller.isAllowedFrom(address)))
     // A token is valid even while the database accepts no writes.
     await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
   return caller
 }
 
+/** A row of the caller's that its look-up reads, too. */
+export interface RowAlong {
+  row: AccountRow<unknown>
+  id: string | null
+}
+
+/** Such a row; null: there is none. */
+export interface FoundRow extends RowAlong {
+  value: unknown
+}
+
+type FindCaller = (hash: string) => Promise<CallerRow | null>
+type FindCallerWith = (keys: { hash: string; id: string | null }) => Promise<CallerRow | null>
+
+const findersByRow = new Map<AccountRow<unknown> | null, FindCallerWith>()
+
+function findCallerWith(along: RowAlong | null): FindCaller {
+  const row = along?.row ?? null
+  const find = findersByRow.get(row) ?? createFinder(row)
+  findersByRow.set(row, find)
+  const id = along?.id ?? null
+  return hash => find({ hash, id })
+}
+
 /** The inner OFFSET 0 keeps the planner from searching the active tokens for the hash while there are few. */
-const findRow = createSharedRead<{ hash: string }, CallerRow>(
-  { hash: 'text' },
-  Prisma.sql`
-    SELECT row_to_json(c) AS json FROM (
-      SELECT ${callerColumns}
+function createFinder(row: AccountRow<unknown> | null): FindCallerWith {
+  const [account, mode, id] = [Prisma.raw('t.account_id'), Prisma.raw('t.mode'), Prisma.raw('k.id')]
+  const found = row ? Prisma.sql`, (${row.rowSql(account, mode, id)}) AS found` : Prisma.empty
+  return createSharedRead(
+    { hash: 'text', id: 'uuid' },
+    Prisma.sql`
+    SELECT row_to_json(r) AS json FROM (
+      SELECT ${callerColumns}${found}
       FROM (SELECT * FROM tokens WHERE hash = decode(k.hash, 'hex') OFFSET 0) t
       JOIN accounts a ON a.id = t.account_id
-      WHERE ${activeTokenCondition}) c`,
-)
-
-function toKeys(hash: Uint8Array): { hash: string } {
-  return { hash: Buffer.from(hash).toString('hex') }
+      WHERE ${activeTokenCondition}) r`,
+  )
 }
 
 /** Rehashes a token of the previous server key with the current one. Returns its row, if it exists. */
-async function rehash(token: string, hash: Uint8Array): Promise<CallerRow | null> {
+async function rehash(token: string, hash: string, find: FindCaller): Promise<CallerRow | null> {
   const previousSecret = env().TROCO_SECRET_BEFORE
   if (!previousSecret) return null
   await db().$executeRaw`
-    UPDATE tokens SET hash = ${hash} WHERE hash = ${hashToken(token, previousSecret)}`
+    UPDATE tokens SET hash = decode(${hash}, 'hex')
+    WHERE hash = decode(${hashToken(token, previousSecret)}, 'hex')`
   // Also if it changed nothing: a concurrent request may have replaced the hash just before.
-  return findRow(toKeys(hash))
+  return find(hash)
 }
 
 /** Records use at most once a minute, so that a busy token does not become a hot row. */
-async function recordUse(hash: Uint8Array): Promise<void> {
+async function recordUse(hash: string): Promise<void> {
   await retryOnConflict(
     () => db().$executeRaw`
-      UPDATE tokens SET last_used_at = now() WHERE hash = ${hash}
+      UPDATE tokens SET last_used_at = now() WHERE hash = decode(${hash}, 'hex')
         AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`,
   )
 }
 
-function toCaller(row: CallerRow, token: string): TokenCaller {
+function toCaller(row: CallerRow, hash: string, along: RowAlong | null): TokenCaller {
   const { mode, permissions, issuedBy, formerIssuers, tokenId, name, city, expiresIn } = row
   const checks = [row.allowedAddresses, row.parentAddresses ?? []].map(createAddressCheck)
   return {
-    key: digest('sha256', token, 'base64'),
+    key: hash,
     tokenId,
     mode,
     permissions,
@@ -151,6 +179,7 @@ function toCaller(row: CallerRow, token: string): TokenCaller {
     formerIssuers,
     isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
     proven: row,
+    found: along && { ...along, value: row.found ?? null },
     account: {
       id: row.accountId,
       name,

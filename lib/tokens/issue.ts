@@ -8,7 +8,7 @@ import { type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { hasPermission, type Role } from '#lib/people/roles.ts'
 import { type ExpiryField, type Permission, TOKENS_MAX } from '#lib/tokens/schema.ts'
-import { activeTokenCondition, hashToken, makeToken } from '#lib/tokens/token.ts'
+import { activeTokenCondition, makeToken, tokenHashBytes } from '#lib/tokens/token.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX
@@ -99,7 +99,7 @@ export async function insertToken(
       ...newToken,
       ...origin,
       id,
-      hash: hashToken(token),
+      hash: tokenHashBytes(token),
       prefix: token.slice(0, PREFIX_LENGTH),
       lastFour: token.slice(-4),
     },

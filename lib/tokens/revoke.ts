@@ -4,7 +4,12 @@ import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, type Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { queueMailToOwners } from '#lib/mail/queue.ts'
-import { activeTokenCondition, hashToken, isTokenText, withChildren } from '#lib/tokens/token.ts'
+import {
+  activeTokenCondition,
+  isTokenText,
+  tokenHashBytes,
+  withChildren,
+} from '#lib/tokens/token.ts'
 import { lockAccount } from '#lib/webhooks/owner.ts'
 
 /** Effective from the next request in every process. Returns null if already revoked. */
@@ -81,7 +86,7 @@ async function findToken(identifier: string) {
 /** Returns the filter for an id, for the full text of a leaked token or for its start. */
 function tokenFilter(identifier: string) {
   if (isUuid(identifier)) return { id: identifier }
-  if (isTokenText(identifier)) return { hash: hashToken(identifier) }
+  if (isTokenText(identifier)) return { hash: tokenHashBytes(identifier) }
   return /^troco_(test|live)_[0-9A-Za-z]+$/.test(identifier)
     ? { prefix: { startsWith: identifier } }
     : null

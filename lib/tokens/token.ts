@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { bucketOf } from '#lib/core/ids.ts'
-import { hmac } from '#lib/core/keys.ts'
+import { keyedHash } from '#lib/core/keys.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
 
@@ -31,8 +31,14 @@ export function isTokenText(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 
-export function hashToken(token: string, secret?: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(hmac('api-tokens', token, secret))
+/** In hexadecimal digits. */
+export function hashToken(token: string, secret?: string): string {
+  return keyedHash('api-tokens', token, secret)
+}
+
+/** As the column of a token has it. */
+export function tokenHashBytes(token: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(hashToken(token), 'hex'))
 }
 
 function checksum(body: string): string {

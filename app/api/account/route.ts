@@ -1,6 +1,6 @@
 import { AccountRead } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { balancesRow, readBalances } from '#lib/ledger/book.ts'
 
 export const GET = endpoint({
   method: 'GET',
@@ -10,8 +10,9 @@ export const GET = endpoint({
   allow: 'account:read',
   ignoresQuery: true,
   response: AccountRead,
-  async handle({ account, mode }) {
-    const { available } = await readBalances(account.id, mode)
+  reads: () => ({ row: balancesRow, id: null }),
+  async handle({ account, mode, finder }) {
+    const { available } = await readBalances(account.id, mode, finder(balancesRow))
     return { name: account.name, balance: available }
   },
 })

@@ -1,6 +1,7 @@
-import { findCharge, maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
+import { chargeRow, findCharge, maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
 import { ChargeRead } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
+import { isUuid } from '#lib/core/ids.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
@@ -15,8 +16,9 @@ export const GET = endpoint({
   response: ChargeRead,
   mask: maskChargeRead,
   errorCodes: ['transaction_not_found'],
-  async handle({ account, mode, params }) {
-    const charge = await findCharge(account.id, mode, params.id ?? '')
+  reads: ({ id = '' }) => (isUuid(id) ? { row: chargeRow, id } : null),
+  async handle({ account, mode, params, finder }) {
+    const charge = await findCharge(account.id, mode, params.id ?? '', finder(chargeRow))
     if (!charge) throw refuse('transaction_not_found')
     return { status: 'success', data: serializeCharge(charge) }
   },
