@@ -49,7 +49,6 @@ export async function openDatabase(): Promise<BenchDatabase> {
       RATE_TOKEN_PER_SECOND: '0',
       RATE_IP_PER_SECOND: '0',
       RATE_TOKEN_IN_FLIGHT: '0',
-      RATE_TOKEN_BYTES_PER_SECOND: '0',
       TEST_BYTES_PER_DAY: '0',
       RATE_IP_IN_FLIGHT: '0',
       RATE_FAILED_BEARERS_PER_MINUTE: '0',

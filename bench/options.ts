@@ -35,6 +35,7 @@ export interface Options {
   connections: number
   rampMs: number
   measureMs: number
+  /** V8 compiles the functions of a request until it has run some 20,000 times. */
   warmUpMs: number
   smallList: number
   largeList: number
@@ -45,7 +46,7 @@ export interface Options {
 const FULL = {
   rampMs: 250,
   measureMs: 1_500,
-  warmUpMs: 2_000,
+  warmUpMs: 6_000,
   smallList: 100_000,
   largeList: 1_000_000,
   paymentsMs: 10_000,
@@ -61,7 +62,7 @@ const FULL = {
 const QUICK: typeof FULL = {
   rampMs: 200,
   measureMs: 600,
-  warmUpMs: 700,
+  warmUpMs: 4_000,
   smallList: 10_000,
   largeList: 100_000,
   paymentsMs: 3_000,

@@ -34,7 +34,7 @@ async function compareServers(database: BenchDatabase, generator: Generator, opt
   for (const { child } of servers) await endChild(child)
   process.stderr.write('Verifying the ledger\n')
   const verdicts = [
-    ...judgeResults(results, options.only),
+    ...judgeResults(results, options.only, options.connections),
     ...(await examineRowsAndLedger(world, results)),
   ]
   process.stdout.write(formatReport(results, memory, verdicts, options))
