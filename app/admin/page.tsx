@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { useTranslations } from 'next-intl'
 import { getLocale, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
+import { NeedsYou } from '#app/admin/needs-you.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -10,6 +11,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
 import { MODES } from '#lib/core/mode.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { listWaiting } from '#lib/operator/health.ts'
 import { readOverview } from '#lib/operator/overview.ts'
 import {
   type Overview,
@@ -32,10 +34,11 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
   const search = await searchParams
   const span = SPAN_NAMES.find(name => name === search.span) ?? '24h'
   const mode = MODES.find(name => name === search.mode) ?? 'live'
-  const [t, locale, overview] = await Promise.all([
+  const [t, locale, overview, waiting] = await Promise.all([
     getTranslations('overview'),
     getLocale(),
     readOverview(span, mode),
+    listWaiting(),
   ])
   const spans = SPAN_NAMES.map(name => ({
     href: `/admin?span=${name}&mode=${mode}`,
@@ -50,6 +53,7 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
   return (
     <ClientMessages>
       <PageHead title={t('title')} />
+      <NeedsYou items={waiting} />
       <div className="mb-5 flex flex-wrap justify-between gap-3">
         <Tabs label={t('spans')} tabs={spans} />
         <Tabs label={t('modes')} tabs={modes} />

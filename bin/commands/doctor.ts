@@ -120,7 +120,7 @@ async function reportBackups(): Promise<void> {
     backup_failed: `the last backup failed: ${figures.problem}`,
     archive_failing: 'PostgreSQL fails to archive its WAL: see its log',
   }
-  report(level === 'ok', lines[state] ?? state)
+  report(level === 'ok' || state === 'backups_none', lines[state] ?? state)
 }
 
 async function reportCollector(): Promise<void> {

@@ -57,7 +57,11 @@ export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProp
   )
 }
 
-const TONES = { bad: 'bg-bad-soft text-bad', wait: 'bg-wait-soft text-wait' }
+const TONES = {
+  ok: 'bg-ok-soft text-ok',
+  bad: 'bg-bad-soft text-bad',
+  wait: 'bg-wait-soft text-wait',
+}
 
 interface NoticeProps {
   tone: keyof typeof TONES

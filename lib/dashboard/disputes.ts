@@ -28,7 +28,8 @@ export async function queryDisputes<Row extends DisputeBasics>(
   return toPage(rows, PAGE_SIZE, idOf)
 }
 
-function statusCondition(status: DisputesQuery['status']): Prisma.Sql {
+/** Condition that a dispute `d` is shown under a filter. */
+export function statusCondition(status: DisputesQuery['status']): Prisma.Sql {
   if (status === undefined) return Prisma.sql`true`
   if (status === 'closed') return Prisma.sql`d.status <> 'open'`
   const isUnanswered = Prisma.sql`(d.answer_state IS NULL OR d.answer_state IN ('refused', 'unsent'))`

@@ -17,7 +17,7 @@ const readStates = async () => {
 }
 
 test('backups are missed only where they are set up', async () => {
-  expect(await readStates()).toEqual(['ok', 'backups_none', 'ok', 'drill_none'])
+  expect(await readStates()).toEqual(['warning', 'backups_none', 'ok', 'drill_none'])
   supplyEnv({ PGBACKREST_STANZA: 'troco' })
   expect(await readStates()).toEqual(['problem', 'backup_missing', 'warning', 'drill_missing'])
 })

@@ -38,7 +38,7 @@ export async function examineBackups(): Promise<{ backups: Finding; drill: Findi
   return {
     backups: isNeeded
       ? assessBackup({ last: backup, good }, failing_s, await readDatabaseAge())
-      : { level: 'ok', state: 'backups_none', figures: {} },
+      : { level: 'warning', state: 'backups_none', figures: {} },
     drill: assessDrill(isNeeded, drill),
   }
 }

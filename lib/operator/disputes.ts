@@ -4,7 +4,7 @@ import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
-import { disputeColumns, queryDisputes } from '#lib/dashboard/disputes.ts'
+import { disputeColumns, queryDisputes, statusCondition } from '#lib/dashboard/disputes.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
@@ -25,6 +25,14 @@ export async function listDisputeLines({
   const from = Prisma.sql`disputes d JOIN accounts a ON a.id = d.account_id
     WHERE ${await accountSearchCondition(q)}`
   return queryDisputes(lineColumns, from, query)
+}
+
+/** Counts the disputes that wait for an answer, and returns the first deadline. */
+export async function summarizeUnanswered(): Promise<{ count: number; due_at: string | null }> {
+  const [summary] = await queryRows<{ count: number; due_at: string | null }>(Prisma.sql`
+    SELECT json_build_object('count', count(*), 'due_at', ${utcText('min(d.respond_by)')})::text AS json
+    FROM disputes d WHERE ${statusCondition('open')}`)
+  return summary ?? { count: 0, due_at: null }
 }
 
 export async function readDispute(

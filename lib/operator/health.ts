@@ -5,7 +5,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
-import { accountSubjects } from '#lib/operator/accounts.ts'
+import { accountSubjects, countPendingAccounts } from '#lib/operator/accounts.ts'
 import { examineBackups } from '#lib/operator/backups.ts'
 import {
   examineClocks,
@@ -15,6 +15,8 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/operator/database.ts'
+import { summarizeOpen } from '#lib/operator/differences/list.ts'
+import { summarizeUnanswered } from '#lib/operator/disputes.ts'
 import {
   examineCertificates,
   examineGateways,
@@ -26,8 +28,10 @@ import {
   type Finding,
   type Health,
   type JobKind,
+  type Level,
   QUEUES,
   type QueueName,
+  type WaitingItem,
   type WorkerLine,
 } from '#lib/operator/schema.ts'
 import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
@@ -96,6 +100,37 @@ export async function readHealth(): Promise<Health> {
   await runCheck('tokens', examineTokens)
   const jobs = await listStuckJobs(STUCK_MAX).catch(() => [])
   return { at: new Date().toISOString(), checks, workers, jobs }
+}
+
+/** Lists what waits for a person, the most urgent first. */
+export async function listWaiting(): Promise<WaitingItem[]> {
+  const [{ checks }, disputes, differences, accounts] = await Promise.all([
+    readHealth(),
+    summarizeUnanswered(),
+    summarizeOpen(),
+    countPendingAccounts(),
+  ])
+  const countLevel = (level: Level) => checks.filter(check => check.level === level).length
+  const momentOf = <Of extends string>(of: Of, at: string | null) =>
+    at === null ? null : { of, at }
+  const items: WaitingItem[] = [
+    { name: 'problems', count: countLevel('problem'), level: 'problem' },
+    {
+      name: 'disputes',
+      count: disputes.count,
+      level: 'problem',
+      moment: momentOf('disputes', disputes.due_at),
+    },
+    {
+      name: 'differences',
+      count: differences.count,
+      level: 'warning',
+      moment: momentOf('differences', differences.oldest_at),
+    },
+    { name: 'accounts', count: accounts, level: 'warning' },
+    { name: 'warnings', count: countLevel('warning'), level: 'warning' },
+  ]
+  return items.filter(({ count }) => count > 0)
 }
 
 const STUCK_KINDS: Partial<Record<CheckName, JobKind>> = {
@@ -217,9 +252,8 @@ function examineAddress(): Finding {
 async function examineStaff(): Promise<Finding> {
   const figures = await countStaff()
   if (figures.unguarded === 0) return { level: 'ok', state: 'staff_guarded', figures }
-  return isStaffFactorRequired()
-    ? { level: 'warning', state: 'staff_unguarded', figures }
-    : { level: 'ok', state: 'staff_local', figures }
+  const state = isStaffFactorRequired() ? 'staff_unguarded' : 'staff_local'
+  return { level: 'warning', state, figures }
 }
 
 /** Maximum rows counted; more would not change the finding. */

@@ -159,14 +159,12 @@ export const FINDING_STATES = {
     'address_sure',
     'address_local',
     'staff_guarded',
-    'staff_local',
     'tokens_covered',
     'endpoints_allowed',
     'role_limited',
     'ends_agree',
     'certificates_valid',
     'clocks_agree',
-    'backups_none',
     'backup_fresh',
     'drill_none',
     'drill_passed',
@@ -201,6 +199,7 @@ export const FINDING_STATES = {
     'books_unchecked',
     'books_wrong',
     'address_plain',
+    'staff_local',
     'staff_unguarded',
     'tokens_exceed',
     'endpoints_refused',
@@ -215,6 +214,7 @@ export const FINDING_STATES = {
     'clock_wrong',
     'clock_single',
     'clock_database',
+    'backups_none',
     'backup_missing',
     'backup_old',
     'backup_failed',
@@ -234,6 +234,15 @@ export type Finding = {
 } & ({ level: 'ok'; state: GoodState } | { level: 'warning' | 'problem'; state: BadState })
 /** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
 export type Check = Finding & { name: CheckName; stuck?: number }
+
+/** Work for a person of the staff. */
+export interface WaitingItem {
+  name: 'problems' | 'disputes' | 'differences' | 'accounts' | 'warnings'
+  count: number
+  level: Exclude<Level, 'ok'>
+  /** The first deadline of the disputes, or the time of the oldest difference. */
+  moment?: { of: 'disputes' | 'differences'; at: string } | null
+}
 
 const count = z.int().min(0)
 

@@ -15,16 +15,20 @@ import {
   type FindingSubject,
 } from '#lib/operator/states.ts'
 
+/** First what needs attention, problems before warnings; then all that is well, by group. */
 export function Checks({ checks }: { checks: Check[] }) {
+  const ofLevel = (level: Level) => checks.filter(check => check.level === level)
+  const well = ofLevel('ok')
   return (
     <div className="grid gap-6">
+      <CheckGroup name="attention" checks={[...ofLevel('problem'), ...ofLevel('warning')]} />
       {(Object.keys(CHECK_GROUPS) as CheckGroupName[]).map(name => {
         const names: readonly CheckName[] = CHECK_GROUPS[name]
         return (
           <CheckGroup
             key={name}
             name={name}
-            checks={checks.filter(check => names.includes(check.name))}
+            checks={well.filter(check => names.includes(check.name))}
           />
         )
       })}
@@ -32,8 +36,14 @@ export function Checks({ checks }: { checks: Check[] }) {
   )
 }
 
-function CheckGroup({ name, checks }: { name: CheckGroupName; checks: Check[] }) {
+interface CheckGroupProps {
+  name: CheckGroupName | 'attention'
+  checks: Check[]
+}
+
+function CheckGroup({ name, checks }: CheckGroupProps) {
   const t = useTranslations('health')
+  if (checks.length === 0) return null
   return (
     <section aria-labelledby={`health-${name}`}>
       <h2 id={`health-${name}`} className="mb-2.5 text-title">

@@ -1,0 +1,87 @@
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  type LucideIcon,
+  TriangleAlert,
+} from 'lucide-react'
+import Link from 'next/link'
+import { useLocale, useTranslations } from 'next-intl'
+import { TONES, type Tone } from '#components/ui/chip.tsx'
+import { ListSheet, Notice } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
+import { dateFormat, HOME_TIME_ZONE } from '#lib/core/locale.ts'
+import type { WaitingItem } from '#lib/operator/schema.ts'
+
+const STYLES: Record<WaitingItem['level'], { tone: Tone; icon: LucideIcon }> = {
+  problem: { tone: 'bad', icon: CircleAlert },
+  warning: { tone: 'wait', icon: TriangleAlert },
+}
+
+const HREFS: Record<WaitingItem['name'], string> = {
+  problems: '/admin/health',
+  disputes: '/admin/disputes?status=open',
+  differences: '/admin/reconciliation',
+  accounts: '/admin/accounts?status=pending',
+  warnings: '/admin/health',
+}
+
+/** What waits for a person, the most urgent first. */
+export function NeedsYou({ items }: { items: WaitingItem[] }) {
+  const t = useTranslations('needsYou')
+  const locale = useLocale()
+  const day = dateFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: HOME_TIME_ZONE,
+  })
+  return (
+    <section aria-labelledby="needs-you" className="mb-8" data-testid="needs-you">
+      <h2 id="needs-you" className="mb-2.5 text-title">
+        {t('title')}
+      </h2>
+      {items.length === 0 ? (
+        <Notice tone="ok" icon={CircleCheck}>
+          {t('nothing')}
+        </Notice>
+      ) : (
+        <ListSheet>
+          <ul>
+            {items.map(({ name, count, level, moment }) => {
+              const { tone, icon: Icon } = STYLES[level]
+              return (
+                <li
+                  key={name}
+                  className="relative flex items-center gap-3.5 border-line px-4 py-3 not-first:border-t hover:bg-sunk md:px-6"
+                >
+                  <span
+                    className={`grid size-8 shrink-0 place-items-center rounded-chip ${TONES[tone]}`}
+                  >
+                    <Icon size={17} strokeWidth={2.2} aria-hidden />
+                  </span>
+                  <span className="min-w-0 flex-1">
+                    <Link
+                      href={HREFS[name]}
+                      prefetch={false}
+                      className={`rounded-[4px] font-medium ${ROW_LINK}`}
+                    >
+                      {t(`item.${name}`, { count })}
+                    </Link>
+                    <span className="block text-muted text-small">
+                      {moment
+                        ? t(`at.${moment.of}`, { at: day.format(new Date(moment.at)) })
+                        : t(`text.${name}`)}
+                    </span>
+                  </span>
+                  <ChevronRight size={18} aria-hidden className="shrink-0 text-muted" />
+                </li>
+              )
+            })}
+          </ul>
+        </ListSheet>
+      )}
+    </section>
+  )
+}
