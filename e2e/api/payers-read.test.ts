@@ -401,12 +401,13 @@ describe('a webhook', () => {
     expect(JSON.parse(sent?.text ?? '').transaction.client_doc).toBe(shown)
   })
 
-  test('to an endpoint is full or masked as the role of its creator permits', async () => {
+  test('to an endpoint is masked unless it was chosen in full', async () => {
     const token = await makeToken(merchant.id)
     const [owner, developer] = [await actAs(merchant, 'owner'), await actAs(merchant, 'developer')]
     const request = (path: string) => ({ url: `${shop.url}${path}`, event_types: '*' })
-    const full = (await owner('POST', ENDPOINTS, request('/full'))).body.data
-    const masked = (await developer('POST', ENDPOINTS, request('/masked'))).body.data
+    const wanted = { ...request('/full'), full_documents: true }
+    const full = (await owner('POST', ENDPOINTS, wanted)).body.data
+    const masked = (await owner('POST', ENDPOINTS, request('/masked'))).body.data
     expect([full.full_documents, masked.full_documents]).toEqual([true, false])
     const doc = CANARY.formattedDocument
     expect(await collect('/full', token)).toEqual([[doc, doc]])
@@ -435,7 +436,7 @@ describe('a webhook', () => {
     const other = await makeMerchant()
     const [owner, developer] = [await actAs(other, 'owner'), await actAs(other, 'developer')]
     const failing = await openReceiver((_, response) => response.writeHead(500).end())
-    const request = { url: failing.url, event_types: '*' }
+    const request = { url: failing.url, event_types: '*', full_documents: true }
     const { id } = (await owner('POST', ENDPOINTS, request)).body.data
     await fundMerchant(other, 1_500)
     await deliverForMerchant(other)
@@ -468,7 +469,8 @@ describe('a webhook', () => {
   test('to the URL of a developer stays masked after an owner moved the endpoint back', async () => {
     const other = await makeMerchant()
     const [owner, developer] = [await actAs(other, 'owner'), await actAs(other, 'developer')]
-    const request = { url: `${shop.url}/moved-back`, event_types: ['transaction.paid'] }
+    const types = { event_types: ['transaction.paid'], full_documents: true }
+    const request = { url: `${shop.url}/moved-back`, ...types }
     const { id } = (await owner('POST', ENDPOINTS, request)).body.data
     const path = `${ENDPOINTS}/${id}`
     const stolen = await openReceiver()

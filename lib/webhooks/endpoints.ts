@@ -136,7 +136,7 @@ export async function createEndpoint(
     await lockAccount(tx, accountId)
     const readsPayers = await lockReadsPayers(tx, owner)
     requireReadsPayers(wanted, readsPayers)
-    const full_documents = wanted ?? readsPayers
+    const full_documents = wanted ?? false
     await storeIdempotencyKey(tx, once)
     const endpointCount = await tx.webhookEndpoint.count({
       where: { accountId, mode, deletedAt: null },

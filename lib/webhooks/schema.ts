@@ -55,7 +55,7 @@ const fullDocuments = z
   .optional()
   .meta(
     openApiMeta(
-      'Whether events contain payers’ CPFs and CNPJs in full, which only a caller with `payers:read` may choose. Default: true if the caller has it.',
+      'Whether events contain payers’ CPFs and CNPJs in full, which only a caller with `payers:read` may choose. Default: false.',
       false,
     ),
   )

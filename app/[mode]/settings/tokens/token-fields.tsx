@@ -11,7 +11,6 @@ import { TextArea } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import {
   ADDRESSES_MAX,
-  DEFAULT_PERMISSIONS,
   isAddressOrRange,
   PERMISSIONS,
   type Permission,
@@ -42,9 +41,7 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
   const grantable = PERMISSIONS.filter(useHasPermission())
   const presets = makePresets(grantable)
-  const [selected, setSelected] = useState<readonly Permission[]>(() =>
-    grantable.filter(name => DEFAULT_PERMISSIONS.includes(name)),
-  )
+  const [selected, setSelected] = useState<readonly Permission[]>(presets.charges)
   const isSelected = (preset: readonly Permission[]) =>
     preset.length === selected.length && preset.every(name => selected.includes(name))
   const select = (name: Permission, isChecked: boolean) =>

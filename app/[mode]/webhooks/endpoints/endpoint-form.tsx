@@ -216,7 +216,7 @@ function messageKeyOf<Type extends string>(type: Type) {
 function DocumentChoice({ endpoint }: { endpoint: Endpoint | undefined }) {
   const t = useTranslations('endpoints')
   const mayChoose = useHasPermission()('payers:read')
-  const isFull = endpoint?.full_documents ?? mayChoose
+  const isFull = endpoint?.full_documents ?? false
   if (!mayChoose)
     return (
       <p className="text-muted text-small">

@@ -87,7 +87,7 @@ const EXPIRY_CHOICES = ['never', '30', '90', '365', 'date'] as const
 
 function ExpiryFields({ isWrong }: { isWrong: boolean }) {
   const t = useTranslations('tokens')
-  const [expiry, setExpiry] = useState<string>('never')
+  const [expiry, setExpiry] = useState<string>('90')
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <Select
