@@ -1,10 +1,10 @@
 'use client'
 
 import Link from 'next/link'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useApi } from '#components/form/api.ts'
-import { Money } from '#components/format/format.tsx'
+import { Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ChargeStateChip } from '#components/status/state-chips.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
@@ -19,7 +19,7 @@ import {
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'
-import { shownStatusOf } from '#lib/charges/states.ts'
+import { ownReference, shownStatusOf } from '#lib/charges/states.ts'
 
 interface AmountRow {
   id: string
@@ -130,6 +130,12 @@ function AmountCard({ subject, external_id, state, note, created_at, amount }: A
   )
 }
 
+/** What is left of a charge that was refunded in part. */
+function netNote(charge: ListedCharge, describe: (left: number) => string): string | null {
+  const isPart = shownStatusOf(charge) === 'partly_refunded'
+  return isPart ? describe(charge.amount - charge.refunded_amount) : null
+}
+
 interface ChargeRowsProps {
   label: string
   createdLabel: string
@@ -139,8 +145,11 @@ interface ChargeRowsProps {
 export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
   const t = useTranslations('charges')
   const { mode } = useApi().scope
+  const locale = useLocale()
   const rows = charges.map(charge => ({
     ...charge,
+    note: netNote(charge, left => t('net', { amount: moneyText(left, locale) })),
+    external_id: ownReference(charge.id, charge.external_id),
     title: charge.client_name,
     state: <ChargeStateChip status={shownStatusOf(charge)} />,
     subject: (

@@ -5,6 +5,11 @@
 export const CHARGE_STATUSES = ['pending', 'paid', 'expired', 'failed'] as const
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number]
 
+/** The merchant's own reference of a charge; null if it has none: then it is the id without hyphens. */
+export function ownReference(chargeId: string | null, externalId: string | null): string | null {
+  return externalId === chargeId?.replaceAll('-', '') ? null : externalId
+}
+
 /** Maximum length of the text for the payer. */
 export const DESCRIPTION_LENGTH_MAX = 140
 

@@ -17,6 +17,7 @@ import { TextArea } from '#components/ui/field.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'
+import { ownReference } from '#lib/charges/states.ts'
 import type { BankProblem, BankReading } from '#lib/dashboard/schema.ts'
 
 interface BankProps {
@@ -147,6 +148,7 @@ function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaym
   const [busy, setBusy] = useState<Outcome | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const { id, amount, status, external_id, expires_at } = charge
+  const reference = ownReference(id, external_id)
 
   async function choose(outcome: Outcome) {
     if (busy) return
@@ -168,9 +170,11 @@ function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaym
       </p>
       <dl className="my-6 grid gap-3 border-line border-y py-5">
         <DetailRow name={t('city')}>{city}</DetailRow>
-        <DetailRow name={t('reference')}>
-          <span className="break-all font-mono text-[13px]">{external_id}</span>
-        </DetailRow>
+        {reference ? (
+          <DetailRow name={t('reference')}>
+            <span className="break-all font-mono text-[13px]">{reference}</span>
+          </DetailRow>
+        ) : null}
         {status === 'pending' ? (
           <DetailRow name={t('expires')}>
             <RelativeTime at={expires_at} side="end" />
@@ -333,7 +337,7 @@ function OpenCharge({ charge, isChosen }: { charge: ListedCharge; isChosen: bool
         <Money cents={charge.amount} />
       </span>
       <span className={`font-mono text-[12.5px] text-muted ${TWO_LINES}`}>
-        {charge.external_id}
+        {ownReference(charge.id, charge.external_id)}
       </span>
       <span className="relative text-right text-muted text-small">
         <RelativeTime at={charge.created_at} side="end" />

@@ -6,6 +6,7 @@ import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
+import { ownReference } from '#lib/charges/states.ts'
 import type { OwnDispute } from '#lib/dashboard/disputes/schema.ts'
 import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
 
@@ -21,7 +22,7 @@ export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
   const rows = disputes.map(dispute => ({
     ...dispute,
     subject: dispute.client_name,
-    detail: dispute.external_id,
+    detail: ownReference(dispute.charge_id, dispute.external_id) ?? undefined,
     href: `/${dispute.mode}/charges/${dispute.charge_id}`,
   }))
   return (

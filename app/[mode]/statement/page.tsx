@@ -31,6 +31,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
+import { ownReference } from '#lib/charges/states.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskPixKey } from '#lib/core/pix/pix-key.ts'
@@ -292,7 +293,7 @@ function TableRow({ row, mode }: EntryProps) {
       <Cell>
         <MovementLink row={row} mode={mode} />
       </Cell>
-      <CodeCell code={row.external_id} className={WIDE_ONLY} />
+      <CodeCell code={ownReference(row.charge_id, row.external_id)} className={WIDE_ONLY} />
       <Cell className="text-right font-semibold">
         <SignedMoney cents={row.amount} />
       </Cell>
@@ -320,7 +321,7 @@ function EntryCard({ row, mode }: EntryProps) {
       <span className="col-span-2 flex min-w-0 flex-wrap gap-x-2 pl-[35px] text-muted text-small">
         <ExactTime at={row.created_at} format="minute" />
         <span className={`font-mono text-[12.5px] leading-[21px] ${TWO_LINES}`}>
-          {row.external_id}
+          {ownReference(row.charge_id, row.external_id)}
         </span>
       </span>
     </li>

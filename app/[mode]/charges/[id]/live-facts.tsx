@@ -14,7 +14,7 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyButton, CopyValue } from '#components/ui/copy.tsx'
 import { Fact } from '#components/ui/details.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
-import { shownStatusOf } from '#lib/charges/states.ts'
+import { ownReference, shownStatusOf } from '#lib/charges/states.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 /** Ids of the charge in other systems. The end-to-end id exists only after the payment. */
@@ -22,7 +22,7 @@ export function Identifiers() {
   const t = useTranslations('charge')
   const { id, external_id, end_to_end_id } = useLiveCharge().timeline.charge
   const identifiers = [
-    [t('reference'), external_id],
+    [t('reference'), ownReference(id, external_id)],
     [t('id'), id],
     [t('endToEnd'), end_to_end_id],
   ] as const

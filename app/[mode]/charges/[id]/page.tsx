@@ -22,6 +22,7 @@ import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { ownReference } from '#lib/charges/states.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
@@ -31,6 +32,9 @@ import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 interface PageProps {
   params: Promise<{ mode: string; id: string }>
 }
+
+/** Of a charge without a reference, the breadcrumbs show the end of its id. */
+const SHORT_ID_LENGTH = 8
 
 /** Cached per request, because the metadata and the page both read the timeline. */
 const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
@@ -86,7 +90,8 @@ export default async function ChargePage({ params }: PageProps) {
           beside={
             <>
               <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
-                {charge.external_id}
+                {ownReference(charge.id, charge.external_id) ??
+                  `…${charge.id.slice(-SHORT_ID_LENGTH)}`}
               </span>
               <LiveChargeState />
             </>
