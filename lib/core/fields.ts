@@ -189,7 +189,8 @@ export function pageOf<Entry extends z.ZodType, More extends z.ZodRawShape = Rec
 const LIST_LIMIT_MAX = 100
 const TIME_RULE = 'be a date (2026-11-21) or a time with a UTC offset (2026-11-21T03:00:00Z)'
 const TIME_LENGTH_MAX = 40
-const LIMIT_MEANING = 'Maximum number of entries. A page has at most 1 MiB, and so may have fewer.'
+const LIMIT_MEANING =
+  'Maximum number of entries. A page has at most 256 KiB, and so may have fewer.'
 const LIMIT_RULE = `be a whole number from 1 to ${LIST_LIMIT_MAX}`
 
 /** A date or a time with a UTC offset, since 1970. */

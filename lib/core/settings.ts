@@ -178,11 +178,6 @@ const schema = z.object({
     .describe(
       'requests of one token in progress at the same time in each process; further ones wait up to 2 s; 0 disables the limit',
     ),
-  RATE_TOKEN_BYTES_PER_SECOND: wholeNumber(0, 10_000_000_000)
-    .default(20_000_000)
-    .describe(
-      "bytes of responses per second of one token, or of one user's sessions, in each process, averaged over 10 s; 0 disables the limit",
-    ),
   TEST_BYTES_PER_DAY: wholeNumber(0, 1_000_000_000_000)
     .default(200_000_000)
     .describe(

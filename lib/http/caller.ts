@@ -204,7 +204,7 @@ export function unauthenticated(): TrocoError {
   return refuse('unauthenticated')
 }
 
-/** Waits of a request other than for its body: for its rate, or for a request with the same key. */
+/** Waits of a request other than for its body: for a place, or for a request with the same key. */
 const AGE_MAX_MS = 1_000
 
 /**

@@ -31,12 +31,7 @@ import { documentAccess, runOncePerKey } from '#lib/http/idempotency.ts'
 import { listIgnoredFields, listParameters, parseQuery } from '#lib/http/query.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
 import { toLoggedBody } from '#lib/http/request-log.ts'
-import {
-  awaitThroughput,
-  limitBytesOfUser,
-  type RequestState,
-  respondTo,
-} from '#lib/http/respond.ts'
+import { type RequestState, respondTo } from '#lib/http/respond.ts'
 import { prefersRepresentation, resultResponse, withEtag } from '#lib/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/http/route-handler.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
@@ -81,7 +76,7 @@ export function refuseMethod(incoming: HttpRequest, allow: string): Promise<Http
 interface Steps<Sender> {
   /** Returns the authorized sender; called again after a slow body. */
   identify: () => Promise<Sender>
-  limit: (sender: Sender) => Promise<void> | undefined
+  limit?: (sender: Sender) => Promise<void> | undefined
   readsBody: boolean
   bodyBytesMax?: number
   respond: (check: RecentCheck<Sender>, content: Record<string, unknown>) => Promise<HttpResponse>
@@ -90,7 +85,8 @@ interface Steps<Sender> {
 async function serve<Sender>(state: RequestState, steps: Steps<Sender>): Promise<HttpResponse> {
   await limitByAddress(state)
   const check = new RecentCheck(steps.identify)
-  await steps.limit(await check.read())
+  const sender = await check.read()
+  await steps.limit?.(sender)
   const run = async () => {
     if (steps.readsBody) state.content ??= readObjectOf(state.incoming, check, steps.bodyBytesMax)
     return steps.respond(check, await (state.content ?? {}))
@@ -151,16 +147,9 @@ export function limitByAddress(state: RequestState): Promise<void> {
   return state.addressLimit
 }
 
-function limitByCaller(state: RequestState, { key, user }: Caller): Promise<void> | undefined {
-  if (user) return limitBytesOfUser(state, user.id)
-  if (key !== null) state.tokenLimit ??= limitByToken(state, key)
+function limitByCaller(state: RequestState, { key }: Caller): Promise<void> | undefined {
+  if (key !== null) state.tokenLimit ??= limitBy(state, 'token', key)
   return state.tokenLimit
-}
-
-async function limitByToken(state: RequestState, key: string): Promise<void> {
-  state.throughputKey = key
-  await limitBy(state, 'token', key)
-  await awaitThroughput(key)
 }
 
 async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string): Promise<void> {
@@ -358,7 +347,6 @@ function createEndpoint<User extends SessionUser | null>(
         if (declared.proof === 'required' && user) requireProof(user, null)
         return user
       },
-      limit: user => (user ? limitBytesOfUser(state, user.id) : undefined),
       readsBody: declared.body !== undefined,
       bodyBytesMax: declared.bodyBytesMax,
       respond: async (check, content) => respond(state, await check.read(), content),

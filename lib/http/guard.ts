@@ -174,7 +174,7 @@ export function hasDotSegments(path: string): boolean {
   return /\/(\.|%2e){1,2}(\/|$)/i.test(path)
 }
 
-/** A client that stops reading holds its response, up to 1 MiB of a list, in memory. */
+/** A client that stops reading holds its response, up to 256 KiB of a list, in memory. */
 export const UNREAD_TIMEOUT_MS = 20_000
 /** Checks per timeout. Counting checks, not time, ignores a suspended or busy process. */
 const CHECKS = 20
