@@ -66,7 +66,7 @@ const TERMS = [
     not: /\bpedidos?\b/i,
     use: 'requisição',
     // An order of a shop, what a person asks for in a mail, and what a browser asks a person.
-    except: /^newCharge\.referenceHint$|^mail\.|^factor\.passkey\.dismissed$/,
+    except: /^newCharge\.referenceHint$|^payer\.order$|^mail\.|^factor\.passkey\.dismissed$/,
   },
   { locale: 'pt-BR', not: /\bendpoints?\b/i, use: 'destino' },
   {

@@ -139,7 +139,7 @@ const SYNONYMS: Record<TargetName, string> = {
   adminPeople: 'admin usuários senha redefinir users password reset',
   adminTokens: 'admin chaves keys',
   adminAudit: 'admin registro histórico log history',
-  adminTrace: 'admin rastrear requisição id request webhook log',
+  adminTrace: 'admin rastrear rastreio requisição id request webhook log',
   adminHealth: 'admin status filas workers queues jobs',
   docs: 'referência openapi ajuda documentation openapi help',
   newCharge: 'criar cobrar pix qr create pix qr',

@@ -7,7 +7,7 @@ import { useProblemText } from '#components/form/problem.tsx'
 import { fileNameOf, saveAs } from '#components/form/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { LANGUAGE_NAMES, LOCALES, type Locale } from '#lib/core/locale.ts'
+import { LOCALES, type Locale } from '#lib/core/locale.ts'
 
 interface ReceiptActionsProps {
   /** Endpoint of the PDF, without the language. */
@@ -33,7 +33,7 @@ export function ReceiptActions({ path }: ReceiptActionsProps) {
           onClick={() => download.run(other)}
           disabled={download.isBusy}
         >
-          {t('pdfIn', { language: LANGUAGE_NAMES[other] })}
+          {t(`pdfIn.${other}`)}
         </Button>
       ))}
       <Button variant="quiet" onClick={() => print()}>

@@ -1,6 +1,4 @@
-import { useLocale, useTranslations } from 'next-intl'
-import type { Role } from '#lib/accounts/schema.ts'
-import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
+import type { AnyPermission } from '#lib/people/roles.ts'
 
 export const ROLE_ACTIONS = [
   { name: 'see', needs: 'dashboard:read' },
@@ -19,14 +17,3 @@ export const ROLE_ACTIONS = [
   { name: 'members', needs: 'members:write' },
   { name: 'audit', needs: 'audit:read' },
 ] as const satisfies { name: string; needs: AnyPermission }[]
-
-export function useRoleText(): (role: Role) => string {
-  const t = useTranslations('members')
-  const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })
-  return role => {
-    const names = ROLE_ACTIONS.filter(({ needs }) => hasPermission(role, needs)).map(({ name }) =>
-      t(`inWords.${name}`),
-    )
-    return t('mayDo', { count: names.length, deeds: list.format(names) })
-  }
-}

@@ -36,7 +36,7 @@ test('withdrawals are exported with masked keys, local times and filters, newest
   await db().withdrawal.updateMany({ where: { id: paid }, data })
   const [head, first = '', second = ''] = await readExport('withdrawals', 'locale=pt-BR')
   expect(head).toContain('Referência;Situação;Valor;Devolvido;Tipo da chave;Chave Pix;Quem recebe;')
-  expect(first).toMatch(/^'=1\+1;Aprovado;10,00;0,00;E-mail;[^;]*\*[^;]*;"Ana; ""Bia""";/)
+  expect(first).toMatch(/^'=1\+1;Enviado;10,00;0,00;E-mail;[^;]*\*[^;]*;"Ana; ""Bia""";/)
   expect(first).toContain(';09/03/2026 22:30:05;')
   expect(first).not.toContain('hold@')
   expect(second).toContain(';Pendente;10,00;')

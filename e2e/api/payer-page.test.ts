@@ -248,7 +248,7 @@ describe('the page', () => {
     )
     const { text } = await fetchPage(pageUrl(charge.id))
     expect(text.includes('class="ref"')).toBe(isShown)
-    if (isShown) expect(text).toContain(external_id)
+    if (isShown) expect(text).toContain(`Pedido ${external_id}`)
   })
 
   test('of a suspended account’s charge still has its code', async () => {

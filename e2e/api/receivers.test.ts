@@ -42,7 +42,7 @@ async function startReceiver(
   port: number,
   secret: string,
 ) {
-  // The guide contains the example unchanged, as e2e/torture/documented-commands.test.ts shows: here it finds its package.
+  // The guide contains the example, apart from comments, as e2e/torture/documented-commands.test.ts shows: here it finds its package.
   const args =
     language === 'js'
       ? ['examples/receiver.mjs', secret, String(port)]

@@ -34,7 +34,7 @@ async function requestWithdrawal(page: Page, key: string): Promise<void> {
   await page.goto('/test/withdrawals/new')
   await page.getByLabel('Valor').fill('150,00')
   await page.getByLabel('Chave Pix').fill(key)
-  await page.getByRole('button', { name: 'Solicitar saque' }).click()
+  await page.getByRole('button', { name: 'Continuar' }).click()
   await page.getByRole('button', { name: 'Confirmar saque' }).click()
   await page.waitForURL(/\/test\/withdrawals\/[0-9a-f-]{36}$/)
 }
@@ -62,7 +62,7 @@ test('a withdrawal to a new key is sent after a second person approves it', asyn
   await expectAccessible(colleague)
   await colleague.getByRole('button', { name: 'Aprovar' }).click()
   await expect(colleague.getByText('Aprovado por um segundo membro')).toBeVisible()
-  await expect(findStatus(page)).toHaveText('Aprovado')
+  await expect(findStatus(page)).toHaveText('Enviado')
   await colleague.goto('/test/withdrawals')
   await expect(colleague.getByText('aguarda a sua aprovação')).toHaveCount(0)
   await colleague.context().close()

@@ -140,7 +140,7 @@ test.describe('on a desktop', () => {
     const send = async (count: number) => {
       await page.getByRole('button', { name: 'Criar cobrança' }).click()
       await expect.poll(() => keys.length).toBe(count)
-      await expect(alert).toContainText('Nada é reenviado sozinho')
+      await expect(alert).toContainText('não repetimos o envio')
     }
     await send(1)
     await send(2)
@@ -281,7 +281,9 @@ test.describe('on a desktop', () => {
       const submit = page.getByRole('button', { name: 'Criar cobrança' })
       await submit.click()
       await expect(page.locator('[name=amount]')).toBeFocused()
-      await expect(page.getByText('Preencha este campo.')).toHaveCount(4)
+      await expect(page.getByText('Informe o valor (mínimo R$ 5,00).')).toBeVisible()
+      await expect(page.getByText('Informe o nome.')).toBeVisible()
+      await expect(page.getByText('Preencha este campo.')).toHaveCount(2)
       for (const [name, value] of Object.entries({ ...PAYER, amount: '4,99' })) {
         await page.locator(`[name=${name}]`).fill(value)
       }

@@ -65,7 +65,7 @@ test('a merchant works by keyboard alone, and always sees where the focus is', {
   await page.waitForURL('/test/withdrawals/new')
   await typeInto(page, field('Valor'), '25,00')
   await typeInto(page, field('Chave Pix'), 'ana@example.com')
-  await pressOn(page, button('Solicitar saque'))
+  await pressOn(page, button('Continuar'))
   await pressOn(page, button('Confirmar saque'))
   await expect(title).toHaveText('R$ 25,00')
 

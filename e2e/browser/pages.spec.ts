@@ -108,7 +108,7 @@ test.describe('on a desktop, in Portuguese', () => {
       await page.route('**/api/transactions', route => route.abort('aborted'), { times: 1 })
       await submit.click()
       const alert = page.getByRole('main').getByRole('alert')
-      await expect(alert).toContainText('Nada é reenviado sozinho')
+      await expect(alert).toContainText('não repetimos o envio')
       await db().userSession.deleteMany({ where: { user: { email } } })
       await submit.click()
       await expect(page).toHaveURL('/login?next=%2Ftest%2Fcharges%2Fnew&ended')

@@ -91,7 +91,7 @@ test.describe('on a phone', () => {
     const read = await readPdf(portuguese.pdf)
     expect(read.codes).toEqual([await readReceiptUrl(context, shop, charge.id)])
     expect(read.text).toContain(charge.end_to_end_id)
-    const english = await savePdf(page, 'PDF em English')
+    const english = await savePdf(page, 'PDF em inglês')
     expect((await readPdf(english.pdf)).text).toContain('This is not a tax document.')
   })
 })

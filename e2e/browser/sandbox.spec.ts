@@ -106,7 +106,7 @@ test.describe('on a desktop, in English', () => {
     const bank = findBank(page, 'Simulated bank')
     const dialog = page.getByRole('dialog')
     await bank.getByRole('button', { name: 'Approve' }).click()
-    await expect(page.getByTestId('withdrawal-status')).toHaveText('Approved')
+    await expect(page.getByTestId('withdrawal-status')).toHaveText('Sent')
     for (const [part, sentBack, status] of [
       ['30', 'R$ 30.00', 'Partly sent back'],
       [null, 'R$ 100.00', 'Sent back'],

@@ -39,7 +39,7 @@ interface ReceiptRequest {
   locale: Locale
 }
 
-type TextKey = keyof (typeof MESSAGES)[Locale]['receipt']
+type TextKey = Exclude<keyof (typeof MESSAGES)[Locale]['receipt'], 'pdfIn'>
 type Row = [name: TextKey, value: string | null | undefined, isCode?: boolean]
 interface Formats {
   money: (cents: number) => string

@@ -155,7 +155,7 @@ export const ChargeTimelineRead = z.object({ data: ChargeTimelineData })
 const ApprovalReason = z.enum(['amount', 'day_amount', 'new_key'])
 type ApprovalReason = z.infer<typeof ApprovalReason>
 
-/** Steps of a withdrawal, oldest first; `at` is null where no time was recorded. */
+/** Steps of a withdrawal, oldest first. */
 const withdrawalStep = z.union([
   /** `ended_sent`: the bank never answered, and the operator found that the payment was sent. */
   z.object({ what: z.enum(['requested', 'sent', 'approved', 'ended_sent']), at: instant }),
@@ -169,7 +169,6 @@ const withdrawalStep = z.union([
     amount: z.int(),
     balance_after: z.int(),
   }),
-  z.object({ what: z.literal('asked_again'), at: z.null(), times: z.int() }),
   z.object({
     what: z.literal('rejected'),
     at: instant,
@@ -488,7 +487,6 @@ type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 
 interface WithdrawalHistory extends RejectionFields {
   dict_key: string
-  attempts: number
   /** Whether the operator ended it, because the bank never answered. */
   is_ended: boolean
   entries: (Omit<Entry, 'what'> & { kind: string; amount: number })[]
@@ -528,7 +526,6 @@ export async function readWithdrawalTimeline(
 function withdrawalSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalStep[] {
   const entry = (kind: string) => history.entries.find(one => one.kind === kind)
   const [held, returned] = [entry('withdrawal_held'), entry('withdrawal_returned')]
-  const retries = history.calls.length > 0 ? 0 : history.attempts - 1
   const end: 'ended_sent' | 'approved' = history.is_ended ? 'ended_sent' : 'approved'
   return [
     { what: 'requested', at: row.created_at },
@@ -536,7 +533,6 @@ function withdrawalSteps(row: WithdrawalRow, history: WithdrawalHistory): Withdr
     ...buildApprovalSteps(row, history),
     ...mergeRepeatedCalls(history.calls),
     ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
-    ...(retries > 0 ? [{ what: 'asked_again' as const, at: null, times: retries }] : []),
     ...(row.approved_at ? [{ what: end, at: row.approved_at }] : []),
     ...(row.rejected_at
       ? [buildRejectedStep(row.rejected_at, row.rejection_reason ?? '', history)]
@@ -592,7 +588,7 @@ async function readWithdrawalHistory(
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, o.attempts, o.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
+    w.dict_key, o.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
       'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')}

@@ -121,7 +121,7 @@ function renderHead(
 ${renderAmount(amount, texts)}
 ${state === 'pending' ? html`<h1 class="sr">${t('pay', { merchant, amount: amountText })}</h1>` : html`<p class="sr">${amountText}</p>`}
 ${description !== null && html`<p class="what">${description}</p>`}
-${reference !== null && html`<p class="ref">${reference}</p>`}</div>`
+${reference !== null && html`<p class="ref">${t('order', { reference })}</p>`}</div>`
 }
 
 function renderPayable(charge: PayableCharge, { t, timeText }: PayerTexts): Html {

@@ -33,7 +33,13 @@ import type {
   DeliveryPage,
   Endpoint,
 } from '#lib/webhooks/schema.ts'
-import { DELIVERY_STATUSES, EVENT_GROUPS, EVENT_TYPES, NO_ENDPOINT } from '#lib/webhooks/states.ts'
+import {
+  DELIVERY_STATUSES,
+  EVENT_GROUPS,
+  EVENT_TYPES,
+  NO_ENDPOINT,
+  RESEND_DAYS_MAX,
+} from '#lib/webhooks/states.ts'
 
 interface DeliveriesProps {
   query: DeliveriesQuery
@@ -88,7 +94,11 @@ export function Deliveries({
         </div>
         {resendable ? (
           <IfAllowed permission="webhooks:write">
-            <ResendFailed filter={resendable.filter} initialCount={resendable.count} />
+            <ResendFailed
+              filter={resendable.filter}
+              initialCount={resendable.count}
+              hasPeriod={query.created_from !== undefined || query.created_to !== undefined}
+            />
           </IfAllowed>
         ) : null}
       </div>
@@ -231,9 +241,11 @@ const RECOUNT_MS = 15_000
 interface ResendFailedProps {
   filter: ResendFilter
   initialCount: number
+  /** Whether the user has chosen a period. */
+  hasPeriod: boolean
 }
 
-function ResendFailed({ filter, initialCount }: ResendFailedProps) {
+function ResendFailed({ filter, initialCount, hasPeriod }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()
   const queryClient = useQueryClient()
@@ -281,10 +293,15 @@ function ResendFailed({ filter, initialCount }: ResendFailedProps) {
         isOpen={isConfirming}
         onClose={() => setConfirming(false)}
         title={t('resendFailedTitle', { count: failed })}
-        description={t.rich('resendFailedText', {
-          from: () => <ExactTime at={filter.from} format="second" />,
-          to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
-        })}
+        description={
+          hasPeriod
+            ? t.rich('resendFailedPeriod', {
+                count: failed,
+                from: () => <ExactTime at={filter.from} format="second" />,
+                to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
+              })
+            : t('resendFailedText', { count: failed, days: RESEND_DAYS_MAX })
+        }
       >
         <div className="grid gap-4">
           <WebhookProblem error={resend.error} />

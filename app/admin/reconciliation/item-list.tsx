@@ -48,7 +48,7 @@ function Items({ items }: { items: DifferenceLine[] }) {
   const t = useTranslations('differences')
   return (
     <>
-      <Table aria-label={t('title')}>
+      <Table aria-label={t('list')}>
         <thead>
           <tr>
             <HeaderCell>{t('column.what')}</HeaderCell>

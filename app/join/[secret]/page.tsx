@@ -6,7 +6,6 @@ import { JoinButton, MailRequest, NewcomerForm } from '#app/join/[secret]/join-f
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm } from '#components/join/open-account.tsx'
 import { SignOutButton } from '#components/nav/session.tsx'
-import { useRoleText } from '#components/status/role-permissions.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findInvitation, type InvitationDetails } from '#lib/accounts/queries.ts'
@@ -47,7 +46,6 @@ function InvitationPage({
   children: React.ReactNode
 }) {
   const t = useTranslations()
-  const describeRole = useRoleText()
   const { account, inviter, role } = invitation
   if (account === null) {
     return (
@@ -62,7 +60,7 @@ function InvitationPage({
       title={t('join.to', { account })}
       subtitle={
         <>
-          {inviter ? t('join.by', values) : t('join.as', values)} {describeRole(role)}
+          {inviter ? t('join.by', values) : t('join.as', values)} {t(`members.can.${role}`)}
         </>
       }
     >

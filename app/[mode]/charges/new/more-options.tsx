@@ -175,7 +175,8 @@ function ExpiryField({ expiresIn, problem }: ExpiryFieldProps) {
   )
 }
 
-type ProblemFor = (name: string, text: string) => string | null
+/** `missing`: for an empty field, unless the general text says enough. */
+type ProblemFor = (name: string, text: string, missing?: string) => string | null
 
 export function PayerFields({ problemFor }: { problemFor: ProblemFor }) {
   const t = useTranslations()
@@ -187,7 +188,7 @@ export function PayerFields({ problemFor }: { problemFor: ProblemFor }) {
         label={t('newCharge.client_name')}
         name="client_name"
         autoComplete="off"
-        problem={problemFor('client_name', t('newCharge.nameWrong'))}
+        problem={problemFor('client_name', t('newCharge.nameWrong'), t('newCharge.nameMissing'))}
       />
       <Field
         label={t('newCharge.client_email')}

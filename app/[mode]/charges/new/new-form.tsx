@@ -49,8 +49,8 @@ export function NewChargeForm({ expiresIn, reviewAbove }: NewChargeFormProps) {
   const isReferenceTaken =
     form.failure instanceof ApiError && form.failure.code === 'external_id_used'
   const isBusy = form.isBusy || isCreated
-  const problemFor = (name: string, text: string) =>
-    form.problems[name] ? (form.problems[name] === 'required' ? t('ui.required') : text) : null
+  const problemFor = (name: string, text: string, missing = t('ui.required')) =>
+    form.problems[name] ? (form.problems[name] === 'required' ? missing : text) : null
   return (
     <form
       ref={review.formElement}
@@ -67,7 +67,11 @@ export function NewChargeForm({ expiresIn, reviewAbove }: NewChargeFormProps) {
               autoFocus
               className="h-14 text-[24px]"
               hint={t('newCharge.amountHint')}
-              problem={problemFor('amount', t('newCharge.amountWrong'))}
+              problem={problemFor(
+                'amount',
+                t('newCharge.amountWrong'),
+                t('newCharge.amountMissing'),
+              )}
               onInput={event => setAmountText(event.currentTarget.value)}
             />
           </div>

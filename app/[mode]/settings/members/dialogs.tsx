@@ -6,7 +6,6 @@ import { useState } from 'react'
 import { useAction, useApi } from '#components/form/api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Problem } from '#components/form/problem.tsx'
-import { useRoleText } from '#components/status/role-permissions.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -161,7 +160,6 @@ interface RoleFieldsProps {
 
 function RoleFields({ defaultRole, onSelect }: RoleFieldsProps) {
   const t = useTranslations('members')
-  const describeRole = useRoleText()
   return (
     <fieldset>
       <legend className="mb-1.5 font-semibold text-small">{t('roleLabel')}</legend>
@@ -179,7 +177,7 @@ function RoleFields({ defaultRole, onSelect }: RoleFieldsProps) {
               />
               <span className="min-w-0 flex-1">
                 <span className="font-semibold">{t(`role.${role}`)}</span>
-                <span className="block text-muted text-small">{describeRole(role)}</span>
+                <span className="block text-muted text-small">{t(`can.${role}`)}</span>
               </span>
             </label>
           </li>

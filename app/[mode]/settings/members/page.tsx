@@ -5,7 +5,7 @@ import { getTranslations } from 'next-intl/server'
 import { InviteButton, MemberRows } from '#app/[mode]/settings/members/member-list.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
-import { ROLE_ACTIONS, useRoleText } from '#components/status/role-permissions.ts'
+import { ROLE_ACTIONS } from '#components/status/role-permissions.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { ListSheet, Notice } from '#components/ui/sheet.tsx'
 import { Table } from '#components/ui/table.tsx'
@@ -51,7 +51,6 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
 
 function RolesTable() {
   const t = useTranslations('members')
-  const describeRole = useRoleText()
   return (
     <section aria-labelledby="roles">
       <h2 id="roles" className="mb-2.5 text-title">
@@ -90,7 +89,7 @@ function RolesTable() {
           {ROLES.map(role => (
             <div key={role} className="border-line px-4 py-3.5 not-first:border-t">
               <dt className="font-semibold">{t(`role.${role}`)}</dt>
-              <dd className="mt-0.5 text-muted text-small">{describeRole(role)}</dd>
+              <dd className="mt-0.5 text-muted text-small">{t(`can.${role}`)}</dd>
             </div>
           ))}
         </dl>

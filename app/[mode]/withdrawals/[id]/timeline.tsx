@@ -55,7 +55,6 @@ const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Ton
   approval_needed: ['off', UserCheck],
   approval_given: ['ok', UserCheck],
   sent: ['off', ArrowUpRight],
-  asked_again: ['off', RefreshCw],
   approved: ['ok', Check],
   ended_sent: ['ok', Check],
   rejected: ['bad', X],
@@ -68,11 +67,13 @@ function WithdrawalTimelineStep({ step, amount }: { step: WithdrawalStep; amount
   if (step.what === 'call') return <CallStep step={step} />
   if (step.what === 'told') return <DeliveryStep step={step} />
   const [tone, icon] = STEP_STYLES[step.what]
-  const aside = step.at ? <ExactTime at={step.at} format="dated" /> : null
-  const times = step.what === 'asked_again' ? step.times : 0
-  const title = t(`step.${titleOf(step)}`, { times })
   return (
-    <TimelineStep tone={tone} icon={icon} title={title} aside={aside}>
+    <TimelineStep
+      tone={tone}
+      icon={icon}
+      title={t(`step.${titleOf(step)}`)}
+      aside={<ExactTime at={step.at} format="dated" />}
+    >
       <StepText step={step} amount={amount} />
     </TimelineStep>
   )

@@ -46,6 +46,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     useReview<WithdrawalRequest>()
   const [amount, setAmount] = useState<number | null>(null)
   const [isTypeMissing, setTypeMissing] = useState(false)
+  const [isTooMuch, setTooMuch] = useState(false)
   const [isSent, setSent] = useState(false)
   const balance = useQuery({
     queryKey: ['account', api.scope],
@@ -54,7 +55,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   })
 
   async function send(body: WithdrawalRequest, idempotencyKey: string) {
-    if (!reviewed) return reviewUnlessAmbiguous(body)
+    if (!reviewed) return reviewIfSendable(body)
     try {
       type CreateResponse = { data: { id: string } }
       const { data } = await api.send<CreateResponse>('POST', '/withdrawals', {
@@ -71,11 +72,20 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     }
   }
 
-  function reviewUnlessAmbiguous(body: WithdrawalRequest) {
+  async function reviewIfSendable(body: WithdrawalRequest) {
     const isAmbiguous = !body.pix_key_type && isAmbiguousKey(body.pix_key)
     setTypeMissing(isAmbiguous)
+    // The balance may have grown since the page was opened.
+    const isOver = body.amount > balance.data.balance && (await isAboveBalance(body.amount))
+    setTooMuch(isOver)
+    if (isOver) return focusField('amount')
     if (isAmbiguous) return focusField('pix_key_type')
     review(body)
+  }
+
+  async function isAboveBalance(wanted: number): Promise<boolean> {
+    const { data } = await balance.refetch()
+    return wanted > (data ?? balance.data).balance
   }
 
   const form = useForm({
@@ -88,6 +98,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
     const data = new FormData(event.currentTarget)
     setAmount(parseReais(String(data.get('amount')), locale))
     setTypeMissing(false)
+    setTooMuch(false)
   }
 
   return (
@@ -108,6 +119,7 @@ export function RequestForm({ mode, available }: RequestFormProps) {
             available={balance.data.balance}
             amount={amount}
             isTypeMissing={isTypeMissing}
+            isTooMuch={isTooMuch}
           />
         </div>
         {reviewed ? (
@@ -230,6 +242,8 @@ interface RequestFieldsProps {
   available: number
   amount: number | null
   isTypeMissing: boolean
+  /** Whether more than the balance was asked for. */
+  isTooMuch: boolean
 }
 
 function RequestFields(props: RequestFieldsProps) {
@@ -293,14 +307,14 @@ function RequestFields(props: RequestFieldsProps) {
       </details>
       <div>
         <Button variant="primary" type="submit" className="max-md:w-full" disabled={form.isBusy}>
-          {t('withdrawals.new')}
+          {t('withdrawalRequest.continue')}
         </Button>
       </div>
     </>
   )
 }
 
-function AmountField({ form, available, amount }: RequestFieldsProps) {
+function AmountField({ form, available, amount, isTooMuch }: RequestFieldsProps) {
   const t = useTranslations()
   const locale = useLocale()
   const wrapper = useRef<HTMLDivElement>(null)
@@ -312,12 +326,12 @@ function AmountField({ form, available, amount }: RequestFieldsProps) {
     input.focus()
   }
   const problem = form.problems.amount
-  const isBalanceTooLow = errorCodeOf(form.failure) === 'insufficient_balance'
+  const isBalanceTooLow = isTooMuch || errorCodeOf(form.failure) === 'insufficient_balance'
   const typed = wrapper.current?.querySelector('input')?.value ?? ''
   const problemText = isBalanceTooLow
     ? t('withdrawalRequest.insufficient', { amount: moneyText(available, locale) })
     : problem === 'required'
-      ? t('ui.required')
+      ? t('withdrawalRequest.amountMissing', { amount: moneyText(WITHDRAWAL_AMOUNT_MIN, locale) })
       : problem && parseReais(typed, locale) === null
         ? t('withdrawalRequest.amountInvalid')
         : problem

@@ -106,7 +106,7 @@ export function CheckSection({ bank }: { bank: BankDetail }) {
         {checked ? (
           <>
             <p role="status" className="font-semibold">
-              {t(`check.${outcomeOf(checked)}`)}
+              {t(`check.${outcomeOf(checked, bank)}`)}
             </p>
             <Findings findings={checked.findings} />
           </>
@@ -126,8 +126,9 @@ export function CheckSection({ bank }: { bank: BankDetail }) {
   )
 }
 
-function outcomeOf({ code }: BankChecked) {
-  return code === null ? 'silent' : code === 'ok' ? 'passed' : 'failed'
+function outcomeOf({ code }: BankChecked, { checked_at: checkedAt }: BankDetail) {
+  if (code === null) return checkedAt === null ? 'silentFirst' : 'silent'
+  return code === 'ok' ? 'passed' : 'failed'
 }
 
 type Finding = BankChecked['findings'][number]
