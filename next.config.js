@@ -14,6 +14,8 @@ export default {
   devIndicators: false,
   images: { unoptimized: true },
   experimental: {
+    // A page that the role may not open says so (app/[mode]/forbidden.tsx).
+    authInterrupts: true,
     // The front serves `/api` itself: Next would load all routes again at the start, which takes 17 MB.
     preloadEntriesOnStart: false,
     // A folder is built once, and nothing reads the maps of its server: a quarter of the work, 330 MB.

@@ -121,8 +121,8 @@ function expectedResult(label: string, role: Role | null, audience: string, path
   if (audience === 'admin') return label === 'an admin' ? 'opens' : '404'
   if (role === null) return HOME_RESULT
   const isTheirs = label !== 'a stranger' || !path.includes('[id]')
-  if (audience === 'member') return isTheirs ? 'opens' : '404'
-  return hasPermission(role, audience as AnyPermission) && isTheirs ? 'opens' : '404'
+  if (audience !== 'member' && !hasPermission(role, audience as AnyPermission)) return '403'
+  return isTheirs ? 'opens' : '404'
 }
 
 const HOME_RESULT = 'sent to /test/home'

@@ -30,11 +30,9 @@ test('a viewer sees no action that would be refused', async ({ page, context }) 
 })
 
 test.describe('by URL', () => {
-  test.use({ expectedStatuses: [404] })
+  test.use({ expectedStatuses: [403] })
 
-  test('finance can withdraw, but the page that creates a token is 404', {
-    tag: '@torture',
-  }, async ({ page, context }) => {
+  test('finance can withdraw, and learns whom to ask for a token', async ({ page, context }) => {
     const shop = await openShop(context)
     const email = `finance-${newId()}@troco.example`
     const user = await db().user.create({ data: { id: newId(), email, name: email, ...VERIFIED } })
@@ -43,6 +41,11 @@ test.describe('by URL', () => {
     await page.goto('/test/withdrawals')
     await page.getByRole('link', { name: 'Request withdrawal' }).first().click()
     await expect(page.getByRole('heading', { name: 'Request withdrawal' })).toBeVisible()
-    expect((await page.goto('/test/settings/tokens/new'))?.status()).toBe(404)
+    expect((await page.goto('/test/settings/tokens/new'))?.status()).toBe(403)
+    await expect(page.getByRole('heading', { name: 'Not allowed' })).toBeVisible()
+    const owner = await db().user.findFirstOrThrow({
+      where: { memberships: { some: { accountId: shop.id, role: 'owner' } } },
+    })
+    await expect(page.getByText('Your role (Finance) can’t do this.')).toContainText(owner.name)
   })
 })

@@ -31,21 +31,17 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await openShop(context)
   await page.goto('/test/settings/tokens')
   await page.getByRole('link', { name: 'Criar token' }).click()
-  const unticked = [
-    'statement:read',
-    'webhooks:read',
-    'webhooks:write',
-    'tokens:read',
-    'tokens:write',
-  ]
+  const ticked = ['transactions:read', 'transactions:write']
   const boxes = page.getByRole('checkbox')
   await expect(boxes).toHaveCount(14)
   for (const box of await boxes.all()) {
     const permission = (await box.getAttribute('value')) ?? ''
-    await expect(box, permission).toBeChecked({ checked: !unticked.includes(permission) })
+    await expect(box, permission).toBeChecked({ checked: ticked.includes(permission) })
   }
   await page.getByLabel('Nome').fill('ERP da matriz')
-  await page.getByRole('button', { name: 'Só criar e ler cobranças' }).click()
+  const preset = page.getByRole('button', { name: 'Só criar e ler cobranças' })
+  await expect(preset).toHaveAttribute('aria-pressed', 'true')
+  await expect(page.getByLabel('Validade')).toHaveValue('90')
   await page.getByRole('checkbox', { name: /Ver a conta/ }).check()
   await page.getByRole('button', { name: 'Criar token' }).click()
   const token = await readShownToken(page)
@@ -84,7 +80,7 @@ test('a token works only from its addresses, which are checked line by line and 
   await addresses.fill('203.0.113.7\n2001:DB8::/48')
   await page.getByRole('button', { name: 'Criar token' }).click()
   const token = await readShownToken(page)
-  expect(await fetchStatus(token)).toBe(403)
+  expect(await fetchStatus(token, '/transactions')).toBe(403)
   await page.getByRole('button', { name: 'Já salvei' }).click()
   const row = page.getByTestId('token-row').filter({ hasText: 'Servidor' })
   await expect(row.getByTestId('addresses')).toHaveText(
@@ -97,7 +93,7 @@ test('a token works only from its addresses, which are checked line by line and 
   await dialog.getByRole('textbox').fill('127.0.0.0/8')
   await dialog.getByRole('button', { name: 'Salvar' }).click()
   await expect(row.getByTestId('addresses')).toHaveText('Só a partir de: 127.0.0.0/8')
-  expect(await fetchStatus(token)).toBe(200)
+  expect(await fetchStatus(token, '/transactions')).toBe(200)
 })
 
 test('a developer is offered only what the role holds', async ({ page, context }) => {
@@ -114,7 +110,7 @@ test('a developer is offered only what the role holds', async ({ page, context }
   await expect(page.getByText('O seu papel não pode devolver, sacar nem ver o CPF')).toBeVisible()
   await page.getByLabel('Nome').fill('Do desenvolvedor')
   await page.getByRole('button', { name: 'Criar token' }).click()
-  expect(await fetchStatus(await readShownToken(page))).toBe(200)
+  expect(await fetchStatus(await readShownToken(page), '/transactions')).toBe(200)
 })
 
 test('an owner confirms a token whose creator has lost its permissions', {

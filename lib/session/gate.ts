@@ -1,5 +1,5 @@
 import { headers } from 'next/headers'
-import { notFound, redirect } from 'next/navigation'
+import { forbidden, notFound, redirect } from 'next/navigation'
 import { connectionIn } from '#lib/banks/served.ts'
 import { PATH_HEADER } from '#lib/core/headers.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
@@ -57,13 +57,13 @@ export function hideFromViewer<Data>({ viewing }: SessionUser, data: Data): Data
   return viewing ? hideTaxIds(data) : data
 }
 
-/** Guards a page for an action: members without the permission get a 404. */
+/** Guards a page for an action: members without the permission learn whom to ask. */
 export async function requirePermission(
   params: Promise<{ mode: string }>,
   permission: AnyPermission,
 ): Promise<Member> {
   const member = await requireMember(params)
-  return hasPermission(member.account.role, permission) ? member : notFound()
+  return hasPermission(member.account.role, permission) ? member : forbidden()
 }
 
 export function requireMode(value: string): Mode {

@@ -17,7 +17,7 @@ import {
 } from '#lib/testing/layout-rules.ts'
 
 const VAGUE_NAME = /^(index|utils?|helpers?|types|service|manager|constants|misc|common)\.(ts|tsx)$/
-const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found)\.tsx$/
+const PAGE_FILE = /^(page|layout|loading|error|global-error|not-found|forbidden)\.tsx$/
 /** Beginning of the linter's message about an import of Next, React or the database. */
 const REACT_RULE = 'only app, components and lib/session know React'
 
