@@ -11,6 +11,7 @@ import { CSV_BOM, type CsvCell, csvLine, csvTimeFormatter } from '#lib/core/csv.
 import { fileLocale, listQuery } from '#lib/core/fields.ts'
 import type { Locale } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { describeBank } from '#lib/core/pix/participants.ts'
 import { maskPixKey, type PixKeyType } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { dayInZone } from '#lib/dashboard/period.ts'
@@ -139,7 +140,7 @@ export async function exportCharges(
       row.id,
       row.payer_name,
       row.payer_doc,
-      row.payer_bank,
+      describeBank(row.payer_bank),
     ],
   })
 }

@@ -16,6 +16,7 @@ import { showRawNumbers } from '#lib/core/exact-json.ts'
 import { instant, pickFields } from '#lib/core/fields.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { describeBank } from '#lib/core/pix/participants.ts'
 import { PIX_KEY_TYPES } from '#lib/core/pix/pix-key.ts'
 import { reasonParams } from '#lib/core/reason.ts'
 import { disputeColumns } from '#lib/dashboard/disputes.ts'
@@ -319,13 +320,23 @@ export async function readChargeTimeline(
   const history = row && (await readChargeHistory(accountId, row.id))
   if (!history) throw refuse('transaction_not_found')
   return {
-    charge: showRawNumbers(serializeMaskedCharge(row)),
+    charge: withPayersBank(showRawNumbers(serializeMaskedCharge(row))),
     steps: chargeSteps(row, history),
     receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
     disputes: history.disputes,
     ...pickFields(RefundLimits.shape, history),
   }
+}
+
+function withPayersBank(charge: ChargeDetail): ChargeDetail {
+  const { mode, payer } = charge
+  return payer ? { ...charge, payer: withBankName(mode, payer) } : charge
+}
+
+/** The bank of the simulator is none. */
+function withBankName<Person extends { bank: string | null }>(mode: Mode, person: Person): Person {
+  return mode === 'test' ? person : { ...person, bank: describeBank(person.bank) }
 }
 
 /**
@@ -516,7 +527,7 @@ export async function readWithdrawalTimeline(
   return {
     withdrawal: withdrawalToWire(row),
     dict_key: history.dict_key,
-    payee: history.payee,
+    payee: history.payee && withBankName(row.mode, history.payee),
     steps: withdrawalSteps(row, history),
     has_receipt: (await createWithdrawalReceiptUrl(accountId, row)) !== null,
     approval: history.approval,
