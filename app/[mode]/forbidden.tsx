@@ -22,8 +22,10 @@ export default async function NotAllowed() {
       <EmptyState
         icon={LockKeyhole}
         title={t('notAllowed.title')}
-        text={t('notAllowed.text', { role, owners })}
-      />
+        text={t('notAllowed.text', { role })}
+      >
+        <p className="max-w-full wrap-anywhere font-medium">{t('notAllowed.ask', { owners })}</p>
+      </EmptyState>
     </Sheet>
   )
 }

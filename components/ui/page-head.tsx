@@ -6,13 +6,16 @@ import { SearchButton } from '#components/nav/links.tsx'
 interface PageHeadProps {
   title: ReactNode
   parent?: { href: string; label: string }
+  /** A code in the breadcrumbs. */
   beside?: ReactNode
+  /** A chip beside the title. */
+  state?: ReactNode
   children?: ReactNode
   isTitleDesktopOnly?: boolean
 }
 
 export function PageHead(props: PageHeadProps) {
-  const { title, parent, beside, children, isTitleDesktopOnly } = props
+  const { title, parent, beside, state, children, isTitleDesktopOnly } = props
   return (
     <div className="mb-6 grid grid-cols-[minmax(0,1fr)_auto] items-end gap-x-3 lg:mb-7 lg:flex lg:min-h-11 lg:flex-wrap lg:gap-y-3">
       <div className="min-w-0 lg:grow">
@@ -29,11 +32,14 @@ export function PageHead(props: PageHeadProps) {
             {beside}
           </nav>
         ) : null}
-        <h1
-          className={`text-balance break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}
-        >
-          {title}
-        </h1>
+        <div className="flex flex-wrap items-center gap-x-3">
+          <h1
+            className={`min-w-0 text-balance break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}
+          >
+            {title}
+          </h1>
+          {state}
+        </div>
       </div>
       <div className="max-lg:contents lg:flex lg:flex-wrap lg:items-center lg:gap-3">
         <SearchButton />

@@ -46,6 +46,7 @@ test.describe('by URL', () => {
     const owner = await db().user.findFirstOrThrow({
       where: { memberships: { some: { accountId: shop.id, role: 'owner' } } },
     })
-    await expect(page.getByText('Your role (Finance) can’t do this.')).toContainText(owner.name)
+    await expect(page.getByText('Your role (Finance) can’t do this.')).toBeVisible()
+    await expect(page.getByText('Ask an owner:')).toContainText(owner.name)
   })
 })

@@ -88,14 +88,12 @@ export default async function ChargePage({ params }: PageProps) {
           title={<Money cents={charge.amount} />}
           parent={parent}
           beside={
-            <>
-              <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
-                {ownReference(charge.id, charge.external_id) ??
-                  `…${charge.id.slice(-SHORT_ID_LENGTH)}`}
-              </span>
-              <LiveChargeState />
-            </>
+            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
+              {ownReference(charge.id, charge.external_id) ??
+                `…${charge.id.slice(-SHORT_ID_LENGTH)}`}
+            </span>
           }
+          state={<LiveChargeState />}
         >
           <ChargeActions merchant={account.name} />
         </PageHead>

@@ -66,7 +66,7 @@ export function PermissionFields({ isWrong }: { isWrong: boolean }) {
             type="button"
             aria-pressed={isSelected(presets[name])}
             onClick={() => setSelected(presets[name])}
-            className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
+            className="inline-flex min-h-9 items-center rounded-[18px] border border-line2 bg-surface px-3.5 py-1.5 text-left font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent"
           >
             {t(`new.preset.${name}`)}
           </button>

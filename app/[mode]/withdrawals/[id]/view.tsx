@@ -45,20 +45,18 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
     },
   })
   const { withdrawal, dict_key, payee } = data
-  const reference = withdrawal.external_id ?? id.slice(0, 8)
+  const reference = withdrawal.external_id ?? `…${id.slice(-8)}`
   return (
     <>
       <PageHead
         title={<Money cents={withdrawal.amount} />}
         parent={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
         beside={
-          <>
-            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
-              {reference}
-            </span>
-            <WithdrawalState {...withdrawal} />
-          </>
+          <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
+            {reference}
+          </span>
         }
+        state={<WithdrawalState {...withdrawal} />}
       >
         {data.has_receipt ? (
           <Link

@@ -87,7 +87,7 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
       <PageHead
         title={<span className="break-words">{name}</span>}
         parent={{ href: '/admin/accounts', label: t('accounts') }}
-        beside={<AccountState status={account.status} />}
+        state={<AccountState status={account.status} />}
       >
         <ViewButton id={id} name={name} />
         <AccountActions account={account} />

@@ -53,7 +53,7 @@ export default async function BankPage({ params }: BankPageProps) {
       <PageHead
         title={<span className="break-words">{bank.name}</span>}
         parent={{ href: '/admin/banks', label: t('title') }}
-        beside={<BankState bank={bank} />}
+        state={<BankState bank={bank} />}
       />
       <div className="mb-6 grid gap-3 empty:hidden">
         <StateNotices bank={bank} />

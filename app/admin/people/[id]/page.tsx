@@ -43,7 +43,7 @@ export default async function PersonPage({ params }: PersonPageProps) {
       <PageHead
         title={<span className="break-words">{person.name}</span>}
         parent={{ href: '/admin/people', label: t('title') }}
-        beside={person.is_admin || person.is_disabled ? <PersonState person={person} /> : null}
+        state={person.is_admin || person.is_disabled ? <PersonState person={person} /> : null}
       />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
         <div className="grid min-w-0 gap-6">

@@ -58,7 +58,7 @@ export default async function ItemPage({ params }: ItemPageProps) {
       <PageHead
         title={title}
         parent={{ href: '/admin/reconciliation', label: t('title') }}
-        beside={<ItemState item={item} />}
+        state={<ItemState item={item} />}
       />
       <Summary item={item} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">

@@ -56,7 +56,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
           </span>
         }
         parent={parent}
-        beside={<EndpointState endpoint={endpoint} />}
+        state={<EndpointState endpoint={endpoint} />}
       />
       <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,0.8fr)]">
         <div className="grid min-w-0 gap-6">

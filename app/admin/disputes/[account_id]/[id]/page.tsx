@@ -36,7 +36,7 @@ export default async function DisputePage({ params }: DisputePageProps) {
       <PageHead
         title={<Money cents={amount} />}
         parent={{ href: '/admin/disputes', label: t('title') }}
-        beside={<DisputeState dispute={dispute} />}
+        state={<DisputeState dispute={dispute} />}
       />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]">
         <div className="grid min-w-0 gap-6">
