@@ -12,7 +12,7 @@ import type { BenchEnvironment, Section } from './section.ts'
 
 const MERCHANT_COUNT = 20
 /** Time limit for a sweep of 100,000 charges; the limit for fewer charges is proportional. */
-const SECONDS_MAX = 30
+const SECONDS_MAX = 25
 const REFERENCE_CHARGE_COUNT = 100_000
 const SLOWDOWN_MAX = 2
 /**

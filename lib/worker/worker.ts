@@ -75,7 +75,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const RECONCILE_MS = 5_000
 const HEARTBEAT_MS = 10_000
 /** Pause per unit of work: shorter makes requests wait, longer makes a sweep take too long. */
-const REST_RATIO = 1.1
+const REST_RATIO = 0.4
 /** Time for running work to finish at shutdown; then it is aborted and its leases released. */
 const SHUTDOWN_TIMEOUT_MS = 5_000
 /** Age at which the heartbeat of a killed worker is deleted. */
