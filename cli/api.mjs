@@ -35,7 +35,7 @@ export function connectApi(options) {
   // The address of the dashboard is accepted, too.
   const base = `${url.replace(/(?<!\/)\/+$/, '').replace(/\/api$/, '')}/api`
   const call = (method, path, more) => request(base, token, { method, path, ...more })
-  return { call, token, isTest: token.startsWith('troco_test_') }
+  return { call, token, base, isTest: token.startsWith('troco_test_') }
 }
 
 /** Repeats what may be repeated: nothing was changed, or the key makes it safe. */

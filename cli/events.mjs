@@ -5,18 +5,35 @@ import { printEvent, printNote } from './output.mjs'
 const POLL_INTERVAL_MS = 500
 /** Events that `events tail` prints before it ends or follows. */
 const TAIL_COUNT = 10
-/** Newest events among which `events tail --types` looks for them: 100 requests. */
-const SEARCH_MAX = 10_000
+/** Newest events among which those of some types, or of one charge, are looked for: 100 requests. */
+export const SEARCH_MAX = 10_000
 const PAGE_LIMIT = 100
 
 export async function tailEvents(api, { json, types, after, follow }) {
-  if (after !== undefined && !/^\d+$/.test(after))
-    throw new UsageError('--after must be a sequence number')
+  const given = readSequence(after)
   const wanted = await readTypes(api, types)
   const feed = await readFeed(api)
-  const start = after === undefined ? await findStart(api, feed, wanted) : Number(after)
+  const start = given ?? (await findStart(api, feed, wanted))
   for await (const { event } of followEvents(api, { ...feed, after: start, wanted, follow })) {
     printEvent(event, json)
+  }
+}
+
+/** Reads `--after`; undefined without it. */
+export function readSequence(after) {
+  if (after === undefined) return undefined
+  if (!/^\d+$/.test(after)) throw new UsageError('--after must be a sequence number')
+  return Number(after)
+}
+
+/** Yields the latest events of a charge or withdrawal, oldest first, by its id or reference. */
+export async function* findEvents(api, reference) {
+  const { first, last, epoch } = await readFeed(api)
+  const after = Math.max(first, last - SEARCH_MAX)
+  for await (const found of followEvents(api, { after, epoch, wanted: null, follow: false })) {
+    const { transaction, withdrawal } = found.event
+    const subject = transaction ?? withdrawal
+    if ([subject?.id, subject?.external_id].includes(reference)) yield found
   }
 }
 

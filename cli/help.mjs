@@ -1,8 +1,15 @@
 export const HELP = `troco: the Troco API on your command line
 
-  troco listen --forward-to <url> [--secret <whsec_…>] [--types <type,…>]
-      Sends each event of test mode to a program on your machine, signed, as it happens.
-      Without --secret, a secret is derived from the token and printed: the same each time.
+  troco listen --forward-to <url> [--secret <whsec_…>] [--types <type,…>] [--after <sequence>]
+      Sends each event of test mode to a program on your machine, signed, as it happens; with
+      --after first those that have happened since. Without --secret, a secret is derived from
+      the token and printed: the same each time.
+
+  troco replay <id or reference> --forward-to <url> [--secret <whsec_…>]
+      Sends the events of one charge or withdrawal of test mode again.
+
+  troco pay|expire|fail <id or reference>
+      Ends a charge of test mode as its payer or bank would, and prints the event.
 
   troco trigger <type>
       Makes an event happen in test mode: transaction.paid, transaction.expired, transaction.failed,
@@ -16,12 +23,17 @@ export const HELP = `troco: the Troco API on your command line
       Prints the latest requests to the API with tokens of the account, with --follow also those
       that come, with --failed only those with a status from 400.
 
+  troco requests show <id>
+      Prints one request, by its id or its X-Request-Id: what was sent and answered, without
+      personal data, and the page that says what to do about a refusal.
+
 Options of every command:
   --url <url>      address of the server, or TROCO_URL
   --token <token>  API token, or TROCO_TOKEN
   --json           prints one JSON object per line, for programs
   --help
+  --version
 
-The token needs events:read; trigger also transactions:write, refunds:write and withdrawals:write;
-requests tail only requests:read.
+The token needs events:read; pay, expire and fail also transactions:write, trigger also that,
+refunds:write and withdrawals:write; requests tail and show only requests:read.
 `

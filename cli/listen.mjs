@@ -2,37 +2,63 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
-import { UsageError } from './api.mjs'
-import { followEvents, readFeed, readTypes } from './events.mjs'
+import { ApiError, UsageError } from './api.mjs'
+import {
+  findEvents,
+  followEvents,
+  readFeed,
+  readSequence,
+  readTypes,
+  SEARCH_MAX,
+} from './events.mjs'
 import { green, printEvent, printNote, red } from './output.mjs'
 
 /** Troco's own time limit for a receiver. */
 const RECEIVER_TIMEOUT_MS = 15_000
 const SECRET_PREFIX = 'whsec_'
 
-/** Sends each new event to a program on this machine: body and headers are those of an endpoint's webhook. */
-export async function forwardEvents(api, { 'forward-to': receiver, secret, types, json }) {
-  const target = readTarget(receiver)
+/**
+ * Sends each new event, or each after a sequence number, to a program on this machine: body and headers are those of
+ * an endpoint's webhook.
+ */
+export async function forwardEvents(api, { types, after, ...options }) {
+  const forward = createForwarding(api, 'listen', options)
+  const start = readSequence(after)
   const wanted = await readTypes(api, types)
+  const { last, epoch } = await readFeed(api)
+  const from = start === undefined ? 'new events' : `the events after ${start}`
+  printNote(`Forwarding ${from} to ${forward.target}. They are signed with`)
+  printNote(forward.secret)
+  const position = { after: start ?? last, epoch, onlyNew: start === undefined }
+  for await (const found of followEvents(api, { ...position, wanted })) await forward.send(found)
+}
+
+/** Sends the events of one charge or withdrawal again, by its id or reference. */
+export async function replayEvents(api, options, reference) {
+  const forward = createForwarding(api, 'replay', options)
+  let count = 0
+  for await (const found of findEvents(api, reference)) {
+    await forward.send(found)
+    count++
+  }
+  if (count === 0)
+    throw new ApiError(`No event of ${reference} among the latest ${SEARCH_MAX} events`)
+}
+
+function createForwarding(api, name, { 'forward-to': receiver, secret, json }) {
+  const target = readTarget(receiver)
   if (!api.isTest)
     throw new UsageError(
-      'troco listen works in test mode only: use a token that begins with troco_test_',
+      `troco ${name} works in test mode only: use a token that begins with troco_test_`,
     )
   const signingSecret = secret ?? deriveSecret(api.token)
   if (!signingSecret.startsWith(SECRET_PREFIX))
     throw new UsageError('--secret must begin with whsec_')
-  const { last, epoch } = await readFeed(api)
-  printNote(`Forwarding new events to ${target}. They are signed with`)
-  printNote(signingSecret)
-  for await (const { event, body } of followEvents(api, {
-    after: last,
-    epoch,
-    wanted,
-    onlyNew: true,
-  })) {
+  const send = async ({ event, body }) => {
     const { outcome, ...result } = await deliver(target, event.id, body, signingSecret)
     printEvent(json ? { event, ...result } : event, json, outcome)
   }
+  return { target, secret: signingSecret, send }
 }
 
 /** Reads an address, with or without its scheme. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from './api.mjs'
 import { dim, formatTime, green, printRow, red, TIME_COLUMN } from './output.mjs'
 
 const POLL_INTERVAL_MS = 1_000
@@ -47,6 +48,50 @@ export async function tailRequests({ call }, { json, failed, follow }) {
   function isLater(time) {
     return latest.length === 0 || time >= latest[0].created_at
   }
+}
+
+/** Requests among which `requests show` looks for an X-Request-Id. */
+const SEARCH_PAGES_MAX = 10
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Prints one request: what was sent and answered, and where its refusal is explained. */
+export async function showRequest(api, { json }, id) {
+  const found = await findRequest(api, id)
+  if (!found) throw new ApiError(`No request ${id} among the latest of the account`)
+  if (json) return void process.stdout.write(`${JSON.stringify(found)}\n`)
+  printRequest(found)
+  const { request_body, response_body, request_id, code } = found
+  process.stdout.write(`\n${dim('X-Request-Id')}  ${request_id}\n`)
+  printBody('Sent', request_body)
+  printBody('Answered', response_body)
+  const page = `${api.base.replace(/\/api$/, '')}/docs/errors#${code}`
+  if (code) process.stdout.write(`\n${dim('What to do')}  ${page}\n`)
+}
+
+/** Finds a request by the id of its entry, or by its X-Request-Id among the latest thousand. */
+async function findRequest({ call }, id) {
+  const read = async entry => (await call('GET', `/requests/${entry}`)).data.data
+  if (UUID.test(id)) {
+    const found = await read(id).catch(error => {
+      if (error.code !== 'request_not_found') throw error
+    })
+    if (found) return found
+  }
+  let cursor = ''
+  for (let page = 0; page < SEARCH_PAGES_MAX; page++) {
+    const { data } = await call('GET', `/requests?limit=${PAGE_LIMIT}${cursor}`)
+    const entry = data.data.find(({ request_id }) => request_id === id)
+    if (entry) return read(entry.id)
+    if (!data.next_cursor) return undefined
+    cursor = `&cursor=${data.next_cursor}`
+  }
+  return undefined
+}
+
+function printBody(name, body) {
+  if (body === null) return
+  const text = JSON.stringify(body, null, 2)
+  process.stdout.write(`\n${dim(name)}\n${text}\n`)
 }
 
 /** Reads all pages, oldest first. */

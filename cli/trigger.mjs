@@ -42,18 +42,39 @@ const STEPS = {
 
 /** Makes an event happen in test mode and prints it. */
 export async function triggerEvent(api, { json }, type) {
-  if (!api.isTest)
-    throw new UsageError(
-      'troco trigger works in test mode only: use a token that begins with troco_test_',
-    )
+  requireTestToken(api, 'trigger')
   const step = Object.hasOwn(STEPS, type) ? STEPS[type] : null
   if (!step) {
     throw new UsageError(
       `troco trigger knows ${Object.keys(STEPS).join(', ')}. The simulated bank never causes ${type}`,
     )
   }
+  await printCaused(api, { type, json, cause: () => step(api) })
+}
+
+/** Returns a command that ends a charge as the simulated bank or its payer would, and prints the event. */
+export function endAs(outcome, name) {
+  return async (api, { json }, reference) => {
+    requireTestToken(api, name)
+    const cause = async () => {
+      const path = `/sandbox/transactions/${encodeURIComponent(reference)}`
+      return (await post(api, path, { outcome })).transaction_id
+    }
+    await printCaused(api, { type: `transaction.${outcome}`, json, cause })
+  }
+}
+
+function requireTestToken({ isTest }, name) {
+  if (isTest) return
+  throw new UsageError(
+    `troco ${name} works in test mode only: use a token that begins with troco_test_`,
+  )
+}
+
+/** Runs `cause`, which returns the id that the event names, and prints the event when it has happened. */
+async function printCaused(api, { type, json, cause }) {
   const { last, epoch } = await readFeed(api)
-  const subject = await step(api)
+  const subject = await cause()
   const giveUp = setTimeout(() => {
     process.stderr.write(`${type} of ${subject} did not happen within ${WAIT_MAX_MS / 1000} s\n`)
     process.exit(1)

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // Command line of the Troco API, for integrators: needs a URL and a token, but no database.
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { ApiError, connectApi, UsageError } from './api.mjs'
 import { tailEvents } from './events.mjs'
 import { HELP } from './help.mjs'
-import { forwardEvents } from './listen.mjs'
-import { tailRequests } from './requests.mjs'
-import { triggerEvent } from './trigger.mjs'
+import { forwardEvents, replayEvents } from './listen.mjs'
+import { showRequest, tailRequests } from './requests.mjs'
+import { endAs, triggerEvent } from './trigger.mjs'
 
 const OPTIONS = {
   url: { type: 'string' },
@@ -19,13 +20,22 @@ const OPTIONS = {
   after: { type: 'string' },
   failed: { type: 'boolean', default: false },
   follow: { type: 'boolean', short: 'f', default: false },
+  version: { type: 'boolean', default: false },
 }
 
+const CHARGE = 'the id or reference of a charge'
+const CHARGE_OR_WITHDRAWAL = 'the id or reference of a charge or withdrawal'
+
 const COMMANDS = {
-  listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types'] },
+  listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types', 'after'] },
+  replay: { run: replayEvents, options: ['forward-to', 'secret'], takes: CHARGE_OR_WITHDRAWAL },
   trigger: { run: triggerEvent, options: [], takes: 'an event type' },
+  pay: { run: endAs('paid', 'pay'), options: [], takes: CHARGE },
+  expire: { run: endAs('expired', 'expire'), options: [], takes: CHARGE },
+  fail: { run: endAs('failed', 'fail'), options: [], takes: CHARGE },
   'events tail': { run: tailEvents, options: ['types', 'after', 'follow'] },
   'requests tail': { run: tailRequests, options: ['failed', 'follow'] },
+  'requests show': { run: showRequest, options: [], takes: 'the id of a request' },
 }
 /** Exit code after Ctrl-C: 130, as shells expect, or 0 for a command that only ends like this. */
 let interruptedCode = 130
@@ -36,6 +46,7 @@ async function main(args) {
   const name = Object.keys(COMMANDS).find(
     one => positionals.slice(0, one.split(' ').length).join(' ') === one,
   )
+  if (values.version) return void process.stdout.write(`${readVersion()}\n`)
   if (values.help || positionals.length === 0) return void process.stdout.write(HELP)
   const command = COMMANDS[name]
   if (!command) throw new UsageError(`Unknown command: ${positionals.join(' ')}`)
@@ -51,6 +62,10 @@ async function main(args) {
   }
   if (name === 'listen' || values.follow) interruptedCode = 0
   await command.run(connectApi(values), values, rest[0])
+}
+
+function readVersion() {
+  return JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')).version
 }
 
 function readArguments(args) {

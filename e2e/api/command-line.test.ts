@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
@@ -333,6 +334,82 @@ testInTorture(
   },
 )
 
+test.each([
+  ['pay', 'paid'],
+  ['expire', 'expired'],
+  ['fail', 'failed'],
+])('troco %s ends a charge by its reference', async (command, outcome) => {
+  const token = await makeTestToken()
+  const external_id = `order ${command}/1`
+  const { body } = await call(api.url, 'POST', '/transactions', {
+    token,
+    body: { ...CHARGE, external_id },
+  })
+  const { code, stdout, stderr } = await run([command, external_id, '--json'], token)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toMatchObject({
+    type: `transaction.${outcome}`,
+    transaction: { id: body.data.transaction_id, status: outcome },
+  })
+  const again = await run([command, external_id], token)
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('409 already_final')])
+  const unknown = await run([command, 'no-such-order'], token)
+  expect([unknown.code, unknown.stderr]).toEqual([
+    1,
+    expect.stringContaining('404 transaction_not_found'),
+  ])
+})
+
+test('troco requests show finds a request by its X-Request-Id, and says what to do', async () => {
+  const token = await makeTestToken()
+  const body = { ...CHARGE, amount: -1 }
+  const headers = { 'x-request-id': 'order-10432' }
+  await call(api.url, 'POST', '/transactions', { token, body, headers })
+  await storeRequests()
+  const { code, stdout } = await run(['requests', 'show', 'order-10432'], token)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/422 .*POST .*\/transactions .*invalid_input/)
+  expect(stdout).toContain('"amount": -1')
+  expect(stdout).not.toContain(CHARGE.client_email)
+  expect(stdout).toContain(`${api.url}/docs/errors#invalid_input`)
+  const { id } = JSON.parse(
+    (await run(['requests', 'show', 'order-10432', '--json'], token)).stdout,
+  )
+  expect((await run(['requests', 'show', id], token)).stdout).toBe(stdout)
+  const unknown = await run(['requests', 'show', randomUUID()], token)
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^No request /)])
+})
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync('cli/package.json', 'utf8'))
+  expect(await run(['--version'], 'none')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+describe('troco replay and listen --after', () => {
+  test('send earlier events again, as they were sent first', async () => {
+    const token = await makeTestToken()
+    const create = async (external_id: string) => {
+      await call(api.url, 'POST', '/transactions', { token, body: { ...CHARGE, external_id } })
+      await run(['pay', external_id], token)
+    }
+    await create('first')
+    await create('second')
+    const { received, url } = await startReceiver([204, 204, 204, 204])
+    const replayed = await run(['replay', 'second', '--forward-to', url, '--json'], token)
+    expect([replayed.code, replayed.stderr]).toEqual([0, ''])
+    expect(JSON.parse(replayed.stdout)).toMatchObject({ status: 204, event: { sequence: 2 } })
+    const { lines } = await listen(['--forward-to', url, '--after', '0', '--json'], token)
+    await expect.poll(() => lines.length).toBe(2)
+    expect(lines.map(line => JSON.parse(line).event.sequence)).toEqual([1, 2])
+    expect(received[2]?.body).toBe(received[0]?.body)
+    const unknown = await run(['replay', 'third', '--forward-to', url], token)
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      'No event of third among the latest 10000 events\n',
+    ])
+  })
+})
+
 describe('troco listen', () => {
   testInTorture(
     'forwards events in order, with a signature that Standard Webhooks accepts',
@@ -363,7 +440,8 @@ describe('troco listen', () => {
     const token = await makeTestToken()
     const { received, url } = await startReceiver([204, 204])
     const { lines } = await listen(['--forward-to', `${url}listen`, '--json'], token)
-    const endpoint = { url: `${url}endpoint`, event_types: ['transaction.paid'] }
+    const types = { event_types: ['transaction.paid'], full_documents: true }
+    const endpoint = { url: `${url}endpoint`, ...types }
     await call(api.url, 'POST', '/webhooks/endpoints', { token, body: endpoint })
     const extra = { items: [{ name: 'Café "ção" \\ 😀 {', price: 1.5 }], utms: { a: '}{', 1: 2 } }
     const { body } = await call(api.url, 'POST', '/transactions', {
