@@ -94,3 +94,22 @@ test.each(['withdrawals', 'refunds'])(
     }
   },
 )
+
+test('the list of withdrawals names the receiver that the bank has named, masked', async () => {
+  const payee = { payeeName: 'Ana Rocha', payeeDoc: '***.982.247-**' }
+  await db().withdrawal.updateMany({ where: { id: world.payout }, data: payee })
+  const list = async (query: string, as = headers) =>
+    (await call(api.url, 'GET', `/dashboard/withdrawals${query}`, { headers: as })).body
+  const { data } = await list('')
+  const paid = data.find(({ id }: { id: string }) => id === world.payout)
+  expect(paid).toMatchObject({
+    status: 'approved',
+    payee: { name: 'Ana Rocha', masked_doc: '***.982.247-**' },
+  })
+  expect(Object.keys(paid)).not.toContain('owner_doc')
+  const { data: waiting } = await list('?status=pending')
+  expect(waiting).toMatchObject([{ id: world.withdrawal, payee: null }])
+  const other = await makeMerchant()
+  const strange = pageHeaders(await signIn(other, 'owner'), other.id)
+  expect((await list('', strange)).data).toEqual([])
+})

@@ -1,4 +1,4 @@
-import type { ListQuery } from '#lib/core/fields.ts'
+import { type ListQuery, pickFields } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -15,7 +15,7 @@ import {
   withoutTaxIds,
 } from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
-import { type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+import { ListedWithdrawal, type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. A statement that makes one does not see its order. */
 export const withdrawalColumns = Prisma.sql`
@@ -68,17 +68,56 @@ export async function readCreatedWithdrawal(
   return { ...row, status: 'pending' }
 }
 
+const payeeSql = Prisma.sql`CASE WHEN w.payee_name IS NOT NULL THEN
+  json_build_object('name', w.payee_name, 'masked_doc', w.payee_doc) END AS payee`
+const listedAsJson = asJson(Prisma.sql`${withdrawalColumns}, ${payeeSql}`)
+
+interface ListOptions {
+  /** Whether staff views the account. */
+  isViewing?: boolean
+}
+
 export function listWithdrawals(
   accountId: string,
   mode: Mode,
-  { q, ...query }: ListQuery,
-  { isViewing = false } = {},
+  query: ListQuery,
+  options: ListOptions = {},
 ): Promise<Page<WithdrawalRow>> {
+  return readWithdrawals<WithdrawalRow>(withdrawalAsJson, { accountId, mode, query, options })
+}
+
+/** Returns the page with the columns of a row of the dashboard's list. */
+export async function listShownWithdrawals(
+  accountId: string,
+  mode: Mode,
+  query: ListQuery,
+  options: ListOptions = {},
+): Promise<Page<ListedWithdrawal>> {
+  const page = await readWithdrawals<ListedWithdrawal>(listedAsJson, {
+    accountId,
+    mode,
+    query,
+    options,
+  })
+  return { ...page, rows: page.rows.map(row => pickFields(ListedWithdrawal.shape, row)) }
+}
+
+interface Reading {
+  accountId: string
+  mode: Mode
+  query: ListQuery
+  options: ListOptions
+}
+
+function readWithdrawals<Row extends { id: string }>(
+  columns: Prisma.Sql,
+  { accountId, mode, query: { q, ...query }, options: { isViewing = false } }: Reading,
+): Promise<Page<Row>> {
   const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
   const rows = Prisma.sql`
-    SELECT ${withdrawalAsJson}::text AS json FROM withdrawals w
+    SELECT ${columns}::text AS json FROM withdrawals w
     WHERE ${onPrimary} AND w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found} ${pageSql('w', query)}`
-  return readPage<WithdrawalRow>(rows, query.limit)
+  return readPage<Row>(rows, query.limit)
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 } from '#lib/core/pix/pix-key.ts'
 import { isValidCnpj, isValidCpf } from '#lib/core/pix/tax-id.ts'
 
-export type { WithdrawalRow } from '#lib/withdrawals/wire.ts'
+export type { ListedWithdrawal, WithdrawalRow } from '#lib/withdrawals/wire.ts'
 
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77

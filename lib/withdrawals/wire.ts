@@ -79,6 +79,27 @@ export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc'> & { owner_doc?: 
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
 
+/** A row of the dashboard's list. */
+export const ListedWithdrawal = WithdrawalDetail.pick({
+  id: true,
+  mode: true,
+  external_id: true,
+  status: true,
+  amount: true,
+  returned_amount: true,
+  pix_key_type: true,
+  pix_key: true,
+  awaiting: true,
+  rejection_code: true,
+  rejection_reason: true,
+  created_at: true,
+}).extend({
+  /** As the bank names the receiver; null as long as it has not. */
+  payee: z.object({ name: z.string(), masked_doc: z.string().nullable() }).nullable(),
+})
+export type ListedWithdrawal = z.infer<typeof ListedWithdrawal>
+export const ListedWithdrawalPage = pageOf(ListedWithdrawal)
+
 export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(createdFields, withdrawal)
 }

@@ -24,7 +24,7 @@ import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
 import type { RejectionFields, WaitingWithdrawal } from '#lib/dashboard/schema.ts'
-import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import type { ListedWithdrawal } from '#lib/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 
 const REFRESH_MS = 2_000
@@ -34,7 +34,7 @@ interface WithdrawalListProps {
   path: string
   /** API parameters without limit and cursor. */
   exportFilters: Record<string, string>
-  initialData: ListPage<WithdrawalRow>
+  initialData: ListPage<ListedWithdrawal>
   initialWaiting: WaitingWithdrawal[]
 }
 
@@ -132,7 +132,7 @@ function NoWithdrawals({ clear }: { clear: (() => void) | null }) {
 }
 
 interface WithdrawalRowsProps {
-  withdrawals: WithdrawalRow[]
+  withdrawals: ListedWithdrawal[]
 }
 
 function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
@@ -145,10 +145,10 @@ function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
       rejection_code: withdrawal.rejection_code as RejectionFields['rejection_code'],
       rejection_params: { text: withdrawal.rejection_reason ?? '' },
     }),
-    subject: <PixKeyLink withdrawal={withdrawal} />,
+    subject: <ReceiverLink withdrawal={withdrawal} />,
   }))
   const heads = {
-    subject: t('key'),
+    subject: t('receiver'),
     reference: t('reference'),
     status: t('status'),
     created: t('created'),
@@ -157,16 +157,17 @@ function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
   return <AmountRows label={t('title')} heads={heads} statusWidth="216px" rows={rows} />
 }
 
-function PixKeyLink({ withdrawal }: { withdrawal: WithdrawalRow }) {
+/** The receiver as the bank names it, else the key. */
+function ReceiverLink({ withdrawal }: { withdrawal: ListedWithdrawal }) {
   const t = useTranslations('pixKey')
-  const { id, mode, pix_key_type: type, pix_key } = withdrawal
+  const { id, mode, pix_key_type: type, pix_key, payee } = withdrawal
   const normalized = normalizePixKey(type, pix_key, 'form')
+  const key = maskPixKey(type, normalized.ok ? normalized.key : pix_key)
+  const about = payee ? [payee.masked_doc, key].filter(Boolean).join(' · ') : t(type)
   return (
     <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-      <span className={TWO_LINES}>
-        {maskPixKey(type, normalized.ok ? normalized.key : pix_key)}
-      </span>
-      <span className="block font-normal text-muted text-small">{t(type)}</span>
+      <span className={TWO_LINES}>{payee ? payee.name : key}</span>
+      <span className="block wrap-anywhere font-normal text-muted text-small">{about}</span>
     </Link>
   )
 }

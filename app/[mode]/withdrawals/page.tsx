@@ -16,8 +16,7 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { listWaiting } from '#lib/dashboard/timeline.ts'
 import { readWithdrawalFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
-import { listWithdrawals } from '#lib/withdrawals/queries.ts'
-import { withdrawalToWire } from '#lib/withdrawals/wire.ts'
+import { listShownWithdrawals } from '#lib/withdrawals/queries.ts'
 
 interface WithdrawalsPageProps {
   params: Promise<{ mode: string }>
@@ -41,8 +40,8 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
   const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
   const asked = hideFromViewer(user, query)
   const isViewing = user.viewing !== null
-  const { rows, nextCursor } = await listWithdrawals(account.id, mode, asked, { isViewing })
-  const path = `/withdrawals?${new URLSearchParams(apiParams)}`
+  const { rows, nextCursor } = await listShownWithdrawals(account.id, mode, asked, { isViewing })
+  const path = `/dashboard/withdrawals?${new URLSearchParams(apiParams)}`
   const { cursor, ...exportFilters } = apiParams
   return (
     <>
@@ -85,7 +84,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           exportFilters={exportFilters}
           initialWaiting={hideFromViewer(user, waiting)}
           initialData={{
-            data: hideFromViewer(user, rows.map(withdrawalToWire)),
+            data: hideFromViewer(user, rows),
             next_cursor: nextCursor,
           }}
         />
