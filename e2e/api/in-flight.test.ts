@@ -154,9 +154,9 @@ test('a response that the client does not read holds its place', async () => {
   const list = `GET /api/transactions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokens[0]}\r\n\r\n`
   const unread = await open('')
   unread.pause()
-  // The kernel accepts the first of these 1 MB responses; the next two hold the places.
-  for (let nth = 0; nth < 12; nth++) {
-    unread.write(list)
+  // The kernel accepts the first of these 256 KB responses; the next two hold the places.
+  for (let nth = 0; nth < 24; nth++) {
+    unread.write(list.repeat(2))
     await sleep(SETTLE_MS)
   }
   expect((await read()).status).toBe(429)

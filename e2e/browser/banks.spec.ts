@@ -73,7 +73,7 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await page.getByRole('link', { name: 'Add a bank' }).click()
   const name = `Banco ${newId()}`
   await page.getByRole('button', { name: 'Add bank' }).click()
-  await expect(page.getByText('a name that no other connection has')).toBeVisible()
+  await expect(page.getByText('Enter a name (up to 60 characters, unique).')).toBeVisible()
   await expect(page.getByText('Choose a P12 file that can be read')).toBeVisible()
   await expectAccessible(page)
   await expectFits(page, PHONE)

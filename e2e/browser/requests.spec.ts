@@ -29,7 +29,7 @@ test.describe('on a desktop, in Portuguese', () => {
     const shop = await openShop(context)
     await page.goto('/test/requests')
     await expect(page.getByText('Nenhuma requisição ainda')).toBeVisible()
-    await expect(page.getByText('nos últimos 7 dias')).toContainText('se o servidor cair')
+    await expect(page.getByText('dos últimos 7 dias')).toContainText('em picos')
     await expectAccessible(page)
     await sendRequests(shop)
     await expect(listRows(page)).toHaveCount(3)
