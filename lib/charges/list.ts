@@ -320,7 +320,7 @@ async function searchCharges<Row extends { id: string }>(
   return readPage<Row>(found, limit)
 }
 
-/** Rows that one page reads to find those that match: about 50 ms (docs/decisions/057). */
+/** Rows that one page reads to find those that match: about 50 ms (docs/decisions/053). */
 const SCANNED_MAX = 10_000
 
 type BoundedQuery = ChargeFilters & ScannedFilters & { limit: number; cursor?: string | undefined }

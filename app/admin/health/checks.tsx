@@ -157,7 +157,7 @@ const CAUSE_PATHS = {
   workers: `#${WORKERS_ID}`,
 } as const
 
-/** Where the cause is shown; null where it names its subjects, or a command (docs/decisions/063). */
+/** Where the cause is shown; null where it names its subjects, or a command (docs/decisions/071). */
 const CAUSES: Record<CheckName, keyof typeof CAUSE_PATHS | null> = {
   workers: 'workers',
   charges: 'jobs',
