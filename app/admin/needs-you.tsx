@@ -23,6 +23,7 @@ const HREFS: Record<WaitingItem['name'], string> = {
   disputes: '/admin/disputes?status=open',
   differences: '/admin/reconciliation',
   accounts: '/admin/accounts?status=pending',
+  live: '/admin/accounts?status=live_requested',
   warnings: '/admin/health',
 }
 

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { assignConnections, readLiveRequest } from '#lib/accounts/connections.ts'
 import type { Account } from '#lib/accounts/schema.ts'
 import { AccountSettings } from '#lib/accounts/schema.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { db } from '#lib/db/client.ts'
+import { listAccountLines } from '#lib/operator/accounts.ts'
+import { listWaiting } from '#lib/operator/health.ts'
 import { Profile } from '#lib/people/schema.ts'
 import { readSession } from '#lib/session/read.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
+import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
+import { addConnection } from '#lib/testing/connection.ts'
 import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
 
@@ -159,5 +164,43 @@ describe('PATCH profile', () => {
   ])('422 names the invalid field in %j', async (body, errors) => {
     const response = await patch('profile', body)
     expect([response.status, response.body]).toEqual([422, { errors }])
+  })
+})
+
+describe('POST account/live', () => {
+  const ask = (callerSecret = secret) =>
+    call(api.url, 'POST', '/dashboard/account/live', {
+      headers: pageHeaders(callerSecret, merchant.id, 'live'),
+    })
+  const listRequests = () =>
+    db().auditRecord.count({
+      where: { accountId: merchant.id, action: 'account.live_requested' },
+    })
+
+  test('200: the request waits for the staff, once, until a connection is assigned', async () => {
+    const { count: before = 0 } = (await listWaiting()).find(({ name }) => name === 'live') ?? {}
+    for (const _ of [1, 2]) {
+      const { status, body } = await ask()
+      expect([status, body.data]).toEqual([200, { requested: true }])
+    }
+    expect(await listRequests()).toBe(1)
+    expect((await readLiveRequest(merchant.id))?.getTime()).toBeLessThanOrEqual(Date.now())
+    const item = (await listWaiting()).find(({ name }) => name === 'live')
+    expect(item).toEqual({ name: 'live', count: before + 1, level: 'warning' })
+    const filter = { status: 'live_requested', q: merchant.id } as const
+    expect((await listAccountLines(filter)).rows).toMatchObject([{ id: merchant.id }])
+
+    const id = await addConnection(new StubBank())
+    const assigned = { receiving_id: id, paying_id: id }
+    expect(await assignConnections(merchant.id, assigned, { type: 'system' })).toEqual(assigned)
+    expect(await readLiveRequest(merchant.id)).toBeNull()
+    expect((await listAccountLines(filter)).rows).toEqual([])
+    expect((await ask()).status).toBe(200)
+    expect([await readLiveRequest(merchant.id), await listRequests()]).toEqual([null, 1])
+  })
+
+  test('403 for a member who is no owner', async () => {
+    const { status } = await ask(await signIn(merchant, 'finance'))
+    expect([status, await listRequests()]).toEqual([403, 0])
   })
 })

@@ -7,6 +7,7 @@ import {
   openAdmin,
   openShop,
 } from '#e2e/browser/merchant.ts'
+import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { addConnection, assignConnection } from '#lib/testing/connection.ts'
@@ -141,6 +142,29 @@ test('an account that only pays out in live mode is offered no new charge, and t
   await expect(page.getByRole('option', { name: 'New charge' })).toHaveCount(0)
 })
 
+test('an owner asks for live mode, and an admin sees it', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const admin = await openAdmin(page)
+  await page.goto('/live/home')
+  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Request live mode' }).click()
+  await expect(page.getByText('Requested. Your administrator sees the request.')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Request live mode' })).toHaveCount(0)
+
+  await admin.goto('/admin')
+  await expectAccessible(admin)
+  await admin.getByRole('link', { name: /for live mode$/ }).click()
+  await admin.getByRole('link', { name: shop.name }).first().click()
+  await expect(admin.getByRole('heading', { level: 1, name: shop.name })).toBeVisible()
+  await page.reload()
+  await expect(page.getByText('Requested. Your administrator sees the request.')).toBeVisible()
+  await admin.context().close()
+})
+
 test('an admin takes a connection to a bank from an account', { tag: '@torture' }, async ({
   page,
   context,
@@ -148,7 +172,7 @@ test('an admin takes a connection to a bank from an account', { tag: '@torture' 
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await page.goto('/live/home')
-  await expect(page.getByText('Live mode isn’t available yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
 
   const id = await addConnection(new StubBank(), { name: `Banco Azul ${shop.id}` })
   await assignConnection(id, shop)
@@ -165,7 +189,7 @@ test('an admin takes a connection to a bank from an account', { tag: '@torture' 
   await expect(admin.getByLabel('Receives through')).toHaveValue(id)
   await takeConnection(admin, 'Receives through')
   await page.goto('/live/withdrawals')
-  await expect(page.getByText('Live mode isn’t available yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
   await admin.context().close()
 })
 

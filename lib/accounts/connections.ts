@@ -1,3 +1,4 @@
+import { requireMemberPermission } from '#lib/accounts/members.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { addRequested } from '#lib/banks/connection-setup.ts'
 import {
@@ -40,7 +41,13 @@ export async function assignConnections(
     if (changed.length === 0) return assigned
     for (const name of changed) await requireUsable(tx, name, assigned[name])
     const { receiving_id: receivingConnectionId, paying_id: payingConnectionId } = assigned
-    const data = { receivingConnectionId, payingConnectionId }
+    // What was asked for is granted.
+    const isOpened = receivingConnectionId !== null
+    const data = {
+      receivingConnectionId,
+      payingConnectionId,
+      ...(isOpened && { liveRequestedAt: null }),
+    }
     await tx.account.update({ where: { id: accountId }, data })
     const names = await readConnectionNames(
       tx,
@@ -54,6 +61,28 @@ export async function assignConnections(
     await recordAudit(tx, { actor, action: 'account.connections_assigned', accountId, ...change })
     return assigned
   })
+}
+
+/**
+ * Asks the operator for live mode: the request is on the overview of the staff until a connection is assigned. Audits
+ * the first request; another one changes nothing.
+ */
+export function requestLive(accountId: string, actor: { type: 'user'; id: string }): Promise<void> {
+  return transaction(async tx => {
+    await requireMemberPermission(tx, { accountId, userId: actor.id }, 'settings:write')
+    const { count } = await tx.account.updateMany({
+      where: { id: accountId, receivingConnectionId: null, liveRequestedAt: null },
+      data: { liveRequestedAt: new Date() },
+    })
+    if (count > 0) await recordAudit(tx, { actor, action: 'account.live_requested', accountId })
+  })
+}
+
+/** Returns when live mode was asked for; null if it was not, or is open. */
+export async function readLiveRequest(accountId: string): Promise<Date | null> {
+  const select = { liveRequestedAt: true } as const
+  const account = await db().account.findUnique({ where: { id: accountId }, select })
+  return account?.liveRequestedAt ?? null
 }
 
 interface Candidate {

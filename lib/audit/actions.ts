@@ -8,6 +8,7 @@ export const ACTIONS = [
   'account.connections_assigned',
   'account.created',
   'account.limited',
+  'account.live_requested',
   'account.suspended',
   'account.updated',
   'account.viewing_begun',

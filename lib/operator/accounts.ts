@@ -1,5 +1,4 @@
 import { findAccountsOfOwner, findOwnerEmails } from '#lib/accounts/queries.ts'
-import type { AccountStatus } from '#lib/accounts/schema.ts'
 import { readPeople } from '#lib/audit/queries.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
@@ -10,6 +9,7 @@ import { asJson, queryRows, utcText } from '#lib/db/sql.ts'
 import { assessDisputes } from '#lib/ledger/owed.ts'
 import type {
   AccountDetail,
+  AccountFilter,
   AccountLine,
   AccountMember,
   FoundAccount,
@@ -23,7 +23,7 @@ const VOLUME_DAYS = 30
 
 export interface AccountsQuery {
   q?: string
-  status?: AccountStatus
+  status?: AccountFilter
   cursor?: string
 }
 
@@ -45,7 +45,12 @@ function ledgerBalances(name: 'available' | 'outbound' | 'disputed' | 'owed'): P
 /** Lists accounts, pending ones first, then the newest, after the account `cursor`. */
 export async function listAccountLines(query: AccountsQuery): Promise<Page<AccountLine>> {
   const { status, cursor } = query
-  const statusCondition = status ? Prisma.sql`AND a.status = ${status}` : Prisma.empty
+  const statusCondition =
+    status === 'live_requested'
+      ? Prisma.sql`AND a.live_requested_at IS NOT NULL`
+      : status
+        ? Prisma.sql`AND a.status = ${status}`
+        : Prisma.empty
   const after = cursor
     ? Prisma.sql`AND (a.status = 'pending', a.id) <
         (SELECT c.status = 'pending', c.id FROM accounts c WHERE c.id = ${cursor}::uuid)`
@@ -90,6 +95,10 @@ export async function accountSearchCondition(q: string | undefined): Promise<Pri
   const owned = await findAccountsOfOwner(q)
   return Prisma.sql`(${nameCondition('a.name', q)}
     OR a.id = ANY(${owned}::uuid[]))`
+}
+
+export function countLiveRequests(): Promise<number> {
+  return db().account.count({ where: { liveRequestedAt: { not: null } } })
 }
 
 export function countPendingAccounts(): Promise<number> {

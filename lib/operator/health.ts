@@ -5,7 +5,7 @@ import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
-import { accountSubjects, countPendingAccounts } from '#lib/operator/accounts.ts'
+import { accountSubjects, countLiveRequests, countPendingAccounts } from '#lib/operator/accounts.ts'
 import { examineBackups } from '#lib/operator/backups.ts'
 import {
   examineClocks,
@@ -104,11 +104,12 @@ export async function readHealth(): Promise<Health> {
 
 /** Lists what waits for a person, the most urgent first. */
 export async function listWaiting(): Promise<WaitingItem[]> {
-  const [{ checks }, disputes, differences, accounts] = await Promise.all([
+  const [{ checks }, disputes, differences, accounts, live] = await Promise.all([
     readHealth(),
     summarizeUnanswered(),
     summarizeOpen(),
     countPendingAccounts(),
+    countLiveRequests(),
   ])
   const countLevel = (level: Level) => checks.filter(check => check.level === level).length
   const momentOf = <Of extends string>(of: Of, at: string | null) =>
@@ -128,6 +129,7 @@ export async function listWaiting(): Promise<WaitingItem[]> {
       moment: momentOf('differences', differences.oldest_at),
     },
     { name: 'accounts', count: accounts, level: 'warning' },
+    { name: 'live', count: live, level: 'warning' },
     { name: 'warnings', count: countLevel('warning'), level: 'warning' },
   ]
   return items.filter(({ count }) => count > 0)

@@ -1,5 +1,10 @@
 import * as z from 'zod'
-import type { AccountLimits, AccountStatus, Role } from '#lib/accounts/schema.ts'
+import {
+  ACCOUNT_STATUSES,
+  type AccountLimits,
+  type AccountStatus,
+  type Role,
+} from '#lib/accounts/schema.ts'
 import type { RejectionCode } from '#lib/banks/gateway.ts'
 import { ANSWER_MAX } from '#lib/charges/disputes/schema.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
@@ -27,6 +32,10 @@ export const writeOffRequest = z.strictObject({
 })
 
 export type PerMode = Record<Mode, number>
+
+/** The status of an account, or what it has asked for. */
+export const ACCOUNT_FILTERS = [...ACCOUNT_STATUSES, 'live_requested'] as const
+export type AccountFilter = (typeof ACCOUNT_FILTERS)[number]
 
 export interface AccountLine {
   id: string
@@ -237,7 +246,7 @@ export type Check = Finding & { name: CheckName; stuck?: number }
 
 /** Work for a person of the staff. */
 export interface WaitingItem {
-  name: 'problems' | 'disputes' | 'differences' | 'accounts' | 'warnings'
+  name: 'problems' | 'disputes' | 'differences' | 'accounts' | 'live' | 'warnings'
   count: number
   level: Exclude<Level, 'ok'>
   /** The first deadline of the disputes, or the time of the oldest difference. */

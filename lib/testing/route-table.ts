@@ -122,6 +122,7 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
     allow: 'settings:write',
     body: { id: '01a1fbb9-7fa1-7c33-8f6a-2f1f5a0e9c41' },
   },
+  'POST /dashboard/account/live': 'settings:write',
   'PATCH /dashboard/profile': { allow: 'profile:write', body: { theme: 'dark' } },
   'POST /dashboard/charges/[id]/document': 'documents:reveal',
   'POST /dashboard/charges/[id]/description': {
@@ -135,6 +136,7 @@ const PAGE_ROWS: Record<string, Row<PagePermission>> = {
   'GET /dashboard/charges/[id]/live': { allow: ANY_PAGE, isEndless: true },
   'GET /dashboard/statement/export': ANY_PAGE,
   'GET /dashboard/refunds/export': ANY_PAGE,
+  'GET /dashboard/withdrawals': ANY_PAGE,
   'GET /dashboard/withdrawals/export': ANY_PAGE,
   'GET /dashboard/withdrawals/waiting': ANY_PAGE,
   'GET /dashboard/withdrawals/[id]/timeline': ANY_PAGE,

@@ -6,12 +6,14 @@ import { useNow, useTimeZone, useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { FirstSteps } from '#app/[mode]/home/first-steps.tsx'
 import { LiveHome } from '#app/[mode]/home/live-home.tsx'
+import { LiveRequest } from '#app/[mode]/home/live-request.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { LiveWaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { readLiveRequest } from '#lib/accounts/connections.ts'
 import { dateFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
@@ -55,7 +57,7 @@ export default async function HomePage({ params, searchParams }: HomePageProps) 
       <h1 className="mb-6 truncate text-head max-md:sr-only">
         <Greeting name={user.name} />
       </h1>
-      {account ? <LiveModeClosed /> : <NoAccount />}
+      {account ? <LiveModeClosed account={account} /> : <NoAccount />}
     </>
   )
 }
@@ -119,13 +121,20 @@ function chartQuery(search: SearchParams): string {
   return new URLSearchParams(chartParams).toString()
 }
 
-async function LiveModeClosed() {
-  const t = await getTranslations('live')
+async function LiveModeClosed({ account }: { account: SessionAccount }) {
+  const [t, steps, requestedAt] = await Promise.all([
+    getTranslations('live'),
+    readFirstSteps(account.id, 'test'),
+    readLiveRequest(account.id),
+  ])
   return (
     <Sheet className="px-4 py-6 md:px-7 md:py-7">
       <Landmark size={22} strokeWidth={1.8} aria-hidden className="text-muted" />
       <h2 className="mt-3 text-title">{t('title')}</h2>
       <p className="mt-1.5 mb-5 max-w-[60ch] text-muted">{t('text')}</p>
+      <ClientMessages namespaces={['live']}>
+        <LiveRequest tried={steps} isRequested={requestedAt !== null} />
+      </ClientMessages>
       <Link href="/test/home" prefetch={false} className={buttonClass('quiet')}>
         {t('back')}
       </Link>

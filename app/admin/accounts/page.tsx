@@ -5,11 +5,11 @@ import { AccountSelection, InviteMerchant } from '#app/admin/accounts/list-actio
 import { FilteredList } from '#app/admin/filtered-list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { ACCOUNT_STATUSES } from '#lib/accounts/schema.ts'
 import { env } from '#lib/core/settings.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readListFilters } from '#lib/dashboard/url-filters.ts'
 import { countPendingAccounts, listAccountLines } from '#lib/operator/accounts.ts'
+import { ACCOUNT_FILTERS } from '#lib/operator/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -22,13 +22,13 @@ interface AccountsPageProps {
 
 export default async function AccountsPage({ searchParams }: AccountsPageProps) {
   await requireAdmin()
-  const filters = readListFilters(await searchParams, ACCOUNT_STATUSES)
+  const filters = readListFilters(await searchParams, ACCOUNT_FILTERS)
   const [t, { rows, nextCursor }, pending] = await Promise.all([
     getTranslations(),
     listAccountLines(filters),
     countPendingAccounts(),
   ])
-  const statuses = ACCOUNT_STATUSES.map(value => ({ value, label: t(`accountStatus.${value}`) }))
+  const statuses = ACCOUNT_FILTERS.map(value => ({ value, label: t(`accountStatus.${value}`) }))
   return (
     <>
       <PageHead title={t('accounts.title')}>

@@ -177,6 +177,7 @@ CREATE TABLE accounts (
   day_max bigint,
   charge_review_above bigint,
   repeats_external_ids boolean NOT NULL DEFAULT false,
+  live_requested_at timestamptz(6),
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_approval_above_range CHECK (approval_above BETWEEN 0 AND '999999999999'),
   CONSTRAINT accounts_approval_day_above_range CHECK (approval_day_above BETWEEN 0 AND '999999999999'),

@@ -1,0 +1,72 @@
+'use client'
+
+import { useMutation } from '@tanstack/react-query'
+import { Check, Circle } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useRef } from 'react'
+import { useApi } from '#components/form/api.ts'
+import { Problem } from '#components/form/problem.tsx'
+import { useHasPermission } from '#components/nav/permissions.tsx'
+import { Button } from '#components/ui/button.tsx'
+
+const STEPS = ['payment', 'webhook', 'requested', 'bank'] as const
+
+interface LiveRequestProps {
+  /** What has been tried in test mode. */
+  tried: { payment: boolean; webhook: boolean }
+  isRequested: boolean
+}
+
+/** What live mode needs, and the button with which an owner asks for it. */
+export function LiveRequest({ tried, isRequested }: LiveRequestProps) {
+  const t = useTranslations('live')
+  const api = useApi()
+  const mayAsk = useHasPermission()('settings:write')
+  const idempotencyKey = useRef(crypto.randomUUID())
+  const request = useMutation({
+    mutationFn: () =>
+      api.send('POST', '/dashboard/account/live', { idempotencyKey: idempotencyKey.current }),
+  })
+  const isSent = isRequested || request.isSuccess
+  const done = { ...tried, requested: isSent, bank: false }
+  return (
+    <>
+      <ul className="mb-5 grid gap-2.5">
+        {STEPS.map(step => {
+          const Icon = done[step] ? Check : Circle
+          return (
+            <li key={step} className="flex gap-2.5">
+              <Icon
+                size={18}
+                aria-hidden
+                className={`mt-0.5 shrink-0 ${done[step] ? 'text-ok' : 'text-muted'}`}
+              />
+              <span className={done[step] ? 'text-muted' : ''}>
+                {t(`step.${step}`)}
+                <span className="sr-only">{done[step] ? ` (${t('done')})` : ''}</span>
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+      {request.error ? (
+        <div className="mb-4">
+          <Problem error={request.error} />
+        </div>
+      ) : null}
+      <p role="status" className={isSent ? 'mb-5 font-medium' : 'sr-only'}>
+        {isSent ? t('sent') : ''}
+      </p>
+      {isSent || !mayAsk ? null : (
+        <Button
+          variant="primary"
+          disabled={request.isPending}
+          onClick={() => request.mutate()}
+          className="mr-3"
+        >
+          {t(request.isPending ? 'sending' : 'ask')}
+        </Button>
+      )}
+    </>
+  )
+}
