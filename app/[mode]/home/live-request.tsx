@@ -3,7 +3,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Check, Circle } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { useApi } from '#components/form/api.ts'
 import { Problem } from '#components/form/problem.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
@@ -15,10 +15,12 @@ interface LiveRequestProps {
   /** What has been tried in test mode. */
   tried: { payment: boolean; webhook: boolean }
   isRequested: boolean
+  /** A link beside the button. */
+  children: ReactNode
 }
 
 /** What live mode needs, and the button with which an owner asks for it. */
-export function LiveRequest({ tried, isRequested }: LiveRequestProps) {
+export function LiveRequest({ tried, isRequested, children }: LiveRequestProps) {
   const t = useTranslations('live')
   const api = useApi()
   const mayAsk = useHasPermission()('settings:write')
@@ -57,16 +59,14 @@ export function LiveRequest({ tried, isRequested }: LiveRequestProps) {
       <p role="status" className={isSent ? 'mb-5 font-medium' : 'sr-only'}>
         {isSent ? t('sent') : ''}
       </p>
-      {isSent || !mayAsk ? null : (
-        <Button
-          variant="primary"
-          disabled={request.isPending}
-          onClick={() => request.mutate()}
-          className="mr-3"
-        >
-          {t(request.isPending ? 'sending' : 'ask')}
-        </Button>
-      )}
+      <div className="flex flex-wrap gap-3">
+        {isSent || !mayAsk ? null : (
+          <Button variant="primary" disabled={request.isPending} onClick={() => request.mutate()}>
+            {t(request.isPending ? 'sending' : 'ask')}
+          </Button>
+        )}
+        {children}
+      </div>
     </>
   )
 }

@@ -133,11 +133,12 @@ async function LiveModeClosed({ account }: { account: SessionAccount }) {
       <h2 className="mt-3 text-title">{t('title')}</h2>
       <p className="mt-1.5 mb-5 max-w-[60ch] text-muted">{t('text')}</p>
       <ClientMessages namespaces={['live']}>
-        <LiveRequest tried={steps} isRequested={requestedAt !== null} />
+        <LiveRequest tried={steps} isRequested={requestedAt !== null}>
+          <Link href="/test/home" prefetch={false} className={buttonClass('quiet')}>
+            {t('back')}
+          </Link>
+        </LiveRequest>
       </ClientMessages>
-      <Link href="/test/home" prefetch={false} className={buttonClass('quiet')}>
-        {t('back')}
-      </Link>
     </Sheet>
   )
 }

@@ -163,11 +163,19 @@ function ReceiverLink({ withdrawal }: { withdrawal: ListedWithdrawal }) {
   const { id, mode, pix_key_type: type, pix_key, payee } = withdrawal
   const normalized = normalizePixKey(type, pix_key, 'form')
   const key = maskPixKey(type, normalized.ok ? normalized.key : pix_key)
-  const about = payee ? [payee.masked_doc, key].filter(Boolean).join(' · ') : t(type)
+  const about = payee ? [payee.masked_doc, key] : [t(type)]
   return (
     <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
       <span className={TWO_LINES}>{payee ? payee.name : key}</span>
-      <span className="block wrap-anywhere font-normal text-muted text-small">{about}</span>
+      <span className="flex flex-wrap gap-x-2.5 font-normal text-muted text-small">
+        {about.map(part =>
+          part ? (
+            <span key={part} className="wrap-anywhere">
+              {part}
+            </span>
+          ) : null,
+        )}
+      </span>
     </Link>
   )
 }
