@@ -64,7 +64,8 @@ const HELP = `Usage: npm run -s troco -- <command>
   migrate                              apply pending database migrations
   upgrade --plan [--long]              print whether requests wait for pending migrations, and how long they
                                        take, or what each of them does
-  database roles                       limit the application's database role; see docs/operating.md
+  database roles                       limit the application's database role; see
+                                       docs/operate/security.md
   secret replace                       accept another TROCO_SECRET because the former one is lost: tokens,
                                        second factors and credentials from before stop working
   doctor                               check the installation

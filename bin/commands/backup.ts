@@ -155,7 +155,7 @@ export function requireOwnDatabase(): string {
   const { DATABASE_URL, DATABASE_OWNER_URL } = env()
   if (DATABASE_URL) return DATABASE_OWNER_URL ?? DATABASE_URL
   throw setupError(
-    'The embedded database is for trying Troco out: to back it up, stop Troco and copy its folders (docs/operating.md, Backup and restore). For production, set DATABASE_URL',
+    'The embedded database is for trying Troco out: to back it up, stop Troco and copy its folders (docs/operate/backup.md). For production, set DATABASE_URL',
   )
 }
 

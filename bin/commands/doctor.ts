@@ -146,7 +146,7 @@ async function reportStaff(database: Database): Promise<void> {
 function reportCode(): void {
   const writable = CODE.filter(path => existsSync(path) && mayChange(path))
   const list = writable.map(path => resolve(path)).join(', ')
-  const advice = 'let root own the code, as docs/operating.md describes'
+  const advice = 'let root own the code, as docs/operate/install.md describes'
   const line = 'the code belongs to root, and this user may not change it'
   report(writable.length === 0, list ? `this user or another may change ${list}: ${advice}` : line)
 }

@@ -142,10 +142,7 @@ test('an account that only pays out in live mode is offered no new charge, and t
   await expect(page.getByRole('option', { name: 'New charge' })).toHaveCount(0)
 })
 
-test('an owner asks for live mode, and an admin sees it', async ({
-  page,
-  context,
-}) => {
+test('an owner asks for live mode, and an admin sees it', async ({ page, context }) => {
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await page.goto('/live/home')

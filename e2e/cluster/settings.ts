@@ -1,6 +1,6 @@
 import { addressOf, type Host, nameOf } from '#e2e/cluster/network.ts'
 
-/** Settings of the programs around Troco. docs/operating.md repeats those that differ from defaults. */
+/** Settings of the programs around Troco. docs/operate/failover.md repeats those that differ from defaults. */
 
 export const ROLES = {
   postgres: 'superuser-of-the-cluster',

@@ -52,8 +52,8 @@ test('a fault fails if it takes too long, loses, doubles or leaves anything, or 
   }
 })
 
-test('docs/operating.md shows the settings that are run', () => {
-  const page = readFileSync('docs/operating.md', 'utf8')
+test('docs/operate/failover.md shows the settings that are run', () => {
+  const page = readFileSync('docs/operate/failover.md', 'utf8')
   const ofHaproxy = haproxySettings('cert.pem')
     .split('\n')
     .filter(line =>
@@ -74,8 +74,8 @@ test('docs/operating.md shows the settings that are run', () => {
     expect(page).toContain(`\`${name}: ${args[args.indexOf(`--${name}`) + 1]}\``)
 })
 
-test('docs/operating.md names a runbook for each fault', () => {
-  const [, rows = ''] = readFileSync('docs/operating.md', 'utf8').split(
+test('docs/operate/failover.md names a runbook for each fault', () => {
+  const [, rows = ''] = readFileSync('docs/operate/failover.md', 'utf8').split(
     '| What fails | Runbook |\n',
   )
   const [table = ''] = rows.split('\n\n')

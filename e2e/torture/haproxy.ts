@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
-/** As docs/operating.md shows it. It repeats no request. */
+/** As docs/operate/failover.md shows it. It repeats no request. */
 const settingsOf = (port: number, statsPort: number, ports: number[]) => `
 defaults
   mode http

@@ -188,7 +188,9 @@ testInTorture(
     const { code, output } = await runTroco(['database', 'roles'], single)
     expect([code, output]).toEqual([
       1,
-      expect.stringMatching(/^the database role troco owns the tables .* docs\/operating\.md\n$/),
+      expect.stringMatching(
+        /^the database role troco owns the tables .* docs\/operate\/security\.md\n$/,
+      ),
     ])
     const rest = await runTroco(['upgrade', '--plan'], single)
     expect([rest.code, rest.output]).toEqual([0, 'The database is up to date\n'])

@@ -68,7 +68,8 @@ test('backup and drill leave the running PostgreSQL its shared memory', () => {
 })
 
 test('users of services may not write to what root or they run', () => {
-  const manual = readFileSync('docs/operating.md', 'utf8')
+  const pages = readdirSync('docs/operate').map(page => join('docs/operate', page))
+  const manual = pages.map(page => readFileSync(page, 'utf8')).join('')
   expect(manual).not.toMatch(/sudo -u troco\S* (git|ln|npm run build|npm install)/)
   for (const file of SERVICES) {
     const writable = /^ReadWritePaths=(.*)$/m.exec(readUnit(file))?.[1] ?? ''

@@ -38,8 +38,8 @@ test('every alert and fault has a runbook with three things to look at, and none
   const runbooks = [...rules.matchAll(/runbook: docs\/runbooks\/(\S+)$/gm)].map(([, file]) => file)
   const expected = alerts.map(name => `${name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()}.md`)
   expect(runbooks).toEqual(expected)
-  const page = readFileSync('docs/operating.md', 'utf8')
-  const ofFaults = [...page.matchAll(/\]\(runbooks\/(\S+)\)/g)].map(([, file = '']) => file)
+  const page = readFileSync('docs/operate/failover.md', 'utf8')
+  const ofFaults = [...page.matchAll(/\]\(\.\.\/runbooks\/(\S+)\)/g)].map(([, file = '']) => file)
   const all = [...new Set([...expected, ...ofFaults])].toSorted()
   expect(readdirSync('docs/runbooks').toSorted()).toEqual(all)
   for (const file of all) {

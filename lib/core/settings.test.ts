@@ -116,10 +116,10 @@ test('.env.example lists every variable with meaning and default, in the order o
   )
 })
 
-test('docs/operating.md lists every variable with meaning and default, in the same order', () => {
+test('docs/operate/settings.md lists every variable with meaning and default, in the same order', () => {
   const rows = describeVariables().map(
     ({ name, meaning, fallback }) =>
       `| \`${name}\` | ${meaning} | ${fallback && `\`${fallback}\``} |`,
   )
-  expect(readFileSync('docs/operating.md', 'utf8')).toContain(rows.join('\n'))
+  expect(readFileSync('docs/operate/settings.md', 'utf8')).toContain(rows.join('\n'))
 })

@@ -409,7 +409,7 @@ const EXCESS = Prisma.sql`
 export function describeRole(report: RoleReport): { isLimited: boolean; line: string } {
   const { role, isOwner, excess, missing, foreign } = report
   if (isOwner) {
-    const line = `the database role ${role} owns the tables that it works with: see "Two database roles" in docs/operating.md`
+    const line = `the database role ${role} owns the tables that it works with: see "Two database roles" in docs/operate/security.md`
     return { isLimited: false, line }
   }
   const faults = [

@@ -6,8 +6,8 @@ import { db } from '#lib/db/client.ts'
 import { DIFFERENCE_KINDS, payFees } from '#lib/differences/differences.ts'
 import { expectBalancedLedger, inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 
-test('docs/operating.md says what to do about each kind of difference', () => {
-  const [, rows = ''] = readFileSync('docs/operating.md', 'utf8').split(
+test('docs/operate/banks.md says what to do about each kind of difference', () => {
+  const [, rows = ''] = readFileSync('docs/operate/banks.md', 'utf8').split(
     '| Kind | What happened | What to do |\n|---|---|---|\n',
   )
   const [table = ''] = rows.split('\n\n')

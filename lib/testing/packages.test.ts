@@ -55,7 +55,7 @@ const npmVersion = execSync('npm --version', { encoding: 'utf8' }).trim()
 const isNpmOld = npmVersion.localeCompare(NPM_OLDEST, 'en', { numeric: true }) < 0
 
 test.skipIf(isNpmOld)('the documented command lists every package once, offline', () => {
-  const page = readFileSync('docs/operating.md', 'utf8')
+  const page = readFileSync('docs/operate/security.md', 'utf8')
   const [command = '', target = ''] = (/^npm sbom .*$/m.exec(page)?.[0] ?? '').split(' > ')
   expect(target).toBe('sbom.json')
   const env = { ...process.env, npm_config_offline: 'true' }
