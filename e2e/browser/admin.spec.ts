@@ -143,7 +143,7 @@ test('an account that only pays out in live mode is offered no new charge, and t
 })
 
 test('an owner asks for live mode, and an admin sees it', async ({ page, context }) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, `Loja que cresce ${newId()}`)
   const admin = await openAdmin(page)
   await page.goto('/live/home')
   await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
