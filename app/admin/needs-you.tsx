@@ -11,14 +11,14 @@ import { TONES, type Tone } from '#components/ui/chip.tsx'
 import { ListSheet, Notice } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { dateFormat, HOME_TIME_ZONE } from '#lib/core/locale.ts'
-import type { WaitingItem } from '#lib/operator/schema.ts'
+import type { StaffTask } from '#lib/operator/schema.ts'
 
-const STYLES: Record<WaitingItem['level'], { tone: Tone; icon: LucideIcon }> = {
+const STYLES: Record<StaffTask['level'], { tone: Tone; icon: LucideIcon }> = {
   problem: { tone: 'bad', icon: CircleAlert },
   warning: { tone: 'wait', icon: TriangleAlert },
 }
 
-const HREFS: Record<WaitingItem['name'], string> = {
+const HREFS: Record<StaffTask['name'], string> = {
   problems: '/admin/health',
   disputes: '/admin/disputes?status=open',
   differences: '/admin/reconciliation',
@@ -28,7 +28,7 @@ const HREFS: Record<WaitingItem['name'], string> = {
 }
 
 /** What waits for a person, the most urgent first. */
-export function NeedsYou({ items }: { items: WaitingItem[] }) {
+export function NeedsYou({ items }: { items: StaffTask[] }) {
   const t = useTranslations('needsYou')
   const locale = useLocale()
   const day = dateFormat(locale, {

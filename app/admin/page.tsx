@@ -11,7 +11,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
 import { MODES } from '#lib/core/mode.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { listWaiting } from '#lib/operator/health.ts'
+import { listStaffTasks } from '#lib/operator/health.ts'
 import { readOverview } from '#lib/operator/overview.ts'
 import {
   type Overview,
@@ -38,7 +38,7 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
     getTranslations('overview'),
     getLocale(),
     readOverview(span, mode),
-    listWaiting(),
+    listStaffTasks(),
   ])
   const spans = SPAN_NAMES.map(name => ({
     href: `/admin?span=${name}&mode=${mode}`,

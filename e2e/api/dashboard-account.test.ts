@@ -5,7 +5,7 @@ import { AccountSettings } from '#lib/accounts/schema.ts'
 import { parseBrCode } from '#lib/core/pix/br-code.ts'
 import { db } from '#lib/db/client.ts'
 import { listAccountLines } from '#lib/operator/accounts.ts'
-import { listWaiting } from '#lib/operator/health.ts'
+import { listStaffTasks } from '#lib/operator/health.ts'
 import { Profile } from '#lib/people/schema.ts'
 import { readSession } from '#lib/session/read.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
@@ -178,14 +178,14 @@ describe('POST account/live', () => {
     })
 
   test('200: the request waits for the staff, once, until a connection is assigned', async () => {
-    const { count: before = 0 } = (await listWaiting()).find(({ name }) => name === 'live') ?? {}
+    const { count: before = 0 } = (await listStaffTasks()).find(({ name }) => name === 'live') ?? {}
     for (const _ of [1, 2]) {
       const { status, body } = await ask()
       expect([status, body.data]).toEqual([200, { requested: true }])
     }
     expect(await listRequests()).toBe(1)
     expect((await readLiveRequest(merchant.id))?.getTime()).toBeLessThanOrEqual(Date.now())
-    const item = (await listWaiting()).find(({ name }) => name === 'live')
+    const item = (await listStaffTasks()).find(({ name }) => name === 'live')
     expect(item).toEqual({ name: 'live', count: before + 1, level: 'warning' })
     const filter = { status: 'live_requested', q: merchant.id } as const
     expect((await listAccountLines(filter)).rows).toMatchObject([{ id: merchant.id }])

@@ -22,14 +22,14 @@ export async function queryDisputes<Row extends DisputeBasics>(
     ? [Prisma.sql`ASC`, Prisma.sql`d.id > ${cursor}::uuid`]
     : [Prisma.sql`DESC`, Prisma.sql`d.id < ${cursor}::uuid`]
   const rows = await queryRows<Row>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM ${from} AND ${statusCondition(status)}
+    SELECT ${asJson(columns)}::text AS json FROM ${from} AND ${disputeStatusCondition(status)}
       AND ${cursor ? after : Prisma.sql`true`}
     ORDER BY d.id ${order} LIMIT ${PAGE_SIZE + 1}`)
   return toPage(rows, PAGE_SIZE, idOf)
 }
 
 /** Condition that a dispute `d` is shown under a filter. */
-export function statusCondition(status: DisputesQuery['status']): Prisma.Sql {
+export function disputeStatusCondition(status: DisputesQuery['status']): Prisma.Sql {
   if (status === undefined) return Prisma.sql`true`
   if (status === 'closed') return Prisma.sql`d.status <> 'open'`
   const isUnanswered = Prisma.sql`(d.answer_state IS NULL OR d.answer_state IN ('refused', 'unsent'))`

@@ -4,7 +4,7 @@ import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import type { DisputesQuery } from '#lib/dashboard/disputes/schema.ts'
-import { disputeColumns, queryDisputes, statusCondition } from '#lib/dashboard/disputes.ts'
+import { disputeColumns, disputeStatusCondition, queryDisputes } from '#lib/dashboard/disputes.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
@@ -31,7 +31,7 @@ export async function listDisputeLines({
 export async function summarizeUnanswered(): Promise<{ count: number; due_at: string | null }> {
   const [summary] = await queryRows<{ count: number; due_at: string | null }>(Prisma.sql`
     SELECT json_build_object('count', count(*), 'due_at', ${utcText('min(d.respond_by)')})::text AS json
-    FROM disputes d WHERE ${statusCondition('open')}`)
+    FROM disputes d WHERE ${disputeStatusCondition('open')}`)
   return summary ?? { count: 0, due_at: null }
 }
 

@@ -31,7 +31,7 @@ import {
   type Level,
   QUEUES,
   type QueueName,
-  type WaitingItem,
+  type StaffTask,
   type WorkerLine,
 } from '#lib/operator/schema.ts'
 import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
@@ -103,7 +103,7 @@ export async function readHealth(): Promise<Health> {
 }
 
 /** Lists what waits for a person, the most urgent first. */
-export async function listWaiting(): Promise<WaitingItem[]> {
+export async function listStaffTasks(): Promise<StaffTask[]> {
   const [{ checks }, disputes, differences, accounts, live] = await Promise.all([
     readHealth(),
     summarizeUnanswered(),
@@ -114,7 +114,7 @@ export async function listWaiting(): Promise<WaitingItem[]> {
   const countLevel = (level: Level) => checks.filter(check => check.level === level).length
   const momentOf = <Of extends string>(of: Of, at: string | null) =>
     at === null ? null : { of, at }
-  const items: WaitingItem[] = [
+  const items: StaffTask[] = [
     { name: 'problems', count: countLevel('problem'), level: 'problem' },
     {
       name: 'disputes',

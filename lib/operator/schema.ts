@@ -245,7 +245,7 @@ export type Finding = {
 export type Check = Finding & { name: CheckName; stuck?: number }
 
 /** Work for a person of the staff. */
-export interface WaitingItem {
+export interface StaffTask {
   name: 'problems' | 'disputes' | 'differences' | 'accounts' | 'live' | 'warnings'
   count: number
   level: Exclude<Level, 'ok'>
