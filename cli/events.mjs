@@ -26,15 +26,24 @@ export function readSequence(after) {
   return Number(after)
 }
 
-/** Yields the latest events of a charge or withdrawal, oldest first, by its id or reference. */
-export async function* findEvents(api, reference) {
+/** Returns the latest events of a charge or withdrawal, oldest first, by its id or reference. */
+export async function findEvents(api, reference) {
   const { first, last, epoch } = await readFeed(api)
-  const after = Math.max(first, last - SEARCH_MAX)
-  for await (const found of followEvents(api, { after, epoch, wanted: null, follow: false })) {
-    const { transaction, withdrawal } = found.event
-    const subject = transaction ?? withdrawal
-    if ([subject?.id, subject?.external_id].includes(reference)) yield found
+  let kept
+  const search = async end => {
+    const after = Math.max(first, end - SEARCH_MAX)
+    const onRestore = number => (kept = number)
+    const found = []
+    const options = { after, epoch, wanted: null, follow: false, end, onRestore }
+    for await (const one of followEvents(api, options)) {
+      const subject = one.event.transaction ?? one.event.withdrawal
+      if ([subject?.id, subject?.external_id].includes(reference)) found.push(one)
+    }
+    return found
   }
+  const latest = await search(last)
+  // Numbers begin anew after a restore: before the gap are those that it kept.
+  return kept === undefined ? latest : [...(await search(kept)), ...latest]
 }
 
 /** Reads the list of `--types`, which the server must know; null without it: all types. */

@@ -36,13 +36,10 @@ export async function forwardEvents(api, { types, after, ...options }) {
 /** Sends the events of one charge or withdrawal again, by its id or reference. */
 export async function replayEvents(api, options, reference) {
   const forward = createForwarding(api, 'replay', options)
-  let count = 0
-  for await (const found of findEvents(api, reference)) {
-    await forward.send(found)
-    count++
-  }
-  if (count === 0)
+  const found = await findEvents(api, reference)
+  if (found.length === 0)
     throw new ApiError(`No event of ${reference} among the latest ${SEARCH_MAX} events`)
+  for (const one of found) if (!(await forward.send(one))) process.exitCode = 1
 }
 
 function createForwarding(api, name, { 'forward-to': receiver, secret, json }) {
@@ -57,6 +54,7 @@ function createForwarding(api, name, { 'forward-to': receiver, secret, json }) {
   const send = async ({ event, body }) => {
     const { outcome, ...result } = await deliver(target, event.id, body, signingSecret)
     printEvent(json ? { event, ...result } : event, json, outcome)
+    return result.status >= 200 && result.status < 300
   }
   return { target, secret: signingSecret, send }
 }

@@ -42,7 +42,7 @@ export async function assignConnections(
     for (const name of changed) await requireUsable(tx, name, assigned[name])
     const { receiving_id: receivingConnectionId, paying_id: payingConnectionId } = assigned
     // What was asked for is granted.
-    const isOpened = receivingConnectionId !== null
+    const isOpened = (receivingConnectionId ?? payingConnectionId) !== null
     const data = {
       receivingConnectionId,
       payingConnectionId,
@@ -71,7 +71,12 @@ export function requestLive(accountId: string, actor: { type: 'user'; id: string
   return transaction(async tx => {
     await requireMemberPermission(tx, { accountId, userId: actor.id }, 'settings:write')
     const { count } = await tx.account.updateMany({
-      where: { id: accountId, receivingConnectionId: null, liveRequestedAt: null },
+      where: {
+        id: accountId,
+        receivingConnectionId: null,
+        payingConnectionId: null,
+        liveRequestedAt: null,
+      },
       data: { liveRequestedAt: new Date() },
     })
     if (count > 0) await recordAudit(tx, { actor, action: 'account.live_requested', accountId })

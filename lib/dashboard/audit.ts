@@ -50,7 +50,7 @@ export function readAuditFilters(
 export const auditExportQuery = auditFilters.extend({ locale: fileLocale })
 export const staffAuditExportQuery = staffAuditFilters.extend({ locale: fileLocale })
 
-const BATCH_MAX = 2_000
+const BATCH_MAX = 500
 
 export async function exportAudit(
   reader: AuditReader,

@@ -87,8 +87,8 @@ async function* writeRows<Row>({ locale, head, pages, cellsOf }: CsvFile<Row>) {
 
 export const chargesExportQuery = shownChargeFilters.extend({ locale: fileLocale })
 
-/** Rows per query: enough to repeat the search rarely, few enough for memory. */
-const BATCH_MAX = 2_000
+/** Rows per query: about as many as a page of 256 KiB has. */
+const BATCH_MAX = 500
 
 const chargeColumns = Prisma.sql`
   c.id, c.external_id, c.status, c.amount, c.refunded_amount, c.client_name, c.client_email,
@@ -140,7 +140,7 @@ export async function exportCharges(
       row.id,
       row.payer_name,
       row.payer_doc,
-      describeBank(row.payer_bank),
+      describeBank(mode, row.payer_bank),
     ],
   })
 }
@@ -149,7 +149,7 @@ export const refundsExportQuery = refundsQuery
   .omit({ limit: true, cursor: true })
   .extend({ locale: fileLocale })
 
-const REFUNDS_BATCH_MAX = 2_000
+const REFUNDS_BATCH_MAX = 500
 
 type ExportedRefund = Omit<RefundRow, 'mode' | 'rejection_reason' | 'updated_at'> & {
   external_id: string
@@ -218,7 +218,7 @@ export const withdrawalsExportQuery = listQuery(WITHDRAWAL_STATUSES)
   .omit({ limit: true, cursor: true })
   .extend({ locale: fileLocale })
 
-const WITHDRAWALS_BATCH_MAX = 2_000
+const WITHDRAWALS_BATCH_MAX = 500
 
 type ExportedWithdrawal = Omit<WithdrawalRow, 'pix_key' | 'webhook_url'> & {
   dict_key: string
@@ -274,7 +274,7 @@ export async function exportWithdrawals(
       pixKey[row.pix_key_type],
       maskPixKey(row.pix_key_type, row.dict_key),
       row.payee_name,
-      row.payee_bank,
+      describeBank(mode, row.payee_bank),
       at(row.created_at),
       at(row.approved_at),
       at(row.rejected_at),

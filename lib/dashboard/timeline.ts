@@ -334,9 +334,8 @@ function withPayersBank(charge: ChargeDetail): ChargeDetail {
   return payer ? { ...charge, payer: withBankName(mode, payer) } : charge
 }
 
-/** The bank of the simulator is none. */
 function withBankName<Person extends { bank: string | null }>(mode: Mode, person: Person): Person {
-  return mode === 'test' ? person : { ...person, bank: describeBank(person.bank) }
+  return { ...person, bank: describeBank(mode, person.bank) }
 }
 
 /**

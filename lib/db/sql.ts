@@ -46,8 +46,8 @@ export async function queryShared<Row extends QueryResultRow>(
 }
 
 /**
- * Returns a function that reads one row by its keys, or null. Calls at the same time share one statement; alone, a
- * call goes at once. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
+ * Returns a function that reads one row by its keys, or null. Calls of one turn of the event loop, or
+ * during a statement, share one. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
  * lack what was acknowledged (docs/decisions/005). Callers take turns by the first key.
  */
 export function createSharedRead<Keys extends Record<string, string | null>, Row>(

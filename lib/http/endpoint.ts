@@ -199,8 +199,11 @@ async function runEndpoint(
     const { found } = caller
     const finder =
       <Row>(row: AccountRow<Row>): AccountRow<Row>['find'] =>
-      async (...of) =>
-        found?.row === row && found.id === of[2] ? (found.value as Row | null) : row.find(...of)
+      async (accountId, inMode, id) => {
+        const isFound = found?.row === row && found.id === id
+        const isOwn = accountId === account.id && inMode === mode
+        return isFound && isOwn ? (found.value as Row | null) : row.find(accountId, inMode, id)
+      }
     const access = { finder, reauthorize: () => reauthorize(incoming, declared.allow) }
     return declared.handle({ ...call, ...access })
   }

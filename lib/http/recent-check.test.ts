@@ -2,13 +2,15 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createCharge } from '#lib/charges/create.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { hashSecret } from '#lib/core/keys.ts'
-import { env } from '#lib/core/settings.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { call } from '#lib/testing/call.ts'
 import { query } from '#lib/testing/embedded.ts'
-import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
+import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 
 /** Longer than the server takes to check a caller whose body has not arrived. */
@@ -107,5 +109,47 @@ describe('a session that ends while its request waits counts as ended', () => {
     const { status, text } = await waiting
     expect([status, text]).toEqual([401, '{"error":"Unauthenticated"}'])
     expect(await countCharges()).toBe(1)
+  })
+})
+
+describe('a request that waits for a place of its token', () => {
+  const AGE_MS = 1_200
+
+  /** Reads a charge while another request holds the only place; calls `meanwhile` once the look-up is old. */
+  async function readLate(meanwhile: (id: string, accountId: string) => Promise<unknown>) {
+    const account = await makeMerchant()
+    const token = await makeToken(account.id)
+    const { id } = await createCharge(account, 'test', CHARGE, null)
+    supplyEnv({ RATE_TOKEN_IN_FLIGHT: '1' })
+    const text = JSON.stringify(CHARGE)
+    const holder = request(`${api.url}/api/transactions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+      },
+    })
+    holder.on('error', () => {})
+    holder.write(text.slice(0, 5))
+    await sleep(CHECKED_MS)
+    const waiting = call(api.url, 'GET', `/transactions/${id}`, { token })
+    await sleep(AGE_MS)
+    await meanwhile(id, account.id)
+    holder.destroy()
+    const response = await waiting
+    supplyEnv({ RATE_TOKEN_IN_FLIGHT: '0' })
+    return response
+  }
+
+  test('gets the row as it is then', async () => {
+    const { body } = await readLate((id, accountId) => simulateCharge(accountId, id, 'paid'))
+    expect(body.data.status).toBe('paid')
+  })
+
+  test('is refused if its token was revoked meanwhile', async () => {
+    const revoke = (_: string, accountId: string) =>
+      db().token.updateMany({ where: { accountId }, data: { revokedAt: new Date() } })
+    expect((await readLate(revoke)).status).toBe(401)
   })
 })

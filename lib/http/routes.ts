@@ -76,7 +76,7 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   const parts = path.split('/').filter(part => part !== '')
   let best: Route<Handler> | null = null
   for (const route of routes)
-    if (matches(route.segments, parts) && !(best && isMoreFixed(best, route))) best = route
+    if (matches(route.segments, parts) && !(best && isAtLeastAsFixed(best, route))) best = route
   if (!best) return null
   const params: Params = {}
   for (const [index, segment] of best.segments.entries()) {
@@ -102,7 +102,7 @@ function isParameter(segment: string): boolean {
   return segment.startsWith('[')
 }
 
-function isMoreFixed(route: Route<unknown>, other: Route<unknown>): boolean {
+function isAtLeastAsFixed(route: Route<unknown>, other: Route<unknown>): boolean {
   const countParameters = ({ segments }: Route<unknown>) => segments.filter(isParameter).length
   return countParameters(route) <= countParameters(other)
 }

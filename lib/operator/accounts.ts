@@ -47,7 +47,7 @@ export async function listAccountLines(query: AccountsQuery): Promise<Page<Accou
   const { status, cursor } = query
   const statusCondition =
     status === 'live_requested'
-      ? Prisma.sql`AND a.live_requested_at IS NOT NULL`
+      ? Prisma.sql`AND a.live_requested_at IS NOT NULL AND a.status = 'active'`
       : status
         ? Prisma.sql`AND a.status = ${status}`
         : Prisma.empty
@@ -98,7 +98,7 @@ export async function accountSearchCondition(q: string | undefined): Promise<Pri
 }
 
 export function countLiveRequests(): Promise<number> {
-  return db().account.count({ where: { liveRequestedAt: { not: null } } })
+  return db().account.count({ where: { liveRequestedAt: { not: null }, status: 'active' } })
 }
 
 export function countPendingAccounts(): Promise<number> {

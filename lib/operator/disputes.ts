@@ -27,11 +27,11 @@ export async function listDisputeLines({
   return queryDisputes(lineColumns, from, query)
 }
 
-/** Counts the disputes that wait for an answer, and returns the first deadline. */
+/** Counts the disputes of live mode that wait for an answer, and returns the first deadline. */
 export async function summarizeUnanswered(): Promise<{ count: number; due_at: string | null }> {
   const [summary] = await queryRows<{ count: number; due_at: string | null }>(Prisma.sql`
     SELECT json_build_object('count', count(*), 'due_at', ${utcText('min(d.respond_by)')})::text AS json
-    FROM disputes d WHERE ${disputeStatusCondition('open')}`)
+    FROM disputes d WHERE d.mode = 'live' AND ${disputeStatusCondition('open')}`)
   return summary ?? { count: 0, due_at: null }
 }
 

@@ -9,7 +9,7 @@ import { ACTIONS } from '#lib/audit/actions.ts'
 import { registerAdapter, unregisterAdapters } from '#lib/banks/adapters.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
-import { deriveKey, hmac, keyId, PURPOSES, unseal } from '#lib/core/keys.ts'
+import { deriveKey, hmac, keyedHash, keyId, PURPOSES, unseal } from '#lib/core/keys.ts'
 import { METRICS } from '#lib/core/metrics.ts'
 import { REFUSALS } from '#lib/core/refusals.ts'
 import { describeVariables, env, supplyEnv } from '#lib/core/settings.ts'
@@ -153,8 +153,9 @@ describe('data made with a server key stays readable', () => {
     ).toBe(hex)
   })
 
-  test('the key id and the HMAC of a text are the same', () => {
+  test('the key id, the hash of a token and the HMAC of a text are the same', () => {
     expect(keyId()).toBe(keys.keyId)
+    expect(keyedHash('api-tokens', keys.tokenHash.text)).toBe(keys.tokenHash.hex)
     const { text, hex } = keys.hmac
     expect(hmac('api-tokens', text).toString('hex')).toBe(hex)
   })

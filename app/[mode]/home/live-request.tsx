@@ -24,10 +24,13 @@ export function LiveRequest({ tried, isRequested, children }: LiveRequestProps) 
   const t = useTranslations('live')
   const api = useApi()
   const mayAsk = useHasPermission()('settings:write')
-  const idempotencyKey = useRef(crypto.randomUUID())
+  const idempotencyKey = useRef<string>(undefined)
   const request = useMutation({
-    mutationFn: () =>
-      api.send('POST', '/dashboard/account/live', { idempotencyKey: idempotencyKey.current }),
+    mutationFn: () => {
+      idempotencyKey.current ??= crypto.randomUUID()
+      const options = { idempotencyKey: idempotencyKey.current }
+      return api.send('POST', '/dashboard/account/live', options)
+    },
   })
   const isSent = isRequested || request.isSuccess
   const done = { ...tried, requested: isSent, bank: false }

@@ -8,5 +8,6 @@ test.each([
   ['toString', 'toString'],
   [null, null],
 ])('the bank %s is shown as %s', (bank, shown) => {
-  expect(describeBank(bank)).toBe(shown)
+  expect(describeBank('live', bank)).toBe(shown)
+  expect(describeBank('test', bank)).toBe(bank)
 })
