@@ -46,14 +46,18 @@ function rewriteSchema(schema: Schema): Schema {
     ...(constant === undefined ? {} : { type: typeof constant, enum: [constant] }),
     ...(examples === undefined ? {} : isList ? { example: examples[0] } : { examples }),
     ...(type === undefined ? {} : splitTypes(type)),
-    // Generators that parse a date-time compile no pattern for it.
-    ...(pattern === undefined || rest.format === 'date-time' ? {} : { pattern }),
+    ...(isReadablePattern(pattern, rest.format) ? { pattern } : {}),
     ...(contentMediaType === undefined ? {} : { format: 'binary' }),
   }
   if (typeof $ref === 'string') {
     return Object.keys(rewritten).length > 0 ? { allOf: [{ $ref }], ...rewritten } : { $ref }
   }
   return splitNull(rewritten)
+}
+
+/** Generators that parse a date-time compile no pattern for it, and one of them knows no class such as `\p{C}`. */
+function isReadablePattern(pattern: unknown, format: unknown): boolean {
+  return typeof pattern === 'string' && format !== 'date-time' && !/\\p\{/i.test(pattern)
 }
 
 function splitTypes(type: unknown): Schema {
