@@ -1,22 +1,12 @@
-import {
-  ChevronRight,
-  CircleAlert,
-  CircleCheck,
-  type LucideIcon,
-  TriangleAlert,
-} from 'lucide-react'
+import { ChevronRight, CircleCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
-import { TONES, type Tone } from '#components/ui/chip.tsx'
+import { LEVEL_STYLES } from '#components/status/state-chips.tsx'
+import { TONES } from '#components/ui/chip.tsx'
 import { ListSheet, Notice } from '#components/ui/sheet.tsx'
 import { ROW_LINK } from '#components/ui/table.tsx'
 import { dateFormat, HOME_TIME_ZONE } from '#lib/core/locale.ts'
 import type { StaffTask } from '#lib/operator/schema.ts'
-
-const STYLES: Record<StaffTask['level'], { tone: Tone; icon: LucideIcon }> = {
-  problem: { tone: 'bad', icon: CircleAlert },
-  warning: { tone: 'wait', icon: TriangleAlert },
-}
 
 const HREFS: Record<StaffTask['name'], string> = {
   problems: '/admin/health',
@@ -27,7 +17,7 @@ const HREFS: Record<StaffTask['name'], string> = {
   warnings: '/admin/health',
 }
 
-/** What waits for a person, the most urgent first. */
+/** Lists the work that waits for a person of the staff, the most urgent first. */
 export function NeedsYou({ items }: { items: StaffTask[] }) {
   const t = useTranslations('needsYou')
   const locale = useLocale()
@@ -51,7 +41,7 @@ export function NeedsYou({ items }: { items: StaffTask[] }) {
         <ListSheet>
           <ul>
             {items.map(({ name, count, level, moment }) => {
-              const { tone, icon: Icon } = STYLES[level]
+              const { tone, icon: Icon } = LEVEL_STYLES[level]
               return (
                 <li
                   key={name}

@@ -1,6 +1,7 @@
 import {
   Ban,
   Check,
+  CircleAlert,
   CircleX,
   Clock,
   Hourglass,
@@ -8,6 +9,7 @@ import {
   RefreshCw,
   Send,
   TimerOff,
+  TriangleAlert,
   Undo2,
   UserCheck,
   X,
@@ -18,6 +20,7 @@ import { Chip, type Tone } from '#components/ui/chip.tsx'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
 import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
 import { DUE_SOON_HOURS } from '#lib/dashboard/disputes/states.ts'
+import type { Level } from '#lib/operator/schema.ts'
 import type { TokenStatus } from '#lib/tokens/schema.ts'
 import type { Awaited, WithdrawalStatus } from '#lib/withdrawals/states.ts'
 
@@ -89,6 +92,12 @@ export function WithdrawalState(props: WithdrawalStateProps) {
       )}
     </span>
   )
+}
+
+export const LEVEL_STYLES: Record<Level, { tone: Tone; icon: LucideIcon }> = {
+  ok: { tone: 'ok', icon: Check },
+  warning: { tone: 'wait', icon: TriangleAlert },
+  problem: { tone: 'bad', icon: CircleAlert },
 }
 
 const DISPUTE_STYLES = {

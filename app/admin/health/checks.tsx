@@ -1,9 +1,9 @@
-import { Check as CheckIcon, CircleAlert, type LucideIcon, TriangleAlert } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { JOBS_ID, WORKERS_ID } from '#app/admin/health/jobs.tsx'
 import { useDurations } from '#components/format/format.tsx'
-import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { LEVEL_STYLES } from '#components/status/state-chips.tsx'
+import { Chip } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { numberFormat } from '#lib/core/locale.ts'
@@ -101,12 +101,6 @@ function Advice({ text }: { text: string }) {
   return text
     .split('`')
     .map((part, index) => (index % 2 === 0 ? part : <Code key={part}>{part}</Code>))
-}
-
-const LEVEL_STYLES: Record<Level, { tone: Tone; icon: LucideIcon }> = {
-  ok: { tone: 'ok', icon: CheckIcon },
-  warning: { tone: 'wait', icon: TriangleAlert },
-  problem: { tone: 'bad', icon: CircleAlert },
 }
 
 function LevelChip({ level }: { level: Level }) {
