@@ -3,6 +3,23 @@ import Link from 'next/link'
 import type { ReactNode } from 'react'
 import { SearchButton } from '#components/nav/links.tsx'
 
+const SHORT_ID_LENGTH = 8
+
+interface OwnCodeProps {
+  /** The merchant's own reference, if any. */
+  reference: string | null
+  id: string
+}
+
+/** A code for `beside`: the reference, or the end of the id. */
+export function OwnCode({ reference, id }: OwnCodeProps) {
+  return (
+    <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
+      {reference ?? `…${id.slice(-SHORT_ID_LENGTH)}`}
+    </span>
+  )
+}
+
 interface PageHeadProps {
   title: ReactNode
   parent?: { href: string; label: string }

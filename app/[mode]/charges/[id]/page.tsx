@@ -20,7 +20,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
-import { PageHead } from '#components/ui/page-head.tsx'
+import { OwnCode, PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ownReference } from '#lib/charges/states.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
@@ -32,9 +32,6 @@ import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 interface PageProps {
   params: Promise<{ mode: string; id: string }>
 }
-
-/** Of a charge without a reference, the breadcrumbs show the end of its id. */
-const SHORT_ID_LENGTH = 8
 
 /** Cached per request, because the metadata and the page both read the timeline. */
 const findTimeline = cache(async (accountId: string, mode: Mode, id: string) =>
@@ -88,10 +85,7 @@ export default async function ChargePage({ params }: PageProps) {
           title={<Money cents={charge.amount} />}
           parent={parent}
           beside={
-            <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
-              {ownReference(charge.id, charge.external_id) ??
-                `…${charge.id.slice(-SHORT_ID_LENGTH)}`}
-            </span>
+            <OwnCode reference={ownReference(charge.id, charge.external_id)} id={charge.id} />
           }
           state={<LiveChargeState />}
         >

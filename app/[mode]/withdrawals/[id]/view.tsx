@@ -15,7 +15,7 @@ import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
-import { PageHead } from '#components/ui/page-head.tsx'
+import { OwnCode, PageHead } from '#components/ui/page-head.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { formatPixKey, maskPixKey } from '#lib/core/pix/pix-key.ts'
 import type { WithdrawalTimelineData } from '#lib/dashboard/schema.ts'
@@ -45,17 +45,12 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
     },
   })
   const { withdrawal, dict_key, payee } = data
-  const reference = withdrawal.external_id ?? `…${id.slice(-8)}`
   return (
     <>
       <PageHead
         title={<Money cents={withdrawal.amount} />}
         parent={{ href: `/${withdrawal.mode}/withdrawals`, label: t('title') }}
-        beside={
-          <span className="max-w-[36ch] truncate font-mono text-[13px] max-md:max-w-[16ch]">
-            {reference}
-          </span>
-        }
+        beside={<OwnCode reference={withdrawal.external_id} id={id} />}
         state={<WithdrawalState {...withdrawal} />}
       >
         {data.has_receipt ? (
