@@ -38,6 +38,13 @@ export function connectApi(options) {
   return { call, token, base, isTest: token.startsWith('troco_test_') }
 }
 
+export function requireTestToken({ isTest }, name) {
+  if (isTest) return
+  throw new UsageError(
+    `troco ${name} works in test mode only: use a token that begins with troco_test_`,
+  )
+}
+
 /** Repeats what may be repeated: nothing was changed, or the key makes it safe. */
 async function request(base, token, call) {
   for (let attempt = 1; ; attempt++) {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
-import { ApiError, UsageError } from './api.mjs'
+import { ApiError, requireTestToken, UsageError } from './api.mjs'
 import {
   findEvents,
   followEvents,
@@ -44,10 +44,7 @@ export async function replayEvents(api, options, reference) {
 
 function createForwarding(api, name, { 'forward-to': receiver, secret, json }) {
   const target = readTarget(receiver)
-  if (!api.isTest)
-    throw new UsageError(
-      `troco ${name} works in test mode only: use a token that begins with troco_test_`,
-    )
+  requireTestToken(api, name)
   const signingSecret = secret ?? deriveSecret(api.token)
   if (!signingSecret.startsWith(SECRET_PREFIX))
     throw new UsageError('--secret must begin with whsec_')

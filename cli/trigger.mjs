@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ApiError, UsageError } from './api.mjs'
+import { ApiError, requireTestToken, UsageError } from './api.mjs'
 import { followEvents, readFeed } from './events.mjs'
 import { printEvent } from './output.mjs'
 
@@ -62,13 +62,6 @@ export function endAs(outcome, name) {
     }
     await printCaused(api, { type: `transaction.${outcome}`, json, cause })
   }
-}
-
-function requireTestToken({ isTest }, name) {
-  if (isTest) return
-  throw new UsageError(
-    `troco ${name} works in test mode only: use a token that begins with troco_test_`,
-  )
 }
 
 /** Runs `cause`, which returns the id that the event names, and prints the event when it has happened. */
