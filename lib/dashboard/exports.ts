@@ -149,8 +149,6 @@ export const refundsExportQuery = refundsQuery
   .omit({ limit: true, cursor: true })
   .extend({ locale: fileLocale })
 
-const REFUNDS_BATCH_MAX = 500
-
 type ExportedRefund = Omit<RefundRow, 'mode' | 'rejection_reason' | 'updated_at'> & {
   external_id: string
   client_name: string
@@ -177,8 +175,8 @@ export async function exportRefunds(
       Prisma.sql`SELECT ${refundColumns}::text AS json
         FROM refunds r JOIN charges c ON c.account_id = r.account_id AND c.id = r.charge_id
         WHERE r.account_id = ${accountId}::uuid AND r.mode = ${mode}
-          ${pageSql('r', { ...filters, cursor, limit: REFUNDS_BATCH_MAX })}`,
-      REFUNDS_BATCH_MAX,
+          ${pageSql('r', { ...filters, cursor, limit: BATCH_MAX })}`,
+      BATCH_MAX,
     )
   return csvFile<ExportedRefund>(`${t.file}-${dayInZone(new Date(), timeZone)}`, {
     locale,
@@ -218,8 +216,6 @@ export const withdrawalsExportQuery = listQuery(WITHDRAWAL_STATUSES)
   .omit({ limit: true, cursor: true })
   .extend({ locale: fileLocale })
 
-const WITHDRAWALS_BATCH_MAX = 500
-
 type ExportedWithdrawal = Omit<WithdrawalRow, 'pix_key' | 'webhook_url'> & {
   dict_key: string
   payee_name: string | null
@@ -247,8 +243,8 @@ export async function exportWithdrawals(
     readPage<ExportedWithdrawal>(
       Prisma.sql`SELECT ${withdrawalColumns}::text AS json FROM withdrawals w
         WHERE w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found}
-          ${pageSql('w', { ...filters, cursor, limit: WITHDRAWALS_BATCH_MAX })}`,
-      WITHDRAWALS_BATCH_MAX,
+          ${pageSql('w', { ...filters, cursor, limit: BATCH_MAX })}`,
+      BATCH_MAX,
     )
   const key = [t.keyType, t.key, t.payee, t.bank]
   return csvFile<ExportedWithdrawal>(`${t.file}-${dayInZone(new Date(), timeZone)}`, {
