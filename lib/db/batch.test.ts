@@ -154,7 +154,9 @@ describe('shared statements', () => {
     })
     const finish = async () => {
       pending.shift()?.()
-      await sleep(1)
+      // The first turn ends the statement, the second begins the next one.
+      await nextTurn()
+      await nextTurn()
     }
     return { submit, batches, pending, finish }
   }
