@@ -130,7 +130,7 @@ function AmountCard({ subject, external_id, state, note, created_at, amount }: A
   )
 }
 
-/** What is left of a charge that was refunded in part. */
+/** Describes the amount that remains after a partial refund; null for other charges. */
 function netNote(charge: ListedCharge, describe: (left: number) => string): string | null {
   const isPart = shownStatusOf(charge) === 'partly_refunded'
   return isPart ? describe(charge.amount - charge.refunded_amount) : null

@@ -41,7 +41,7 @@ export async function assignConnections(
     if (changed.length === 0) return assigned
     for (const name of changed) await requireUsable(tx, name, assigned[name])
     const { receiving_id: receivingConnectionId, paying_id: payingConnectionId } = assigned
-    // What was asked for is granted.
+    // A connection opens live mode, so a request for it is granted.
     const isOpened = (receivingConnectionId ?? payingConnectionId) !== null
     const data = {
       receivingConnectionId,

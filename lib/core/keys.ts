@@ -61,8 +61,8 @@ export function keyId(secret?: string): string {
 const textsOfKeys = new WeakMap<KeyObject, string>()
 
 /**
- * Hash of a text that nobody can guess, under a key: in one call, which takes a quarter of an HMAC. A longer text has
- * another hash that does not follow from this one, as it would with SHA-256.
+ * Returns the hash of key and text, for texts that nobody can guess: one call, a quarter of the time of an HMAC. From a
+ * SHA-512/256 hash, unlike a SHA-256 hash, nobody can compute the hash of a longer text.
  */
 export function keyedHash(purpose: Purpose, text: string, secret?: string): string {
   const key = deriveKey(purpose, secret)

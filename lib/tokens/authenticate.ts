@@ -108,14 +108,14 @@ export async function authenticateToken(
   return caller
 }
 
-/** A row of the caller's that its look-up reads, too. */
+/** A row of the account that is read in the same statement as the token. */
 export interface RowAlong {
   row: AccountRow<unknown>
   id: string | null
 }
 
-/** Such a row; null: there is none. */
 export interface FoundRow extends RowAlong {
+  /** Null if there is no such row. */
   value: unknown
 }
 

@@ -12,14 +12,14 @@ import { Button } from '#components/ui/button.tsx'
 const STEPS = ['payment', 'webhook', 'requested', 'bank'] as const
 
 interface LiveRequestProps {
-  /** What has been tried in test mode. */
+  /** Whether a test charge was paid and a test webhook delivered. */
   tried: { payment: boolean; webhook: boolean }
   isRequested: boolean
   /** A link beside the button. */
   children: ReactNode
 }
 
-/** What live mode needs, and the button with which an owner asks for it. */
+/** Lists the steps to live mode, with a button for owners that asks for it. */
 export function LiveRequest({ tried, isRequested, children }: LiveRequestProps) {
   const t = useTranslations('live')
   const api = useApi()
