@@ -3,7 +3,7 @@
 import { useLocale } from 'next-intl'
 import { useState } from 'react'
 import type { ZodType } from 'zod'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { editFormProps, SaveButton, useForm } from '#components/form/form.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/core/money.ts'

@@ -9,7 +9,7 @@ import {
   type SignInWait,
   sendSignIn,
   signInWithPasskey,
-} from '#components/form/auth-calls.ts'
+} from '#components/api/sign-in.ts'
 import { delayText } from '#components/format/format.tsx'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'

@@ -3,12 +3,12 @@
 import { CircleCheck, MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { ApiError, createVisitorApi } from '#components/api/client.ts'
+import { Problem } from '#components/api/problem.tsx'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { ApiError, createVisitorApi } from '#lib/core/call-api.ts'
 import { resetConfirmation, resetRequest } from '#lib/people/schema.ts'
 
 /** Requests a reset link. The response is the same whether or not the e-mail belongs to a user. */

@@ -2,8 +2,8 @@
 
 import { MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { useAction } from '#components/form/api.ts'
-import { Problem } from '#components/form/problem.tsx'
+import { Problem } from '#components/api/problem.tsx'
+import { useAction } from '#components/api/use-api.ts'
 import { anonymousApi } from '#components/join/open-account.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 

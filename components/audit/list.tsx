@@ -5,6 +5,7 @@ import { ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
+import { useApi } from '#components/api/use-api.ts'
 import { ActorName, AuditRows, useActionText } from '#components/audit/rows.tsx'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
@@ -16,7 +17,6 @@ import {
   useFilters,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useApi } from '#components/form/api.ts'
 import { ExactTime, moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'

@@ -2,12 +2,12 @@
 
 import { CircleAlert, Download, X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { useApi } from '#components/form/api.ts'
-import { useProblemText } from '#components/form/problem.tsx'
-import { fileNameOf, saveAs } from '#components/form/save-file.ts'
+import { ApiError } from '#components/api/client.ts'
+import { useProblemText } from '#components/api/problem.tsx'
+import { fileNameOf, saveAs } from '#components/api/save-file.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { ApiError } from '#lib/core/call-api.ts'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
 
 interface ExportButtonProps {

@@ -13,7 +13,9 @@ import {
   useState,
 } from 'react'
 import type { ZodType } from 'zod'
-import { useOptionalApi } from '#components/form/api.ts'
+import { ApiError, type ApiScope, SESSION_ENDED_EVENT } from '#components/api/client.ts'
+import { Problem } from '#components/api/problem.tsx'
+import { useOptionalApi } from '#components/api/use-api.ts'
 import {
   DRAFT_KEY,
   dropDraft,
@@ -25,9 +27,7 @@ import {
   readValue,
   setValue,
 } from '#components/form/control.ts'
-import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { ApiError, type ApiScope, SESSION_ENDED_EVENT } from '#lib/core/call-api.ts'
 
 export type FieldProblem = 'required' | 'invalid'
 

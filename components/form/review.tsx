@@ -4,11 +4,11 @@ import type { LucideIcon } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { ApiError } from '#components/api/client.ts'
 import { FIELD_CODES } from '#components/form/form.tsx'
 import { HeroMoney } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { ApiError } from '#lib/core/call-api.ts'
 
 /**
  * Holds the body of a form while it is reviewed before it is sent. Its fields stay mounted while they

@@ -3,14 +3,14 @@
 import { MailCheck } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { sendSignIn } from '#components/form/auth-calls.ts'
+import { createApi } from '#components/api/client.ts'
+import { Problem } from '#components/api/problem.tsx'
+import { sendSignIn } from '#components/api/sign-in.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import { storePreference } from '#components/nav/preferences.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { accountRequest, signUpRequest } from '#lib/accounts/schema.ts'
-import { createApi } from '#lib/core/call-api.ts'
 import { ACCOUNT_COOKIE } from '#lib/session/schema.ts'
 
 /** Requests a sign-up mail. The response is the same whether or not the e-mail can sign in. */

@@ -3,9 +3,9 @@
 import { Languages, Monitor, Moon, Sun } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useId, useSyncExternalStore } from 'react'
-import { useOptionalApi } from '#components/form/api.ts'
+import type { Api } from '#components/api/client.ts'
+import { useOptionalApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
-import type { Api } from '#lib/core/call-api.ts'
 import type { Locale } from '#lib/core/locale.ts'
 import { LOCALE_COOKIE, THEME_COOKIE, type Theme } from '#lib/session/schema.ts'
 

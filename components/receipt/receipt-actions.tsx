@@ -2,9 +2,9 @@
 
 import { CircleAlert, Download, Printer } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
-import { useAction, useApi } from '#components/form/api.ts'
-import { useProblemText } from '#components/form/problem.tsx'
-import { fileNameOf, saveAs } from '#components/form/save-file.ts'
+import { useProblemText } from '#components/api/problem.tsx'
+import { fileNameOf, saveAs } from '#components/api/save-file.ts'
+import { useAction, useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { LOCALES, type Locale } from '#lib/core/locale.ts'

@@ -2,7 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import * as z from 'zod'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'

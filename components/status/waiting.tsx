@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { UserCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { Notice } from '#components/ui/sheet.tsx'
 import type { WaitingWithdrawal } from '#lib/dashboard/schema.ts'
 

@@ -50,7 +50,7 @@ export const INDEPENDENT_FOLDERS = ['e2e/psp/']
 export const BROWSER_MODULES = [
   /^lib\/.+\/(schema|states|roles)\.ts$/,
   /^lib\/audit\/actions\.ts$/,
-  /^lib\/core\/(call-api|locale|money|mode|pix\/[a-z-]+)\.ts$/,
+  /^lib\/core\/(headers|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/session\/(schema|preferences|intl)\.ts$/,
 ]
 

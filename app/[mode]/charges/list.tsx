@@ -5,6 +5,7 @@ import { ChevronDown, FunnelX, Plus, QrCode, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
   type ListPage,
@@ -14,7 +15,6 @@ import {
   useLivePage,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useApi } from '#components/form/api.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { ChargeRows } from '#components/status/amount-rows.tsx'

@@ -6,7 +6,7 @@ import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import {
   DATED_FORMAT,
   HeroMoney,

@@ -5,6 +5,7 @@ import { ArrowLeftRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import {
   ChoiceFilter,
   type ListPage,
@@ -12,7 +13,6 @@ import {
   useFilters,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useApi } from '#components/form/api.ts'
 import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { buttonClass } from '#components/ui/button.tsx'

@@ -3,7 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { editFormProps, SaveButton, useForm } from '#components/form/form.tsx'
 import { setLocale, ThemeSwitch } from '#components/nav/preferences.tsx'
 import { Field } from '#components/ui/field.tsx'

@@ -10,6 +10,8 @@ import { COLUMNS_CLASS, DeliveryRow, hostAndPathOf } from '#app/[mode]/webhooks/
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
+import type { ApiScope } from '#components/api/client.ts'
+import { useApi } from '#components/api/use-api.ts'
 import {
   ChoiceFilter,
   PeriodFilter,
@@ -17,13 +19,11 @@ import {
   useFilters,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useApi } from '#components/form/api.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
-import type { ApiScope } from '#lib/core/call-api.ts'
 import type {
   DeliveriesFailed,
   DeliveriesQuery,

@@ -1,8 +1,8 @@
 import { CircleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { Problem } from '#components/form/problem.tsx'
+import { ApiError } from '#components/api/client.ts'
+import { Problem } from '#components/api/problem.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { ApiError } from '#lib/core/call-api.ts'
 
 const WEBHOOK_CODES = ['endpoint_disabled', 'under_way', 'limit_reached'] as const
 

@@ -1,7 +1,7 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { Tabs } from '#components/ui/tabs.tsx'
 
 export function WebhookTabs({ current }: { current: 'deliveries' | 'endpoints' }) {

@@ -3,6 +3,7 @@
 import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
+import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
   ChoiceFilter,
@@ -13,7 +14,6 @@ import {
   useLivePage,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
-import { useApi } from '#components/form/api.ts'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { AmountRows } from '#components/status/amount-rows.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'

@@ -5,8 +5,8 @@ import { Check, CircleAlert, TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Checks } from '#app/admin/health/checks.tsx'
 import { Jobs, Workers } from '#app/admin/health/jobs.tsx'
-import { useApi } from '#components/form/api.ts'
-import { Problem } from '#components/form/problem.tsx'
+import { Problem } from '#components/api/problem.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import type { Check as CheckLine, Health } from '#lib/operator/schema.ts'
 
 const REFRESH_MS = 5_000

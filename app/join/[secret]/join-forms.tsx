@@ -1,9 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useAction } from '#components/form/api.ts'
+import { Problem } from '#components/api/problem.tsx'
+import { useAction } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import {
   AccountNameField,
   anonymousApi,

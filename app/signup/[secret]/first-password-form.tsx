@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { Problem } from '#components/api/problem.tsx'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import { anonymousApi, signInToAccount } from '#components/join/open-account.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'

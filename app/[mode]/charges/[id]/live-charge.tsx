@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLocale, useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useEffect, useRef, useState } from 'react'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'

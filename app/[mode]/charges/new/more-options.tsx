@@ -23,7 +23,7 @@ import {
   UNIT_SECONDS,
   type Unit,
 } from '#app/[mode]/charges/new/new-charge.ts'
-import { useApi } from '#components/form/api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { DRAFT_EVENT, type DraftField } from '#components/form/form.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'

@@ -11,9 +11,10 @@ import {
   PayerFields,
 } from '#app/[mode]/charges/new/more-options.tsx'
 import { readChargeForm } from '#app/[mode]/charges/new/new-charge.ts'
-import { useApi } from '#components/form/api.ts'
+import { ApiError } from '#components/api/client.ts'
+import { Problem } from '#components/api/problem.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -21,7 +22,6 @@ import { MoneyField } from '#components/ui/money-field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { type ChargeRequest, chargeRequest } from '#lib/charges/schema.ts'
 import { DESCRIPTION_LENGTH_MAX, needsReview } from '#lib/charges/states.ts'
-import { ApiError } from '#lib/core/call-api.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
 interface NewChargeFormProps {

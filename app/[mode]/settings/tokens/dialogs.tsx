@@ -8,7 +8,7 @@ import {
   readAddresses,
   type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
-import { useAction, useApi } from '#components/form/api.ts'
+import { useAction, useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field, Select } from '#components/ui/field.tsx'

@@ -4,15 +4,15 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Check, Circle, Hourglass, type LucideIcon, Minus, X } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
-import { useApi } from '#components/form/api.ts'
+import { ApiError } from '#components/api/client.ts'
+import { Problem, useProblemText } from '#components/api/problem.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem, useProblemText } from '#components/form/problem.tsx'
 import { ExactTime, moneyText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/sheet.tsx'
-import { ApiError } from '#lib/core/call-api.ts'
 import {
   BeginTrial,
   type StepState,

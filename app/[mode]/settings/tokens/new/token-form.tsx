@@ -11,9 +11,9 @@ import {
   readAddresses,
   type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
-import { useApi } from '#components/form/api.ts'
+import { Problem } from '#components/api/problem.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { Problem } from '#components/form/problem.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'

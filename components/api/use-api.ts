@@ -1,7 +1,7 @@
 'use client'
 
 import { createContext, use, useState } from 'react'
-import type { Api } from '#lib/core/call-api.ts'
+import type { Api } from '#components/api/client.ts'
 
 export const ApiContext = createContext<Api | null>(null)
 

@@ -1,8 +1,8 @@
 import { CircleAlert } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
+import { ApiError, type LimitDetails } from '#components/api/client.ts'
 import { moneyText, useTimeText } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { ApiError, type LimitDetails } from '#lib/core/call-api.ts'
 
 export function useProblemText(): (error: unknown) => string {
   const t = useTranslations('problem')
