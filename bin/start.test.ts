@@ -8,7 +8,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { listProcessesIn } from '#lib/db/process.ts'
+import { listProcessesIn } from '#lib/db/embedded-server.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import {
   copyData,

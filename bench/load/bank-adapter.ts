@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { registerAdapter } from '#lib/banks/adapters.ts'
 import type { Gateway } from '#lib/banks/gateway.ts'
+import { registerAdapter } from '#lib/banks/served.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 
 const port = new URL(import.meta.url).searchParams.get('port')

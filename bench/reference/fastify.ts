@@ -11,7 +11,7 @@ import { chargeToWire } from '#lib/charges/wire.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { normalizePixKey, type PixKeyType } from '#lib/core/pix/pix-key.ts'
 import { env } from '#lib/core/settings.ts'
-import { tokenHashBytes } from '#lib/tokens/token.ts'
+import { tokenHashBytes } from '#lib/tokens/authenticate.ts'
 import * as schemas from './schemas.ts'
 import * as statements from './statements.ts'
 

@@ -15,7 +15,7 @@ import {
   TWO_LINES,
   WIDE_ONLY,
 } from '#components/ui/table.tsx'
-import type { DisputeBasics } from '#lib/dashboard/disputes/schema.ts'
+import type { DisputeBasics } from '#lib/charges/disputes/schema.ts'
 
 export interface DisputeListRow extends DisputeBasics {
   href: string

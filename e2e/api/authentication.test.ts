@@ -10,10 +10,10 @@ import {
   openCharge,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

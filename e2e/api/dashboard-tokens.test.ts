@@ -5,9 +5,9 @@ import { db } from '#lib/db/client.ts'
 import { type ApiResponse, call } from '#lib/testing/call.ts'
 import { type Api, CHARGE, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { expectShape, pageHeaders, refusal, signIn } from '#lib/testing/member.ts'
+import { makeToken } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS, TOKENS_MAX, TokenIssued, TokenList, TokenRead } from '#lib/tokens/schema.ts'
-import { makeToken } from '#lib/tokens/token.ts'
 
 const ROOT = '/tokens'
 const TOKEN_REQUEST = { name: 'Loja virtual', permissions: ['account:read', 'transactions:write'] }

@@ -7,10 +7,10 @@ import { type Api, CHARGE, makeMerchant, makeToken, startApi } from '#lib/testin
 import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 /** One request per second, so that even on a slow machine a refusal follows a refusal. */

@@ -11,9 +11,9 @@ import { describeCharge } from '#lib/charges/reveal.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { paymentUrl, txidsOfPage } from '#lib/charges/urls.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
+import { renderQrCode } from '#lib/core/qr.ts'
 import { db } from '#lib/db/client.ts'
-import { renderQrCode } from '#lib/payer/qr.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
+import { cookieNames } from '#lib/session/read.ts'
 import {
   type Api,
   CANARY,

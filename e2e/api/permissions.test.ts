@@ -8,8 +8,7 @@ import { db } from '#lib/db/client.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
 import { openSession } from '#lib/people/sessions.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
-import { readSession } from '#lib/session/read.ts'
+import { cookieNames, readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,
@@ -28,10 +27,10 @@ import {
 } from '#lib/testing/route-table.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 const ACTOR = { type: 'system' } as const
 const ROLES: Role[] = ['owner', 'finance', 'developer', 'viewer']

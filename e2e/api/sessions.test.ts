@@ -9,8 +9,7 @@ import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { refuseCrossSite } from '#lib/http/route-handler.ts'
 import { endSession, openSession } from '#lib/people/sessions.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
-import { readSession } from '#lib/session/read.ts'
+import { cookieNames, readSession } from '#lib/session/read.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

@@ -24,8 +24,7 @@ import { pageHeaders, personHeaders, refusal, signIn, signInAdmin } from '#lib/t
 import { makeOrdersDue, sendDueWithdrawals } from '#lib/testing/orders.ts'
 import { pickSize } from '#lib/testing/size.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
-import { adoptToken } from '#lib/tokens/adopt.ts'
-import { rotateToken } from '#lib/tokens/change.ts'
+import { adoptToken, rotateToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { expireWaitingWithdrawals } from '#lib/withdrawals/approval.ts'
 

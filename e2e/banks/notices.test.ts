@@ -9,7 +9,7 @@ import {
   restrictNotices,
   rotateNoticeSecret,
 } from '#lib/banks/notice-address.ts'
-import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { registerNoticeAddress } from '#lib/banks/notices.ts'
 import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Embedded } from '#lib/db/embedded.ts'
-import { withLock } from '#lib/db/embedded.ts'
-import { readProcessIdentity } from '#lib/db/process.ts'
+import { type Embedded, withLock } from '#lib/db/embedded.ts'
+import { readProcessIdentity } from '#lib/db/embedded-server.ts'
 import {
   cleanUp,
   findProcessesIn,

@@ -34,7 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a withdrawal ends as not sent while its call to the bank is running',
-    file: 'lib/banks/journal.ts',
+    file: 'lib/banks/record-call.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
     testFile: 'lib/withdrawals/ending.test.ts',
@@ -42,7 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a withdrawal is rejected while an earlier call to send it is running',
-    file: 'lib/banks/journal.ts',
+    file: 'lib/banks/record-call.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
     testFile: 'lib/withdrawals/sending.test.ts',
@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a charge is canceled while a call to create it is running',
-    file: 'lib/banks/journal.ts',
+    file: 'lib/banks/record-call.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
     testFile: 'lib/charges/cancel.test.ts',
@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an opening is deleted while a call to create its charge is running',
-    file: 'lib/banks/journal.ts',
+    file: 'lib/banks/record-call.ts',
     text: "COALESCE(outcome, 'unknown') = 'unknown'",
     replacement: "outcome = 'unknown'",
     testFile: 'lib/charges/open.test.ts',
@@ -98,7 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: "the document of a key's owner is in the journal",
-    file: 'lib/banks/journal.ts',
+    file: 'lib/banks/record-call.ts',
     text: 'ownerDoc === null ? {} : { [ownerDoc]: maskTaxId(ownerDoc) }',
     replacement: '{}',
     testFile: 'lib/banks/journal.test.ts',
@@ -265,7 +265,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'mail goes to a remote server in plain text',
-    file: 'lib/mail/send.ts',
+    file: 'lib/mail/queue.ts',
     text: 'requireTLS: !isLocal',
     replacement: 'requireTLS: false',
     testFile: 'lib/mail/send.test.ts',
@@ -597,7 +597,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a revoked token works',
-    file: 'lib/tokens/token.ts',
+    file: 'lib/tokens/authenticate.ts',
     text: '${row}.revoked_at IS NULL AND ',
     replacement: '',
     testFile: 'lib/tokens/token-status.test.ts',
@@ -605,7 +605,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a token works after its expiry',
-    file: 'lib/tokens/token.ts',
+    file: 'lib/tokens/authenticate.ts',
     text: "COALESCE(${row}.expires_at, 'infinity') > now()",
     replacement: "COALESCE(${row}.expires_at, 'infinity') IS NOT NULL",
     testFile: 'lib/tokens/authenticate.test.ts',

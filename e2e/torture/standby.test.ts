@@ -10,7 +10,7 @@ import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixt
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { startTroco } from '#lib/testing/process.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
+import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
 
 const UNAVAILABLE = [503, 'service_unavailable']
 

@@ -13,7 +13,7 @@ import {
 } from '#e2e/banks/trial-stage.ts'
 import { closeConnection } from '#lib/accounts/connections.ts'
 import { breaker } from '#lib/banks/breaker.ts'
-import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { registerNoticeAddress } from '#lib/banks/notices.ts'
 import { createPaymentReader } from '#lib/charges/read-payments.ts'
 import { matchPayments } from '#lib/charges/receive.ts'
 import { newId, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { buildChargeCode, findCodeContradiction } from '#lib/banks/charge-code.ts'
+import { buildChargeCode, findCodeContradiction } from '#lib/banks/gateway.ts'
 import { buildDynamicCode, buildStaticCode, parseBrCode } from '#lib/core/pix/br-code.ts'
 
 const LOCATION = 'pix.example.test/qr/v2/0123456789abcdef'

@@ -1,10 +1,10 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { findPrivateAddress, tryToOpen } from '#lib/banks/adapters.ts'
 import { findCredentialsFlaw } from '#lib/banks/api-pix/credentials.ts'
-import { CONNECTION_COLUMNS, type Connection } from '#lib/banks/connection.ts'
 import { CHECK_PASSED } from '#lib/banks/connections.ts'
 import {
   type BankFinding,
+  CONNECTION_COLUMNS,
+  type Connection,
   FINDINGS,
   find,
   findingLevelOf,
@@ -14,7 +14,12 @@ import {
 import { noticeAddressPrefix, readNoticeAddress } from '#lib/banks/notice-address.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { type BankRequest, type CredentialsRequest, NewConnection } from '#lib/banks/schema.ts'
-import { expireBanks, gatewayOfConnection } from '#lib/banks/served.ts'
+import {
+  expireBanks,
+  findPrivateAddress,
+  gatewayOfConnection,
+  tryToOpen,
+} from '#lib/banks/served.ts'
 import { invalidInput, isTrocoError, refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'

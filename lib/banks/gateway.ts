@@ -1,5 +1,10 @@
+import type { LookupFunction } from 'node:net'
 import * as z from 'zod'
+import { ConnectionSettings, type Environment } from '#lib/banks/schema.ts'
+import type { ConnectionKind } from '#lib/banks/states.ts'
 import { openApiMeta } from '#lib/core/fields.ts'
+import { buildDynamicCode, foldText, parseBrCode } from '#lib/core/pix/br-code.ts'
+import { processWide } from '#lib/core/process-wide.ts'
 import { formatReason, type ReasonOf } from '#lib/core/reason.ts'
 import { Prisma } from '#lib/db/client.ts'
 
@@ -548,4 +553,99 @@ export interface ReceivedPayment {
   payer?: Party
   /** What has gone back to the payer, by an order of Troco or not; absent: nothing. */
   returns?: PaymentReturn[]
+}
+
+/** What an adapter knows of its connection. */
+export interface Connection {
+  id: string
+  name: string
+  kind: ConnectionKind
+  environment: Environment | null
+  profile: string | null
+  settings: Prisma.JsonValue
+  /** Text of the credentials as they were added; null if there are none. */
+  credentials: string | null
+  receivingKeys: string[]
+  payingKey: string | null
+}
+
+/** Names of the connections that this process has read, by id. They are unique and never change. */
+const names = processWide('connection names', () => new Map<string, string>())
+
+export function rememberName<Named extends { id: string; name: string }>(connection: Named): Named {
+  names.set(connection.id, connection.name)
+  return connection
+}
+
+export function connectionName(id: string): string {
+  return names.get(id) ?? 'unknown'
+}
+
+/** Columns of a Connection, except for its id and credentials. */
+export const CONNECTION_COLUMNS = {
+  name: true,
+  kind: true,
+  environment: true,
+  profile: true,
+  settings: true,
+  receivingKeys: true,
+  payingKey: true,
+} as const
+
+/** The operator's number, else that of the bank's profile, else the most cautious one. */
+export function payoutsInFlightOf(
+  settings: Prisma.JsonValue,
+  { payoutsInFlight = 1 }: Gateway,
+): number {
+  return ConnectionSettings.safeParse(settings).data?.payouts_in_flight ?? payoutsInFlight
+}
+
+/** Who may send notices of a connection. */
+export interface NoticeRules {
+  /** The secret in the address is derived from this number. */
+  secretNumber: number
+  rotatedAt: Date | null
+  /** Ranges of addresses; empty: all. */
+  cidrs: string[]
+  /** Whether the proxy must have verified the client certificate. */
+  isCertificateRequired: boolean
+}
+
+/**
+ * Opens the gateway of a connection; null if it lacks what the adapter needs. The adapter's sockets resolve
+ * names by `lookup`, which finds no private addresses in production.
+ */
+export type Adapter = (connection: Connection, lookup: LookupFunction) => Gateway | null
+
+const DEFAULT_MERCHANT_NAME = 'RECEBEDOR'
+const DEFAULT_MERCHANT_CITY = 'BRASILIA'
+
+type CodeOrder = Pick<ChargeTerms, 'amount' | 'merchantName' | 'merchantCity'>
+
+/** Builds the BR Code of a charge that is served at the location: equal orders get equal codes. */
+export function buildChargeCode(location: string, order: CodeOrder): string {
+  return buildDynamicCode({
+    location,
+    amount: order.amount,
+    merchantName: foldText(order.merchantName, 25) || DEFAULT_MERCHANT_NAME,
+    merchantCity: foldText(order.merchantCity, 15) || DEFAULT_MERCHANT_CITY,
+  })
+}
+
+/**
+ * Returns why a bank's code is not that of the charge, or null. `location`: where the bank says that it
+ * serves the charge. Field 62-05 is not compared: 25 characters cannot hold a txid of 26 or more.
+ */
+export function findCodeContradiction(
+  brCode: string,
+  amount: number,
+  location: string | null,
+): string | null {
+  const reading = parseBrCode(brCode)
+  if (!reading.ok) return `unreadable code: ${reading.error}`
+  const { code } = reading
+  if (code.kind === 'static') return 'a static code, which any amount can be paid to'
+  if (code.amount !== null && code.amount !== amount) return 'a code of another amount'
+  const isElsewhere = location !== null && code.location.toLowerCase() !== location.toLowerCase()
+  return isElsewhere ? 'a code of another location' : null
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { spiRefusal } from '#lib/banks/gateway.ts'
-import { withJournal } from '#lib/banks/journal.ts'
+import { withJournal } from '#lib/banks/record-call.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'

@@ -1,8 +1,8 @@
 import type { GatewayResult, Listing } from '#lib/banks/gateway.ts'
 import { listPauseMs } from '#lib/banks/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
+import { Pool } from '#lib/core/concurrency.ts'
 import { log } from '#lib/core/log.ts'
-import { Pool } from '#lib/core/pool.ts'
 
 /** Pause before a list that could not be read is read on. */
 const RETRY_PAUSE_MS = 60_000

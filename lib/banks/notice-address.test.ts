@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { NoticeRules } from '#lib/banks/connection.ts'
+import type { NoticeRules } from '#lib/banks/gateway.ts'
 import {
   isNoticeSecret,
   noticeAddressPrefix,

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import type { NoticeRules } from '#lib/banks/connection.ts'
+import type { NoticeRules } from '#lib/banks/gateway.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { hmac, isEqual } from '#lib/core/keys.ts'
 import { env, isCidrList } from '#lib/core/settings.ts'

@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest'
-import { registerAdapter, unregisterAdapters } from '#lib/banks/adapters.ts'
-import type { Connection } from '#lib/banks/connection.ts'
-import type { Gateway } from '#lib/banks/gateway.ts'
+import type { Connection, Gateway } from '#lib/banks/gateway.ts'
 import {
   findFlaw,
   gatewayOfConnection,
   listBanks,
   listServed,
+  registerAdapter,
   SIMULATOR_CONNECTION_ID,
+  unregisterAdapters,
 } from '#lib/banks/served.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { newId } from '#lib/core/ids.ts'

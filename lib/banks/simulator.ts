@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { buildChargeCode } from '#lib/banks/charge-code.ts'
-import type {
-  ChargeAnswers,
-  ChargeState,
-  ChargeTerms,
-  Gateway,
-  GatewayResult,
-  OpenedCharge,
-  OrderState,
-  PayoutOrder,
-  RefundOrder,
+import {
+  type BankRefusal,
+  buildChargeCode,
+  type ChargeAnswers,
+  type ChargeState,
+  type ChargeTerms,
+  type Gateway,
+  type GatewayResult,
+  type OpenedCharge,
+  type OrderState,
+  type PayoutOrder,
+  REJECTIONS,
+  type RefundOrder,
 } from '#lib/banks/gateway.ts'
-import { type BankRefusal, REJECTIONS } from '#lib/banks/gateway.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { cents } from '#lib/core/money.ts'
 import { taxIdKind } from '#lib/core/pix/tax-id.ts'

@@ -1,6 +1,4 @@
-import { mayArrive } from '#lib/banks/journal.ts'
-import type { Subject } from '#lib/banks/record-call.ts'
-import { CALLS_MAX_MS } from '#lib/banks/record-call.ts'
+import { CALLS_MAX_MS, mayArrive, type Subject } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { closeCancelled, removeAtBank } from '#lib/charges/close.ts'
 import { findAddressed, findCharge } from '#lib/charges/list.ts'

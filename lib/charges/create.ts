@@ -1,4 +1,4 @@
-import { withJournal } from '#lib/banks/journal.ts'
+import { withJournal } from '#lib/banks/record-call.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/banks/served.ts'
 import { findCharge, serializeCharge } from '#lib/charges/list.ts'
 import { findResumedConnection, insertCharge, openAtBank, refusalOf } from '#lib/charges/open.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { registerAdapter } from '#lib/banks/adapters.ts'
 import type { ChargeTerms, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
+import { registerAdapter } from '#lib/banks/served.ts'
 import { simulator } from '#lib/banks/simulator.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge, listCharges } from '#lib/charges/list.ts'

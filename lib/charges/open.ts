@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { breaker } from '#lib/banks/breaker.ts'
 import type { ChargeTerms, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
-import { hasCall, mayArrive, withJournal } from '#lib/banks/journal.ts'
 import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
-import { CALLS_MAX_MS, callTimeoutMs } from '#lib/banks/record-call.ts'
+import {
+  CALLS_MAX_MS,
+  callTimeoutMs,
+  hasCall,
+  mayArrive,
+  withJournal,
+} from '#lib/banks/record-call.ts'
 import { type PaidState, removeAtBank } from '#lib/charges/close.ts'
 import { findCharge } from '#lib/charges/list.ts'
 import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/charges/postpone.ts'

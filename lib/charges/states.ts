@@ -57,3 +57,15 @@ export const REFUND_WINDOW_DAYS = 90
 export function isPastRefund(paidAt: Date): boolean {
   return paidAt.getTime() < Date.now() - REFUND_WINDOW_DAYS * 86_400_000
 }
+
+/**
+ * pending: held on the balance and on the charge; the bank may have been called. completed: the
+ * payer has the amount; final. rejected: the amount is back in the balance; final.
+ */
+export const REFUND_STATUSES = ['pending', 'completed', 'rejected'] as const
+
+/** open: can be answered. due: soon no more. answered: the bank decides, or has not confirmed the answer. */
+export const DISPUTE_FILTERS = ['open', 'due', 'answered', 'closed'] as const
+
+/** Time before a deadline from which it is near. */
+export const DUE_SOON_HOURS = 48

@@ -416,3 +416,13 @@ const CLASSES: Record<string, string> = {
 function reasonOf(code: string): string | undefined {
   return CODES[code] ?? (code.length === 5 ? CLASSES[code.slice(0, 2)] : undefined)
 }
+
+/** The log removes stored data: Next and other libraries print a database error with its row. */
+export function redirectConsole(): void {
+  console.error = (...args) => log().error({ err: findError(args) }, 'library error')
+  console.warn = (...args) => log().warn({ err: findError(args) }, 'library warning')
+}
+
+function findError(args: unknown[]): unknown {
+  return args.find(value => value instanceof Error) ?? args.find(value => typeof value === 'object')
+}

@@ -1,6 +1,6 @@
+import type { DisputeBasics, DisputesQuery, OwnDispute } from '#lib/charges/disputes/schema.ts'
+import { DUE_SOON_HOURS } from '#lib/charges/states.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import type { DisputeBasics, DisputesQuery, OwnDispute } from '#lib/dashboard/disputes/schema.ts'
-import { DUE_SOON_HOURS } from '#lib/dashboard/disputes/states.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { idOf, type Page, toPage } from '#lib/db/page.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'

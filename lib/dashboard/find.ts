@@ -11,7 +11,7 @@ import { normalizeTaxId, taxIdKind } from '#lib/core/pix/tax-id.ts'
 import { HIT_KINDS, type Hit } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, reverseTail } from '#lib/db/sql.ts'
-import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/authenticate.ts'
 import { withdrawalMatches } from '#lib/withdrawals/queries.ts'
 
 const HITS_MAX = 8

@@ -1,5 +1,5 @@
+import { Turns } from '#lib/core/concurrency.ts'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
-import { Turns } from '#lib/core/turns.ts'
 
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 

@@ -30,6 +30,7 @@ import {
   hasData,
   type Postmaster,
   prepareBinaries,
+  readProcessIdentity,
   removeLeftovers,
   startPostmaster,
   stopPostmaster,
@@ -37,7 +38,6 @@ import {
   waitUntilReady,
   writePointer,
 } from '#lib/db/embedded-server.ts'
-import { readProcessIdentity } from '#lib/db/process.ts'
 
 export interface Embedded {
   /** URL of the application's role. */

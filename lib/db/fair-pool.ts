@@ -7,9 +7,9 @@ import {
   type QueryResult,
   type QueryResultRow,
 } from 'pg'
+import { Turns } from '#lib/core/concurrency.ts'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { currentLogContext } from '#lib/core/log.ts'
-import { Turns } from '#lib/core/turns.ts'
 
 /** Longest wait for a connection while other requests make progress. */
 const WAIT_MAX_MS = 30_000

@@ -1,5 +1,4 @@
-import { Gate } from '#lib/core/gate.ts'
-import { rest } from '#lib/core/load.ts'
+import { Gate, rest } from '#lib/core/concurrency.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 

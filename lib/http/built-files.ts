@@ -16,7 +16,7 @@ const TYPES: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
   '.woff2': 'font/woff2',
 }
-/** Extension of a file that bin/compress-build.mjs wrote beside the original. */
+/** Extension of a file that bin/prepare.mjs wrote beside the original. */
 const EXTENSIONS = { br: '.br', gzip: '.gz' } satisfies Record<Encoding, string>
 const ENCODINGS = Object.keys(EXTENSIONS) as Encoding[]
 

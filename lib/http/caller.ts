@@ -1,12 +1,14 @@
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
-import { memberLock } from '#lib/accounts/members.ts'
+import { memberLock, permissionLock } from '#lib/accounts/members.ts'
+import { createAuditNote } from '#lib/audit/record.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { env } from '#lib/core/settings.ts'
-import type { Authority } from '#lib/db/sql.ts'
+import type { Tx } from '#lib/db/client.ts'
+import { type Authority, accountSql } from '#lib/db/sql.ts'
 import type { HttpRequest } from '#lib/http/exchange.ts'
 import { countFailedBearer } from '#lib/http/rate-limit.ts'
 import {
@@ -17,9 +19,8 @@ import {
   listPermissions,
   needsOpenMode,
 } from '#lib/people/roles.ts'
-import { cookieNames, readCookie } from '#lib/session/cookie.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
-import { readSession } from '#lib/session/read.ts'
+import { cookieNames, readCookie, readSession } from '#lib/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 import {
   authenticateToken,
@@ -28,6 +29,7 @@ import {
   type TokenCaller,
   tokenProof,
 } from '#lib/tokens/authenticate.ts'
+import type { Owner } from '#lib/webhooks/owner.ts'
 
 export interface CallingAccount {
   id: string
@@ -258,4 +260,41 @@ function isThisMachine(host: string): boolean {
   if (!isIP(name)) return ['localhost', hostname().toLowerCase()].includes(name)
   const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? [])
   return name.startsWith('127.') || addresses.some(({ address }) => address === name)
+}
+
+interface Call {
+  account: CallingAccount
+  mode: Mode
+  userId: string | null
+  tokenId: string | null
+  readsPayers: boolean
+}
+
+/**
+ * Describes the caller to the operations on endpoints and deliveries: a member, whose role may change until
+ * they commit, or a token, whose permissions never change but which may be revoked. An operation can only record
+ * its action while it holds that authority until the commit.
+ */
+export function webhookOwner({ account, mode, userId, tokenId, readsPayers }: Call): Owner {
+  const lockMember = permissionLock({ accountId: account.id, userId }, 'webhooks:write')
+  const record = createAuditNote(account.id, userId, tokenId)
+  const lockAuthority = async (tx: Tx) => {
+    if (tokenId === null) return lockMember(tx)
+    await tx.$queryRaw`
+      SELECT t.id FROM tokens t
+      WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid FOR SHARE`
+    await tx.$queryRaw`SELECT ${accountSql(account.authority)}`
+    return { readsPayers }
+  }
+  return {
+    accountId: account.id,
+    mode,
+    readsPayers,
+    isToken: tokenId !== null,
+    lockAuthority,
+    async note(tx, ...entry) {
+      await lockAuthority(tx)
+      await record(tx, ...entry)
+    },
+  }
 }

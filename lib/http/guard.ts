@@ -7,7 +7,7 @@ import { log } from '#lib/core/log.ts'
 import { busyAddressHeaders, consumeAllowance } from '#lib/http/rate-limit.ts'
 import type { PageRefusal } from '#lib/http/refusal-page.ts'
 import { decodePath, PUBLIC_FOLDERS } from '#lib/http/routes.ts'
-import { pickOwnCookies } from '#lib/session/cookie.ts'
+import { pickOwnCookies } from '#lib/session/read.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i

@@ -1,5 +1,5 @@
 import { networkOf } from '#lib/core/addresses.ts'
-import { enterGate, gateOf, leaveGate } from '#lib/core/gate.ts'
+import { enterGate, gateOf, leaveGate } from '#lib/core/concurrency.ts'
 import { env } from '#lib/core/settings.ts'
 
 type Policy = 'ip' | 'token' | 'export'

@@ -23,7 +23,7 @@ import {
 } from '#lib/payer/document.ts'
 import { compareWithRecord, renderReceipt, renderRefusedReceipt } from '#lib/payer/receipt.ts'
 import { listReceiptKeys, RECEIPT_PATH, readCurrentKey, verifyReceipt } from '#lib/receipts/sign.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
+import { cookieNames } from '#lib/session/read.ts'
 
 /** Seconds that a browser waits before it retries after a server error. */
 const RETRY_AFTER_S = 5

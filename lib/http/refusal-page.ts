@@ -5,7 +5,7 @@ import { Html, html } from '#lib/core/html.ts'
 import { LOCALES, preferredLocale } from '#lib/core/locale.ts'
 import type { HttpResponse } from '#lib/http/exchange.ts'
 import { headersOf, refusalResponse } from '#lib/http/response.ts'
-import { readCookie } from '#lib/session/cookie.ts'
+import { readCookie } from '#lib/session/read.ts'
 import { LOCALE_COOKIE } from '#lib/session/schema.ts'
 import { REFUSAL_WORDS } from '#messages/words.ts'
 

@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { networkOf } from '#lib/core/addresses.ts'
+import {
+  BUSY_SHARE_MAX,
+  enterGate,
+  leaveGate,
+  measureLoad,
+  REST_MAX_MS,
+  REST_MS,
+  Turns,
+} from '#lib/core/concurrency.ts'
 import { isTrocoError, refuse } from '#lib/core/errors.ts'
-import { enterGate, leaveGate } from '#lib/core/gate.ts'
-import { BUSY_SHARE_MAX, measureLoad, REST_MAX_MS, REST_MS } from '#lib/core/load.ts'
 import { env } from '#lib/core/settings.ts'
-import { Turns } from '#lib/core/turns.ts'
 import type { HttpResponse } from '#lib/http/exchange.ts'
 import { WAIT_MAX_MS } from '#lib/http/in-flight.ts'
 import { buildPageRefusal, type PageRefusal } from '#lib/http/refusal-page.ts'

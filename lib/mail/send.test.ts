@@ -4,9 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { env, inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
 import { db, transaction } from '#lib/db/client.ts'
-import type { Message } from '#lib/mail/queue.ts'
-import { queueMail } from '#lib/mail/queue.ts'
-import { sendDueMails } from '#lib/mail/send.ts'
+import { type Message, queueMail, sendDueMails } from '#lib/mail/queue.ts'
 import { inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { followLog } from '#lib/testing/log-tail.ts'
 import { openMailServer } from '#lib/testing/mail-server.ts'
@@ -153,7 +151,7 @@ test('after a worker is killed while sending, the mail is sent once more', async
   const reached = new Promise<void>(resolve =>
     server.setHandler(() => new Promise(() => resolve())),
   )
-  const code = "import('#lib/mail/send.ts').then(found => found.sendDueMails())"
+  const code = "import('#lib/mail/queue.ts').then(found => found.sendDueMails())"
   const { DATABASE_URL, TROCO_SECRET } = env()
   const settings = { ...inheritedEnv(), DATABASE_URL, TROCO_SECRET, SMTP_URL: server.url }
   const child = spawn(process.execPath, ['-e', code], { env: settings, stdio: 'ignore' })

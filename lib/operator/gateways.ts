@@ -1,6 +1,6 @@
 import { readClosures } from '#lib/banks/closures.ts'
-import { connectionName } from '#lib/banks/connection.ts'
 import { type EndingCertificate, listEndingCertificates } from '#lib/banks/connections.ts'
+import { connectionName } from '#lib/banks/gateway.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listBanks, listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { env } from '#lib/core/settings.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { withJournal } from '#lib/banks/journal.ts'
+import { withJournal } from '#lib/banks/record-call.ts'
 import { expireBanks } from '#lib/banks/served.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { type Reading, renderMetrics } from '#lib/core/metrics.ts'

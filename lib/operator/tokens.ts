@@ -5,10 +5,10 @@ import { idOf, type Page, toPage } from '#lib/db/page.ts'
 import { asJson, queryRows } from '#lib/db/sql.ts'
 import { accountSearchCondition, accountSubjects } from '#lib/operator/accounts.ts'
 import type { Finding, TOKEN_FILTERS, TokenLine } from '#lib/operator/schema.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/authenticate.ts'
 import { exceedsIssuer } from '#lib/tokens/issue.ts'
 import { readTokens, tokenAsJson } from '#lib/tokens/queries.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
-import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 
 const PAGE_SIZE = 25
 /** Length of the stored prefix. */

@@ -1,5 +1,5 @@
 import type { OrderState } from '#lib/banks/gateway.ts'
-import { mayArrive } from '#lib/banks/journal.ts'
+import { mayArrive } from '#lib/banks/record-call.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma, type Tx } from '#lib/db/client.ts'

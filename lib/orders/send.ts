@@ -2,16 +2,22 @@ import { recordAudit } from '#lib/audit/record.ts'
 import { breaker } from '#lib/banks/breaker.ts'
 import { isFromBeforeRestore, isMoneyOutClosed } from '#lib/banks/closures.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/banks/gateway.ts'
-import { type GatewayCalls, wasTaken, withJournal } from '#lib/banks/journal.ts'
 import { doublingPauseMs, nextAskAt, requestedPauseMs } from '#lib/banks/pauses.ts'
-import { callMeasured, NOT_CALLED, redactText } from '#lib/banks/record-call.ts'
+import {
+  callMeasured,
+  type GatewayCalls,
+  NOT_CALLED,
+  redactText,
+  wasTaken,
+  withJournal,
+} from '#lib/banks/record-call.ts'
 import { ENVIRONMENTS } from '#lib/banks/schema.ts'
 import { gatewayOfConnection, listServed, type ServedConnection } from '#lib/banks/served.ts'
+import { Pool } from '#lib/core/concurrency.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { cents } from '#lib/core/money.ts'
 import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
-import { Pool } from '#lib/core/pool.ts'
 import { renewLease } from '#lib/db/claim.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { isInBucket } from '#lib/db/sql.ts'

@@ -1,6 +1,7 @@
 import type { ChargeStatus } from '#lib/charges/states.ts'
 import { type Html, html } from '#lib/core/html.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { renderQrCode } from '#lib/core/qr.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type PayerTexts,
   renderAmount,
 } from '#lib/payer/document.ts'
-import { renderQrCode } from '#lib/payer/qr.ts'
 
 /** Data of a charge for anyone with its URL: nothing about the payer. */
 export interface PayableCharge {

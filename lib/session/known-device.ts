@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hmac, isEqual } from '#lib/core/keys.ts'
-import { cookieNames, readCookie } from '#lib/session/cookie.ts'
+import { cookieNames, readCookie } from '#lib/session/read.ts'
 
 /** Validity of a mark. Every sign-in on the device issues a new one. */
 export const MARK_SECONDS = 90 * 86_400

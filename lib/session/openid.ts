@@ -7,8 +7,7 @@ import { withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { readChallenge } from '#lib/people/challenge.ts'
 import { type Claims, findByOpenid, linkOpenid } from '#lib/people/openid.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
-import { readSession } from '#lib/session/read.ts'
+import { cookieNames, readSession } from '#lib/session/read.ts'
 import { completeSignIn, openSecondFactorChallenge, type SecondStep } from '#lib/session/sign-in.ts'
 
 /** Id of the provider in URLs, for example in its callback URL. */

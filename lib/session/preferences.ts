@@ -1,8 +1,7 @@
 import { cookies, headers } from 'next/headers'
 import { cache } from 'react'
 import { LOCALES, type Locale, preferredLocale } from '#lib/core/locale.ts'
-import { cookieNames } from '#lib/session/cookie.ts'
-import { readSession } from '#lib/session/read.ts'
+import { cookieNames, readSession } from '#lib/session/read.ts'
 import {
   ACCOUNT_COOKIE,
   LOCALE_COOKIE,

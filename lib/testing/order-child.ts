@@ -4,7 +4,7 @@
  */
 
 import { Client } from 'pg'
-import { registerAdapter } from '#lib/banks/adapters.ts'
+import { registerAdapter } from '#lib/banks/served.ts'
 import type { OrderKind } from '#lib/orders/order.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { createSender, makeOrdersDue } from '#lib/testing/orders.ts'

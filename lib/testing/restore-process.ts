@@ -1,5 +1,5 @@
 import { afterAll, vi } from 'vitest'
-import { unregisterAdapters } from '#lib/banks/adapters.ts'
+import { unregisterAdapters } from '#lib/banks/served.ts'
 import { processWide } from '#lib/core/process-wide.ts'
 import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
 import { closeRateLimits } from '#lib/http/rate-limit.ts'

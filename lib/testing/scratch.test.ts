@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { readProcessIdentity } from '#lib/db/process.ts'
+import { readProcessIdentity } from '#lib/db/embedded-server.ts'
 import { pickSize } from '#lib/testing/size.ts'
 
 /** A run that starts PostgreSQL and a program of its own, each as the tests do. */

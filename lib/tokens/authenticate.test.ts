@@ -11,9 +11,13 @@ import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank } from '#lib/testing/connection.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { authenticateToken, type TokenCaller, tokenProof } from '#lib/tokens/authenticate.ts'
+import {
+  authenticateToken,
+  makeToken as makeTokenText,
+  type TokenCaller,
+  tokenProof,
+} from '#lib/tokens/authenticate.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
-import { makeToken as makeTokenText } from '#lib/tokens/token.ts'
 
 async function setTimes(accountId: string, column: 'expires_at' | 'last_used_at', seconds: number) {
   const changed =

@@ -9,9 +9,14 @@ import { query } from '#lib/testing/embedded.ts'
 import { makeMerchant } from '#lib/testing/fixtures.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
-import { adoptToken, createTokenAdoption, revokeChildren } from '#lib/tokens/adopt.ts'
 import { authenticateToken, tokenProof } from '#lib/tokens/authenticate.ts'
-import { changeAddresses, rotateToken } from '#lib/tokens/change.ts'
+import {
+  adoptToken,
+  changeAddresses,
+  createTokenAdoption,
+  revokeChildren,
+  rotateToken,
+} from '#lib/tokens/change.ts'
 import { issueToken, type NewToken } from '#lib/tokens/issue.ts'
 import { listTokens, readToken } from '#lib/tokens/queries.ts'
 import { revokeAccountTokens, revokeOwnToken } from '#lib/tokens/revoke.ts'

@@ -7,8 +7,8 @@ import type { Mode } from '#lib/core/mode.ts'
 import { type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { hasPermission, type Role } from '#lib/people/roles.ts'
+import { activeTokenCondition, makeToken, tokenHashBytes } from '#lib/tokens/authenticate.ts'
 import { type ExpiryField, type Permission, TOKENS_MAX } from '#lib/tokens/schema.ts'
-import { activeTokenCondition, makeToken, tokenHashBytes } from '#lib/tokens/token.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX

@@ -4,9 +4,9 @@ import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
+import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/authenticate.ts'
 import { exceedsIssuer } from '#lib/tokens/issue.ts'
 import type { ExpiryField, TokenRequest, TokenRow } from '#lib/tokens/schema.ts'
-import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 
 /** Maximum ended tokens in a list, which shows only the latest. */
 const ENDED_MAX = 50

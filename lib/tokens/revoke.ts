@@ -9,7 +9,7 @@ import {
   isTokenText,
   tokenHashBytes,
   withChildren,
-} from '#lib/tokens/token.ts'
+} from '#lib/tokens/authenticate.ts'
 import { lockAccount } from '#lib/webhooks/owner.ts'
 
 /** Effective from the next request in every process. Returns null if already revoked. */

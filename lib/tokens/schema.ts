@@ -14,7 +14,7 @@ export { DEFAULT_PERMISSIONS, isPermission, PERMISSIONS, type Permission }
 export const TOKEN_STATUSES = ['active', 'expiring', 'replaced', 'expired', 'revoked'] as const
 export type TokenStatus = (typeof TOKEN_STATUSES)[number]
 
-/** Returns whether a token of this status is accepted. SQL: `activeTokenCondition` in token.ts. */
+/** Returns whether a token of this status is accepted. SQL: `activeTokenCondition` in authenticate.ts. */
 export function isActiveToken(status: TokenStatus): boolean {
   return status !== 'expired' && status !== 'revoked'
 }

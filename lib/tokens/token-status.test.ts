@@ -2,9 +2,12 @@ import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
-import { authenticateToken } from '#lib/tokens/authenticate.ts'
+import {
+  activeTokenCondition,
+  authenticateToken,
+  tokenStatusSql,
+} from '#lib/tokens/authenticate.ts'
 import { isActiveToken, TOKEN_STATUSES, type TokenStatus } from '#lib/tokens/schema.ts'
-import { activeTokenCondition, tokenStatusSql } from '#lib/tokens/token.ts'
 
 const DAY_S = 86_400
 

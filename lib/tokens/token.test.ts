@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { newId } from '#lib/core/ids.ts'
 import fc from '#lib/testing/property.ts'
-import { isTokenText, makeToken } from '#lib/tokens/token.ts'
+import { isTokenText, makeToken } from '#lib/tokens/authenticate.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -1,5 +1,5 @@
+import { enterGate, leaveGate } from '#lib/core/concurrency.ts'
 import { refuse } from '#lib/core/errors.ts'
-import { enterGate, leaveGate } from '#lib/core/gate.ts'
 import { isUuid, newRoutableId } from '#lib/core/ids.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'

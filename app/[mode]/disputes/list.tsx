@@ -6,9 +6,8 @@ import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
-import { ownReference } from '#lib/charges/states.ts'
-import type { OwnDispute } from '#lib/dashboard/disputes/schema.ts'
-import { DISPUTE_FILTERS } from '#lib/dashboard/disputes/states.ts'
+import type { OwnDispute } from '#lib/charges/disputes/schema.ts'
+import { DISPUTE_FILTERS, ownReference } from '#lib/charges/states.ts'
 
 interface OwnDisputesProps {
   disputes: OwnDispute[]

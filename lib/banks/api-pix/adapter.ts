@@ -28,8 +28,8 @@ import {
 } from '#lib/banks/api-pix/payments.ts'
 import { PROFILES } from '#lib/banks/api-pix/profiles.ts'
 import { type BankRefund, readRefund } from '#lib/banks/api-pix/read.ts'
-import type { Connection } from '#lib/banks/connection.ts'
 import {
+  type Connection,
   type Gateway,
   type GatewayNotification,
   type GatewayResult,

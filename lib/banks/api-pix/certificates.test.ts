@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
-import { lookupBank } from '#lib/banks/adapters.ts'
 import { examineCertificate, examineServer } from '#lib/banks/api-pix/credentials.ts'
+import { lookupBank } from '#lib/banks/served.ts'
 import { Authority } from '#lib/testing/authority.ts'
 
 const DAY_MS = 86_400_000

@@ -4,11 +4,12 @@ import { judge, unknown, type Verdict } from '#lib/banks/api-pix/outcomes.ts'
 import { findPayments } from '#lib/banks/api-pix/payments.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
 import { type BankCharge, readCharge } from '#lib/banks/api-pix/read.ts'
-import { buildChargeCode, findCodeContradiction } from '#lib/banks/charge-code.ts'
 import {
+  buildChargeCode,
   type ChargeAnswers,
   type ChargeState,
   type ChargeTerms,
+  findCodeContradiction,
   type GatewayResult,
   type OpenedCharge,
   PAYER_NAME_MAX,

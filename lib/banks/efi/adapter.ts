@@ -28,7 +28,6 @@ import {
 import { judge, judgeQuestion, unknown } from '#lib/banks/api-pix/outcomes.ts'
 import { checkList, type ListSource, listEntries } from '#lib/banks/api-pix/payments.ts'
 import type { BankProfile } from '#lib/banks/api-pix/profiles.ts'
-import type { Connection } from '#lib/banks/connection.ts'
 import {
   queryPayout,
   readBalance,
@@ -40,6 +39,7 @@ import { REPORTS_PATH, readStatement } from '#lib/banks/efi/statement.ts'
 import {
   type AnswerEnd,
   type BankFinding,
+  type Connection,
   type DisputeAnswer,
   type FindingCode,
   find,

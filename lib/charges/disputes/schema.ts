@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { DISPUTE_FILTERS } from '#lib/charges/states.ts'
 import { must, openApiMeta, wholeCents } from '#lib/core/fields.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import type { Prisma } from '#lib/db/client.ts'
 
@@ -56,3 +58,26 @@ const DisputeEnd = z
   .meta({ id: 'DisputeOutcome' })
 export type DisputeEnd = z.infer<typeof DisputeEnd>
 export const disputeEnd = { test: DisputeEnd, live: DisputeEnd }
+
+export const disputesPageQuery = z.object({
+  status: z.enum(DISPUTE_FILTERS).optional(),
+  cursor: z.uuid().optional(),
+})
+export type DisputesQuery = z.infer<typeof disputesPageQuery>
+
+export interface DisputeBasics {
+  id: string
+  mode: Mode
+  amount: number
+  status: 'open' | 'won' | 'lost'
+  answer_state: AnswerState | null
+  respond_by: string | null
+  created_at: string
+}
+
+/** A dispute in the list of the account whose charge it is about. */
+export interface OwnDispute extends DisputeBasics {
+  charge_id: string
+  external_id: string
+  client_name: string
+}

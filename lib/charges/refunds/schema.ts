@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { REFUND_STATUSES } from '#lib/charges/refunds/states.ts'
+import { REFUND_STATUSES } from '#lib/charges/states.ts'
 import { listQuery, must, openApiMeta, text } from '#lib/core/fields.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { rejectionCodeField } from '#lib/banks/gateway.ts'
-import { REFUND_STATUSES } from '#lib/charges/refunds/states.ts'
+import { REFUND_STATUSES } from '#lib/charges/states.ts'
 import { instant, modeField, openApiMeta, pageOf, pickFields } from '#lib/core/fields.ts'
 
 const STATUS_DESCRIPTION =

@@ -19,7 +19,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'
 import { readItem } from '#lib/operator/differences/evidence.ts'
 import type { DifferenceDetail } from '#lib/operator/differences/schema.ts'
-import { readEnding } from '#lib/operator/ending.ts'
+import { readEnding } from '#lib/operator/stuck.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 interface ItemPageProps {

@@ -3,7 +3,7 @@ import { memberRemoval, roleChange } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/record.ts'
 import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { createTokenAdoption } from '#lib/tokens/adopt.ts'
+import { createTokenAdoption } from '#lib/tokens/change.ts'
 
 export const PATCH = endpoint({
   method: 'PATCH',

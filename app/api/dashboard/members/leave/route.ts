@@ -2,7 +2,7 @@ import { leaveAccount } from '#lib/accounts/members.ts'
 import { requireActor } from '#lib/audit/record.ts'
 import { EmptyResponse } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { revokeChildren } from '#lib/tokens/adopt.ts'
+import { revokeChildren } from '#lib/tokens/change.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { findPayableCharge } from '#lib/charges/list.ts'
+import { renderSvg } from '#lib/core/qr.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { renderSvg } from '#lib/payer/qr.ts'
 
 export const GET = endpoint({
   method: 'GET',

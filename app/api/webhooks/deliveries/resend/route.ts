@@ -1,6 +1,6 @@
 import { resolveReference } from '#lib/dashboard/deliveries.ts'
+import { webhookOwner } from '#lib/http/caller.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { webhookOwner } from '#lib/http/webhook-owner.ts'
 import { resendFailed } from '#lib/webhooks/resend.ts'
 import { resendRequest } from '#lib/webhooks/schema.ts'
 import { DeliveriesResent } from '#lib/webhooks/wire.ts'

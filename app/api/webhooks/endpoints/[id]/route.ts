@@ -1,5 +1,5 @@
+import { webhookOwner } from '#lib/http/caller.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { webhookOwner } from '#lib/http/webhook-owner.ts'
 import {
   deleteEndpoint,
   documentsNotHeld,

@@ -1,5 +1,5 @@
 import { requireActor } from '#lib/audit/record.ts'
-import { registerNoticeAddress } from '#lib/banks/register-notices.ts'
+import { registerNoticeAddress } from '#lib/banks/notices.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { requireBank, serializeNotices } from '#lib/operator/banks/list.ts'
 import { NoticesRegistered, noticesRequest } from '#lib/operator/banks/schema.ts'

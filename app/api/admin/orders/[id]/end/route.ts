@@ -1,6 +1,6 @@
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { readEnding } from '#lib/operator/ending.ts'
 import { endProposal, OrderEndingRead } from '#lib/operator/schema.ts'
+import { readEnding } from '#lib/operator/stuck.ts'
 import { proposeEnd } from '#lib/orders/end.ts'
 
 export const POST = adminEndpoint({

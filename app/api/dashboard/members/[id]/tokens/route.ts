@@ -1,5 +1,5 @@
 import { endpoint } from '#lib/http/endpoint.ts'
-import { listIssuedTokens } from '#lib/tokens/adopt.ts'
+import { listIssuedTokens } from '#lib/tokens/change.ts'
 import { IssuedTokenList } from '#lib/tokens/schema.ts'
 
 export const GET = endpoint({

@@ -1,6 +1,6 @@
 import { requireActor } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { adoptToken } from '#lib/tokens/adopt.ts'
+import { adoptToken } from '#lib/tokens/change.ts'
 import { readToken } from '#lib/tokens/queries.ts'
 import { TokenRead } from '#lib/tokens/schema.ts'
 

@@ -1,5 +1,5 @@
+import { webhookOwner } from '#lib/http/caller.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { webhookOwner } from '#lib/http/webhook-owner.ts'
 import { pauseEndpoint, readEndpoint } from '#lib/webhooks/endpoints.ts'
 import { noFields } from '#lib/webhooks/schema.ts'
 import { EndpointRead } from '#lib/webhooks/wire.ts'

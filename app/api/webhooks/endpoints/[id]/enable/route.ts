@@ -1,5 +1,5 @@
+import { webhookOwner } from '#lib/http/caller.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { webhookOwner } from '#lib/http/webhook-owner.ts'
 import { enableEndpoint, readEndpoint } from '#lib/webhooks/endpoints.ts'
 import { enableRequest } from '#lib/webhooks/schema.ts'
 import { EndpointEnabled } from '#lib/webhooks/wire.ts'

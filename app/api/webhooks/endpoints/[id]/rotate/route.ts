@@ -1,5 +1,5 @@
+import { webhookOwner } from '#lib/http/caller.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { webhookOwner } from '#lib/http/webhook-owner.ts'
 import { noFields } from '#lib/webhooks/schema.ts'
 import { readCreatedSecret, rotateSecret, tooManySecrets } from '#lib/webhooks/secrets.ts'
 import { SecretShown } from '#lib/webhooks/wire.ts'

@@ -1,8 +1,8 @@
 import { refundOrders } from '#lib/charges/refunds/refund.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { returnOrders } from '#lib/operator/differences/resolve.ts'
-import { readEnding } from '#lib/operator/ending.ts'
 import { endConfirmation, OrderEndingRead } from '#lib/operator/schema.ts'
+import { readEnding } from '#lib/operator/stuck.ts'
 import { confirmEnd } from '#lib/orders/end.ts'
 import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 

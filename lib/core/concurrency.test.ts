@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { Pool } from '#lib/core/pool.ts'
+import { Pool } from '#lib/core/concurrency.ts'
 
 const logFailure = vi.fn()
 

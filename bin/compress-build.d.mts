@@ -1,1 +1,0 @@
-export function compressBuild(folder: string): Promise<void>
