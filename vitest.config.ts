@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 /** Every test file except the browser tests. */
 export const TESTS = [
   '{lib,bin,prisma,app,components}/**/*.test.ts',
+  'packages/*/*.test.ts',
   'e2e/{api,banks,client,cluster,day,psp,runner,torture}/*.test.ts',
 ]
 /**
@@ -25,7 +26,7 @@ const left = process.env.WITHOUT_REPEATS ? REPEATS : []
 const PROCESS_CHANGE_PATTERN =
   /supplyEnv\([^)]*(DATABASE_|PG_NAMED|LOG_LEVEL|METRICS_|OTEL_)|open(Own|Notice)Stage|process\.env\.?\[?\w+\]? ?=|\bvi\.(mock|useFakeTimers)|--expose-gc|memoryUsage|process\.(on|emit)\(/
 const SHARED_FOLDERS =
-  /^(lib|prisma|app|components|bin\/commands|e2e\/(api|banks|client|cluster|psp|runner))\//
+  /^(lib|prisma|app|components|bin\/commands|packages|e2e\/(api|banks|client|cluster|psp|runner))\//
 
 /** Files that share one module cache: a process of its own takes 1 to 2 CPU seconds of a file. */
 const sharedFiles = globSync(TESTS).filter(

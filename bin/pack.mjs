@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import nft from 'next/dist/compiled/@vercel/nft/index.js'
 
 const target = process.argv[2]
-const FOLDERS = ['app', 'bin', 'cli', 'docs', 'lib', 'messages', 'prisma', 'public']
+const FOLDERS = ['app', 'bin', 'cli', 'docs', 'lib', 'messages', 'packages', 'prisma', 'public']
 const FILES = ['LICENSE', 'next.config.js', 'package.json']
 /** Packages copied whole: the trace does not follow names that Next computes, nor `import.meta.resolve`. */
 const PACKAGES = ['node_modules/next', 'node_modules/@fontsource-variable/hanken-grotesk']

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { LOCALES, languageOf, preferredLocale } from '#lib/core/locale.ts'
@@ -81,6 +83,10 @@ async function buildReference(routes: ServedRoute[], publicUrl: string): Promise
     ['/api/openapi.json', lazily(() => jsonFile(document))],
     ['/docs/clients/troco.tgz', lazily(packageFile)],
     [`/docs/clients/troco-${COMMAND_LINE_VERSION}.tgz`, lazily(packageFile)],
+    ['/docs/clients/troco.ts', lazily(() => textFile(typedClient()))],
+    ['/docs/clients/troco.js', lazily(() => textFile(plainClient(), 'text/javascript'))],
+    ['/docs/clients/troco.py', lazily(() => textFile(readClient('troco.py')))],
+    ['/docs/clients/Troco.php', lazily(() => textFile(readClient('Troco.php')))],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
     ...assets.files,
     ...sites.flatMap(site => siteFiles(site, assets.urls)),
@@ -155,6 +161,26 @@ function jsonFile(content: unknown): StaticFile {
 
 function packageFile(): StaticFile {
   return buildFile(packCommandLine(), 'application/gzip', CACHE_MINUTE)
+}
+
+function readClient(file: string): string {
+  return readFileSync(new URL(`../../packages/client/${file}`, import.meta.url), 'utf8')
+}
+
+/** The client and the types of the API in one file. */
+function typedClient(): string {
+  const client = readClient('troco.ts').replace(
+    /^(import type \{[^}]*\}|export type \*) from '.*'\n/gm,
+    '',
+  )
+  return `${client.trimEnd()}\n\n${readClient('api.ts')}`
+}
+
+/** The client without types, for projects that do not compile. */
+function plainClient(): string {
+  return stripTypeScriptTypes(typedClient())
+    .replace(/^ +$/gm, '')
+    .replace(/\n{3,}/g, '\n\n')
 }
 
 function textFile(text: string, type = 'text/plain'): StaticFile {

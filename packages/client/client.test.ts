@@ -1,0 +1,365 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { findProgram, installPackages } from '#lib/testing/debian.ts'
+import {
+  type Api,
+  expectBalancedLedger,
+  fundMerchant,
+  makeMerchant,
+  makeToken,
+  startApi,
+} from '#lib/testing/fixtures.ts'
+import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { Troco, type TrocoError, type TrocoEvent } from './troco.ts'
+import { type Document, writeTypes } from './types.ts'
+
+const FOLDER = 'packages/client'
+const HEADING =
+  '// Types of the API, generated from its OpenAPI document: npx vitest run packages/client -u\n\n'
+
+let api: Api
+let document: Document
+beforeAll(async () => {
+  api = await startApi()
+  document = (await (await fetch(`${api.url}/api/openapi.json`)).json()) as Document
+})
+afterAll(() => api.close())
+
+test('the types of the client are those of the document', async () => {
+  await expect(HEADING + writeTypes(document)).toMatchFileSnapshot('./api.ts')
+})
+
+describe.each(['troco.ts', 'troco.py', 'Troco.php'])('%s', file => {
+  test('has a method for each operation of the document', () => {
+    const source = readFileSync(join(FOLDER, file), 'utf8')
+    const missing = Object.keys(document.paths).flatMap(path =>
+      // The images of a charge's code are for pages: clients draw `br_code` themselves.
+      path.includes('/qr.') || isMentioned(source, path) ? [] : [path],
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('knows each type of event, or leaves it as it is', () => {
+    const source = readFileSync(join(FOLDER, file), 'utf8')
+    const known = source.match(/(transaction|withdrawal|troco)\.[a-z_]+(?=['"])/g) ?? []
+    if (known.length > 0) expect(new Set(known)).toEqual(new Set(Object.keys(document.webhooks)))
+  })
+})
+
+/** Whether a source has all fixed parts of a path, as in `/transactions/{id}/cancel`. */
+function isMentioned(source: string, path: string): boolean {
+  return path.split(/\/\{\w+\}/).every(part => part === '' || source.includes(part))
+}
+
+test('the served file compiles under strict settings, and mistakes with money do not', async () => {
+  const folder = resolve('.cache/client-strict')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'troco.ts'), await (await fetch(clientUrl('troco.ts'))).text())
+  for (const [index, { source }] of [{ source: SHOP }, ...MISTAKES].entries())
+    writeFileSync(join(folder, `shop-${index}.ts`), source)
+  const files = [SHOP, ...MISTAKES].map((_, index) => `shop-${index}.ts`)
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: STRICT, files: ['troco.ts', ...files] }),
+  )
+  const compiler = resolve('node_modules/.bin/tsc')
+  const output = await promisify(execFile)(compiler, ['-p', folder, '--pretty', 'false']).then(
+    ({ stdout }) => stdout,
+    ({ stdout }) => String(stdout),
+  )
+  expect(output).not.toContain('troco.ts(')
+  expect(output).not.toContain('shop-0.ts(')
+  for (const [index, { sign }] of MISTAKES.entries())
+    expect(output).toMatch(new RegExp(`shop-${index + 1}\\.ts\\(.*${sign}`))
+})
+
+const STRICT = {
+  target: 'es2022',
+  lib: ['es2022', 'dom', 'dom.iterable'],
+  module: 'nodenext',
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
+  noImplicitOverride: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  verbatimModuleSyntax: true,
+  erasableSyntaxOnly: true,
+  isolatedModules: true,
+  noEmit: true,
+  types: [],
+  allowImportingTsExtensions: true,
+}
+
+const SHOP = `import { Troco, type TrocoEvent } from './troco.ts'
+export async function shop(troco: Troco): Promise<string> {
+  const body = { amount: 1000, client_name: 'Ana', client_email: 'ana@example.com', client_doc: '1' }
+  const { transaction_id } = await troco.charges.create(body, { key: 'order-1' })
+  await troco.refunds.create(transaction_id, { amount: 500 }, { key: 'refund-1' })
+  await troco.refunds.createFull(transaction_id, {}, { key: 'refund-2' })
+  for await (const { status } of troco.withdrawals.list({ status: 'pending' })) return status
+  return transaction_id
+}
+export function describeEvent(event: TrocoEvent): string {
+  switch (event.type) {
+    case 'transaction.paid':
+      return event.transaction.transaction_id
+    case 'withdrawal.approved':
+      return event.withdrawal.pix_key
+    case 'unknown':
+      return event.event.type
+    default:
+      return event.type
+  }
+}
+`
+
+const MISTAKES = [
+  ["body, { key: 'order-1' })", 'body)', 'Expected 2 arguments'],
+  [", { key: 'refund-2' })", ')', 'Expected 3 arguments'],
+  ['{ amount: 500 }', '{}', "'amount' is missing"],
+  ['amount: 1000', "amount: '10,00'", 'amount: string'],
+  ["status: 'pending' }", "status: 'sent' }", '"sent"'],
+  ['event.withdrawal.pix_key', 'event.transaction.amount', "'transaction' does not exist"],
+].map(([right = '', wrong = '', sign = '']) => {
+  expect(SHOP).toContain(right)
+  return { source: SHOP.replace(right, wrong), sign }
+})
+
+function clientUrl(file: string): string {
+  return `${api.url}/docs/clients/${file}`
+}
+
+/** What the story of each language must have seen. */
+const SEEN = {
+  is_same: true,
+  float: 'invalid_argument',
+  no_key: 'invalid_argument',
+  other_body: 'idempotency_key_reused',
+  unpaid: 'not_paid',
+  paid: 'paid',
+  full: 4000,
+  refunds: [4000, 1000],
+  too_much: {
+    code: 'insufficient_balance',
+    status: 422,
+    fields: { amount: ['Insufficient balance'] },
+  },
+  listed: ['order-3', 'order-2', 'order-1'],
+  approved: 'approved',
+  expired: 'charge_expired',
+  missing: 'transaction_not_found',
+  gaps: ['other_feed'],
+  verified: 'transaction.paid',
+  tampered: 'invalid_signature',
+  gained: 5000 - 5000 + 5000 - 1500,
+}
+
+/** Returns the program and its arguments, or the packages that this machine lacks. */
+const RUNNERS = {
+  JavaScript: async () => {
+    const file = join(makeScratchFolder('troco-client-'), 'troco.mjs')
+    writeFileSync(file, await (await fetch(clientUrl('troco.js'))).text())
+    return { program: process.execPath, args: [`${FOLDER}/story.mjs`], client: file }
+  },
+  Python: async () => {
+    const program = (await findProgram('python3', ['python3'])) ?? 'python3'
+    return { program, args: [`${FOLDER}/story.py`], client: '' }
+  },
+  PHP: async () => {
+    await installPhp()
+    return { program: 'php', args: [`${FOLDER}/story.php`], client: '' }
+  },
+}
+
+async function installPhp(): Promise<void> {
+  const isThere = () =>
+    promisify(execFile)('php', ['-r', "require '/usr/share/php/GuzzleHttp/autoload.php';"])
+  await isThere().catch(async () => {
+    await installPackages(['php-cli', 'php-curl', 'php-guzzlehttp-guzzle'])
+    await isThere()
+  })
+}
+
+describe.each(Object.entries(RUNNERS))('the client in %s', (_, prepare) => {
+  test('takes each step once, through a network that loses the first response to each key', async () => {
+    const { program, args, client } = await prepare()
+    const merchant = await makeMerchant()
+    await fundMerchant(merchant, 10_000)
+    const token = await makeToken(merchant.id)
+    const { url, lost } = await openLossyProxy()
+    const story = JSON.stringify({ client, url, token, webhook: signWebhook() })
+    const { stdout } = await promisify(execFile)(program, [...args, story])
+    const { types, ...seen } = JSON.parse(stdout)
+    expect(seen).toEqual(SEEN)
+    expect(types).toEqual(expect.arrayContaining(['transaction.paid', 'transaction.expired']))
+    expect(lost()).toBeGreaterThan(5)
+    await expectBalancedLedger(merchant.id)
+  })
+})
+
+function signWebhook() {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const old = `whsec_${randomBytes(32).toString('base64')}`
+  const event = { id: 'event-1', type: 'transaction.paid', event: 'paid', sequence: 1 }
+  const body = JSON.stringify({ ...event, transaction: { client_name: 'Ação ✓', status: 'paid' } })
+  const now = new Date()
+  const signature = new Webhook(secret).sign('event-1', now, body)
+  const headers = {
+    'webhook-id': 'event-1',
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${signature}`,
+  }
+  return { secret, old, body, headers }
+}
+
+/** Forwards requests, but closes the connection instead of returning the first response to each key and body. */
+async function openLossyProxy(): Promise<{ url: string; lost: () => number }> {
+  const seen = new Set<string>()
+  let lost = 0
+  const server = createServer(async (request, response) => {
+    const body = await readText(request)
+    const key = request.headers['idempotency-key']
+    const headers = new Headers()
+    for (const name of ['authorization', 'content-type', 'idempotency-key']) {
+      const value = request.headers[name]
+      if (typeof value === 'string') headers.set(name, value)
+    }
+    const upstream = await fetch(api.url + request.url, {
+      method: request.method ?? 'GET',
+      headers,
+      body: body === '' ? null : body,
+    })
+    const bytes = Buffer.from(await upstream.arrayBuffer())
+    if (key !== undefined && !seen.has(`${key} ${body}`)) {
+      seen.add(`${key} ${body}`)
+      lost++
+      request.socket.destroy()
+      return
+    }
+    const passed = [...upstream.headers].filter(
+      ([name]) => !/^(content-|transfer-|connec)/.test(name),
+    )
+    response.writeHead(upstream.status, Object.fromEntries(passed)).end(bytes)
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise(done => server.once('listening', done))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lost: () => lost }
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+describe('a webhook', () => {
+  const troco = new Troco({ url: 'http://127.0.0.1:1', token: 'troco_test_x' })
+
+  async function receive(verify: (request: IncomingMessage) => Promise<TrocoEvent>, body: string) {
+    const { secret, headers } = signWebhook()
+    const results: Promise<TrocoEvent>[] = []
+    const server = createServer((request, response) => {
+      const result = verify(request)
+      results.push(result)
+      result.catch(() => {}).finally(() => response.end())
+    })
+    server.listen(0, '127.0.0.1')
+    await new Promise(done => server.once('listening', done))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    await fetch(`http://127.0.0.1:${port}`, { method: 'POST', headers, body })
+    return { secret, result: results[0] }
+  }
+
+  test('is verified from a request of node:http, and of Express with its raw body', async () => {
+    const { secret, body, headers } = signWebhook()
+    for (const express of [false, true]) {
+      const verify = async (request: IncomingMessage) => {
+        const raw = express ? Buffer.from(await readText(request)) : undefined
+        const given = raw ? Object.assign(request, { body: raw }) : request
+        return troco.webhooks.verify(Object.assign(given, { headers }), secret)
+      }
+      const { result } = await receive(verify, body)
+      expect(await result).toMatchObject({ type: 'transaction.paid' })
+    }
+    const parsed = { headers, body: JSON.parse(body) }
+    await expect(troco.webhooks.verify(parsed, secret)).rejects.toThrow('express.raw')
+  })
+
+  test.each([
+    ['another secret', { 'webhook-signature': '' }],
+    ['an old time stamp', { 'webhook-timestamp': '1700000000' }],
+    ['another id', { 'webhook-id': 'event-2' }],
+  ])('is refused with %s', async (_, changed) => {
+    const { secret, body, headers } = signWebhook()
+    const request = new Request('http://localhost', {
+      method: 'POST',
+      body,
+      headers: { ...headers, ...changed },
+    })
+    const error = await troco.webhooks.verify(request, secret).catch((one: TrocoError) => one)
+    expect(error).toMatchObject({ code: 'invalid_signature' })
+  })
+
+  test('of a type that the client does not know is marked as unknown', async () => {
+    const { secret, headers } = signWebhook()
+    const body = JSON.stringify({ id: 'event-1', type: 'transaction.settled', event: 'settled' })
+    const signed = new Webhook(secret).sign('event-1', new Date(), body)
+    const request = new Request('http://localhost', {
+      method: 'POST',
+      body,
+      headers: { ...headers, 'webhook-signature': signed },
+    })
+    expect(await troco.webhooks.verify(request, secret)).toMatchObject({
+      type: 'unknown',
+      event: { type: 'transaction.settled' },
+    })
+  })
+})
+
+test('a wait ends with its signal, and a server that is down with no_response', async () => {
+  const merchant = await makeMerchant()
+  const token = await makeToken(merchant.id)
+  const troco = new Troco({ url: api.url, token })
+  const body = {
+    amount: 1000,
+    client_name: 'Ana',
+    client_email: 'ana@example.com',
+    client_doc: '529.982.247-25',
+  }
+  const { transaction_id } = await troco.charges.create(body, { key: 'one' })
+  const end = new AbortController()
+  const waiting = troco.charges.waitUntilPaid(transaction_id, { signal: end.signal })
+  end.abort(new Error('closed'))
+  await expect(waiting).rejects.toThrow('closed')
+  const down = new Troco({ url: 'http://127.0.0.1:1', token, attempts: 1 })
+  await expect(down.account()).rejects.toMatchObject({ code: 'no_response', isRetryable: true })
+})
+
+test('an error carries what helps: fields, request id, documentation', async () => {
+  const merchant = await makeMerchant()
+  const troco = new Troco({ url: api.url, token: await makeToken(merchant.id) })
+  const body = { amount: 1, client_name: '', client_email: 'x', client_doc: '1' }
+  const error = await troco.charges.create(body, { key: 'one' }).catch((one: TrocoError) => one)
+  expect(error).toMatchObject({
+    code: 'invalid_input',
+    status: 422,
+    isRetryable: false,
+    requestId: expect.stringMatching(/.+/),
+    docs: expect.stringContaining('/docs/'),
+    fields: { amount: [expect.stringContaining('amount')], client_name: expect.any(Array) },
+  })
+})
