@@ -39,6 +39,7 @@ const GUIDES = [
   'webhooks',
   'testing',
   'errors-and-retries',
+  'clients',
   'command-line',
   'reconciling',
   'going-live',

@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findProgram, installPackages } from '#lib/testing/debian.ts'
 import {
   type Api,
@@ -16,7 +16,9 @@ import {
   makeToken,
   startApi,
 } from '#lib/testing/fixtures.ts'
+import { LANGUAGES, prepareLanguages, readSamples } from '#lib/testing/sample-languages.ts'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { findFreePort } from '#lib/testing/server.ts'
 import { Troco, type TrocoError, type TrocoEvent } from './troco.ts'
 import { type Document, writeTypes } from './types.ts'
 
@@ -264,6 +266,72 @@ async function readText(request: IncomingMessage): Promise<string> {
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
 }
+
+/** Samples of the guide up to the errors and events; the receivers, which never end, come last. */
+test.each(['js', 'python', 'php'] as const)(
+  'the samples of the guide in %s run as they are',
+  async language => {
+    await prepareLanguages()
+    await installPhp()
+    const folder = makeScratchFolder('troco-guide-')
+    for (const file of ['troco.ts', 'troco.js', 'troco.py', 'Troco.php'])
+      writeFileSync(join(folder, file), await (await fetch(clientUrl(file))).text())
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    const merchant = await makeMerchant()
+    const token = await makeToken(merchant.id)
+    const { program, args } = LANGUAGES[language]
+    const samples = readSamples('clients', 'en', language).slice(0, -1)
+    const guzzle = "require '/usr/share/php/GuzzleHttp/autoload.php';"
+    const source = [...(language === 'php' ? [guzzle] : []), ...samples]
+      .join('\n')
+      .replaceAll('http://localhost:3000', api.url)
+    const { stdout } = await promisify(execFile)(program(), args(source), {
+      cwd: folder,
+      env: { ...process.env, TROCO_TOKEN: token },
+    })
+    expect(stdout).toMatch(/^00020101/)
+    expect(stdout).toContain('order-8001 4990')
+    expect(stdout).toContain('Insufficient balance')
+    expect(stdout).toContain('transaction.paid')
+    await expectBalancedLedger(merchant.id)
+  },
+)
+
+test('the receivers of the guide refuse a webhook that is not signed, and take one that is', async () => {
+  await prepareLanguages()
+  const folder = makeScratchFolder('troco-guide-')
+  for (const file of ['troco.js', 'troco.py', 'Troco.php'])
+    writeFileSync(join(folder, file), await (await fetch(clientUrl(file))).text())
+  const { secret, body, headers } = signWebhook()
+  const receiverOf = (language: 'js' | 'python' | 'php') =>
+    readSamples('clients', 'en', language).at(-1) ?? ''
+  writeFileSync(join(folder, 'route.mjs'), receiverOf('js').replace('./troco.js', './troco.mjs'))
+  renameSync(join(folder, 'troco.js'), join(folder, 'troco.mjs'))
+  vi.stubEnv('TROCO_WEBHOOK_SECRET', secret)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { POST } = await import(join(folder, 'route.mjs'))
+  const send = async (to: string | null, text: string) => {
+    const init = { method: 'POST', body: text, headers }
+    const response = to ? await fetch(to, init) : await POST(new Request('http://localhost', init))
+    return response.status
+  }
+  const [python, php] = [await findFreePort(), await findFreePort()]
+  const receiver = receiverOf('python').replace('4000', String(python))
+  writeFileSync(join(folder, 'receiver.py'), `import os\n${receiver}`)
+  writeFileSync(join(folder, 'receiver.php'), receiverOf('php'))
+  const children = [
+    spawn(LANGUAGES.python.program(), ['receiver.py'], { cwd: folder, stdio: 'ignore' }),
+    spawn(LANGUAGES.php.program(), ['-S', `127.0.0.1:${php}`, 'receiver.php'], {
+      cwd: folder,
+      stdio: 'ignore',
+    }),
+  ]
+  onTestFinished(() => void children.map(child => child.kill()))
+  for (const to of [null, `http://127.0.0.1:${python}`, `http://127.0.0.1:${php}`]) {
+    await expect.poll(() => send(to, `${body} `).catch(() => 0)).toBe(400)
+    expect(await send(to, body)).toBe(204)
+  }
+})
 
 describe('a webhook', () => {
   const troco = new Troco({ url: 'http://127.0.0.1:1', token: 'troco_test_x' })
