@@ -22,6 +22,7 @@ export const FOLDERS = [
   'dashboard',
   'operator',
   'payer',
+  'api-pix',
   'docs',
   'session',
   'http',
