@@ -2,7 +2,7 @@ import { withJournal } from '#lib/banks/record-call.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/banks/served.ts'
 import { findCharge, serializeCharge } from '#lib/charges/list.ts'
 import { findResumedConnection, insertCharge, openAtBank, refusalOf } from '#lib/charges/open.ts'
-import type { ChargeRequest, ChargeRow, CreatedCharge } from '#lib/charges/schema.ts'
+import type { ChargeRow, CreatedCharge, DescribedRequest } from '#lib/charges/schema.ts'
 import { qrCodeUrl } from '#lib/charges/urls.ts'
 import { createdChargeToWire } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -24,6 +24,8 @@ interface Merchant {
   receivingConnectionId?: string | null
   /** Id of the charge, if the caller has stored it before. */
   chargeId?: string
+  /** Whether a repeated external_id is refused although the account allows it. */
+  isReferenceUnique?: boolean
 }
 
 /**
@@ -33,7 +35,7 @@ interface Merchant {
 export async function createCharge(
   merchant: Merchant,
   mode: Mode,
-  request: ChargeRequest,
+  request: DescribedRequest,
   callerIp: string | null,
   once?: IdempotentRequest,
 ): Promise<CreatedCharge> {
@@ -61,6 +63,7 @@ export async function createCharge(
     connectionId,
     request,
     webhookMasked: merchant.webhookMasked ?? false,
+    isReferenceUnique: merchant.isReferenceUnique ?? false,
     ip: request.ip ?? callerIp,
     terms,
     once,

@@ -13,7 +13,7 @@ import { type PaidState, removeAtBank } from '#lib/charges/close.ts'
 import { findCharge } from '#lib/charges/list.ts'
 import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/charges/postpone.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
-import type { ChargeRequest, CreatedCharge } from '#lib/charges/schema.ts'
+import type { CreatedCharge, DescribedRequest } from '#lib/charges/schema.ts'
 import {
   parseDatabaseError,
   parseDatabaseRefusal,
@@ -46,8 +46,9 @@ export interface NewCharge {
   id: string
   mode: Mode
   connectionId: string
-  request: ChargeRequest
+  request: DescribedRequest
   webhookMasked?: boolean
+  isReferenceUnique?: boolean
   ip: string | null
   terms: ChargeTerms
   once: IdempotentRequest | undefined
@@ -84,6 +85,7 @@ export async function insertCharge(
     utms: request.utms ?? null,
     items: request.items ?? null,
     webhook_masked: charge.webhookMasked ?? false,
+    description: request.description,
     lifetime_s: lifetimeS,
     due_in_s: dueInS,
   }
@@ -95,7 +97,10 @@ export async function insertCharge(
       : made
     await retryOnConflict(() => queryRows(statement))
   }
-  const repeat = () => insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
+  const repeat = async () => {
+    if (charge.isReferenceUnique) throw refuse('external_id_used')
+    await insert(repetitionSlotSql(charge.accountId)).catch(refuseDuplicateReference)
+  }
   // The shared statement leaves out a row whose reference is in use.
   if (!once) return (await insertShared(toShared(row))) ? undefined : repeat()
   await insert().catch(error => {
@@ -125,6 +130,7 @@ const COLUMN_TYPES = {
   utms: 'json',
   items: 'json',
   webhook_masked: 'boolean',
+  description: 'text',
 }
 const ROW_TYPES = { ...COLUMN_TYPES, lifetime_s: 'float8', due_in_s: 'float8' }
 type NewRow = Record<keyof typeof ROW_TYPES, unknown> & { id: string; account_id: string }

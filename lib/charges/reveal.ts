@@ -55,3 +55,27 @@ export async function describeCharge(
   const { status = charge.status } = (await findCharge(accountId, mode, charge.id)) ?? {}
   throw refuse('already_final', { subject: 'Transaction', status })
 }
+
+interface Texts {
+  description: string | null
+  metadata: Record<string, unknown>
+}
+
+/**
+ * Replaces the texts of a charge that can still be paid, by API Pix. `revision`: that of the metadata which the caller has
+ * read. Returns null if the charge has ended or was revised meanwhile.
+ */
+export async function reviseTexts(
+  { accountId, id }: ChargeKey,
+  { description, metadata }: Texts,
+  revision: string | null,
+): Promise<ChargeRow | null> {
+  const [row] = await queryRows<ChargeRow>(Prisma.sql`
+    UPDATE charges c SET description = ${description}, metadata = ${JSON.stringify(metadata)}::json,
+      updated_at = now()
+    WHERE c.account_id = ${accountId}::uuid AND c.id = ${id}::uuid
+      AND c.status IN ('pending', 'expired') AND c.cancelled_at IS NULL
+      AND c.metadata ->> 'revisao' IS NOT DISTINCT FROM ${revision}
+    RETURNING ${chargeAsJson}::text AS json`)
+  return row ?? null
+}

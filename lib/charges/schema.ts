@@ -31,8 +31,8 @@ export const CHARGE_AMOUNT_MIN = 500
 const METADATA_KEYS_MAX = 20
 const ITEMS_MAX = 50
 const OBJECT_BYTES_MAX = 16 * 1024
-const EXPIRES_IN_MIN = 60
-const EXPIRES_IN_MAX = 30 * 86_400
+export const EXPIRES_IN_MIN = 60
+export const EXPIRES_IN_MAX = 30 * 86_400
 
 const numeric = z.union(
   [z.number(), z.string().refine(isNumeric, must('be a number'))],
@@ -168,6 +168,9 @@ const ChargeRequest = z
   })
   .meta({ id: 'ChargeRequest' })
 export type ChargeRequest = z.infer<typeof ChargeRequest>
+
+/** `description`: what the payer reads, if it is known at once. */
+export type DescribedRequest = ChargeRequest & { description?: string | undefined }
 
 /** Live mode verifies check digits, as the bank does, and requires https. */
 export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {

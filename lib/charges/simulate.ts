@@ -34,9 +34,9 @@ export async function simulateCharge(
   throw alreadyFinal(ended)
 }
 
-/** The simulated bank, which stores no payer, lets the person pay whom the charge names. */
+/** The simulated bank, which stores no payer, lets the person pay whom the charge names, if any. */
 function withPayer(state: ChargeState, { client_name, client_doc }: ChargeRow): ChargeState {
-  if (state.state !== 'paid') return state
+  if (state.state !== 'paid' || client_doc === '') return state
   const payments = state.payments.map(payment => {
     const bank = payment.endToEndId.slice(1, 9)
     return { ...payment, payer: { name: client_name, maskedDoc: maskTaxId(client_doc), bank } }

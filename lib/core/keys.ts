@@ -27,6 +27,7 @@ export const PURPOSES = [
   'bank-credentials',
   'bank-notices',
   'payment-receipts',
+  'access-tokens',
 ] as const
 type Purpose = (typeof PURPOSES)[number]
 type SealPurpose = Extract<

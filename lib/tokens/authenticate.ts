@@ -102,7 +102,20 @@ export async function authenticateToken(
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const find = findCallerWith(along)
-  const row = (await find(hash)) ?? (await rehash(token, hash, find))
+  return admit((await find(hash)) ?? (await rehash(token, hash, find)), hash, address, along)
+}
+
+/** Looks up the token with this hash, as `authenticateToken` does, for an access token that names it. */
+export async function authenticateHash(hash: string, address: string): Promise<TokenCaller | null> {
+  return admit(await findCallerWith(null)(hash), hash, address, null)
+}
+
+async function admit(
+  row: CallerRow | null,
+  hash: string,
+  address: string | undefined,
+  along: RowAlong | null,
+): Promise<TokenCaller | null> {
   if (!row) return null
   const caller = toCaller(row, hash, along)
   if (row.isStale && (address === undefined || caller.isAllowedFrom(address)))

@@ -62,6 +62,9 @@ function describeLimit(remaining: number, disputed: number, lost: number): strin
   return `cannot be refunded: ${causes} already cover the whole charge`
 }
 
+/** `externalId`: the merchant's id, unique per charge, of a refund by API Pix. */
+type RefundOrder = RefundRequest & { by?: string | null; externalId?: string }
+
 /**
  * Inserts the refund and holds its amount in one statement before the bank is called: a crash
  * leaves all or nothing. Locks the charge first, then reads its disputes, so that refunds never exceed
@@ -71,7 +74,7 @@ export async function createRefund(
   account: Authority,
   mode: Mode,
   chargeIdOrReference: string,
-  { amount, reason, by }: RefundRequest & { by?: string | null },
+  { amount, reason, by, externalId }: RefundOrder,
   once?: IdempotentRequest,
 ): Promise<RefundRow> {
   const accountId = accountIdOf(account)
@@ -106,9 +109,9 @@ export async function createRefund(
         RETURNING c.account_id, c.id, c.mode, c.connection_id, c.end_to_end_id, j.amount`,
       made: Prisma.sql`
         INSERT INTO refunds (account_id, id, charge_id, mode, connection_id, status, amount, reason,
-          trace)
+          external_id, trace)
         SELECT account_id, ${id}::uuid, id, mode, connection_id, 'pending', amount,
-          ${reason ?? null}, ${currentCause()} FROM charged
+          ${reason ?? null}, ${externalId ?? null}, ${currentCause()} FROM charged
         RETURNING *`,
       ordered: insertOrderSql(['refund', 'refund'], Prisma.sql`made s CROSS JOIN charged c`, {
         target: Prisma.sql`c.end_to_end_id`,
@@ -300,7 +303,9 @@ async function settle(
         event_id: Prisma.sql`${eventId}::uuid`,
         subject_id: Prisma.sql`c.id`,
         ...columnsOf('c', ['connection_id', 'webhook_url', 'webhook_host']),
-        resource: asJson(Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund`),
+        resource: asJson(
+          Prisma.sql`${chargeColumns}, ${refundAsJson} AS refund, r.external_id AS refund_reference`,
+        ),
       },
     },
     movement: isDone ? 'refund_sent' : 'refund_returned',

@@ -653,6 +653,8 @@ CREATE TABLE refunds (
   status text NOT NULL,
   amount bigint NOT NULL,
   reason text,
+  -- The merchant's id, of a refund by API Pix.
+  external_id text,
   rejection_reason text,
   return_id text,
   completed_at timestamptz(6),
@@ -670,6 +672,7 @@ CREATE TABLE refunds (
   CONSTRAINT refunds_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE RESTRICT,
   CONSTRAINT refunds_amount_positive CHECK (amount > 0),
   CONSTRAINT refunds_completed_has_time CHECK ((status = 'completed') = (completed_at IS NOT NULL)),
+  CONSTRAINT refunds_external_id_form CHECK (external_id ~ '^[a-zA-Z0-9]{1,35}$'),
   CONSTRAINT refunds_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT refunds_rejected_has_reason CHECK ((status = 'rejected') = (rejection_reason IS NOT NULL)),
   CONSTRAINT refunds_rejected_has_time CHECK ((status = 'rejected') = (rejected_at IS NOT NULL)),
@@ -685,6 +688,8 @@ CREATE TABLE refunds (
   CONSTRAINT refunds_status_known CHECK (status IN ('pending', 'completed', 'rejected'))
 );
 CREATE INDEX refunds_account_id_charge_id_idx ON refunds (account_id, charge_id);
+CREATE UNIQUE INDEX refunds_external_id_key ON refunds (account_id, charge_id, external_id)
+  WHERE external_id IS NOT NULL;
 CREATE INDEX refunds_pending_idx ON refunds (account_id, mode) INCLUDE (amount) WHERE status = 'pending';
 CREATE UNIQUE INDEX refunds_return_id_key ON refunds (return_id) WHERE return_id IS NOT NULL;
 CREATE TRIGGER refunds_charge_fixed
@@ -1377,6 +1382,8 @@ CREATE TABLE webhook_endpoints (
   disabled_code text,
   host text NOT NULL,
   full_documents boolean NOT NULL DEFAULT false,
+  -- Whether the receiver gets payments as API Pix has them.
+  is_api_pix boolean NOT NULL DEFAULT false,
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id)
     REFERENCES accounts(id) ON UPDATE CASCADE ON DELETE RESTRICT,
@@ -1384,6 +1391,8 @@ CREATE TABLE webhook_endpoints (
     'given_up')),
   CONSTRAINT webhook_endpoints_mode_known CHECK (mode IN ('test', 'live'))
 );
+CREATE UNIQUE INDEX webhook_endpoints_api_pix_key ON webhook_endpoints (account_id, mode)
+  WHERE is_api_pix AND deleted_at IS NULL;
 
 -- Secrets that sign webhooks of resources. Growth: limited per account and mode.
 CREATE TABLE webhook_secrets (
