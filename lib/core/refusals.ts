@@ -297,8 +297,9 @@ export const API_REFUSALS = {
 /** Message of `end_refused` and `opening_refused` if the second admin comes too late. */
 export const PROPOSAL_ENDED = 'This proposal was replaced, has expired or was carried out'
 
-/** Refusals that API clients never get: those of the pages, the command line and bank notices. */
+/** Refusals that clients of Troco's own API never get: those of pages, API Pix, the command line and bank notices. */
 const PAGE_REFUSALS = {
+  not_in_contract: { status: 403, message: 'Troco has no such function of API Pix' },
   length_required: { status: 411, message: 'Length required' },
   notice_refused: { status: 403, message: 'Forbidden' },
   setup_failed: { status: 500, message: callerMessage },

@@ -73,7 +73,7 @@ function refuseUnknownMethod(
   const [first] = handlers.values()
   return first?.accountlessDeclaration
     ? refuseAccountlessMethod(incoming, first.accountlessDeclaration, allow)
-    : refuseMethod(incoming, allow)
+    : refuseMethod(incoming, allow, first?.declared)
 }
 
 export function sendResponse(

@@ -21,6 +21,20 @@ export async function readObjectOf<Caller>(
   return content
 }
 
+/** Like `readObjectOf`, also from a form, as OAuth 2.0 has it. */
+export async function readFormOf<Caller>(
+  incoming: HttpRequest,
+  check: RecentCheck<Caller>,
+): Promise<Record<string, unknown>> {
+  const type = incoming.header('content-type') ?? ''
+  if (!/^\s*application\/x-www-form-urlencoded\s*(;|$)/i.test(type))
+    return readObjectOf(incoming, check)
+  const isComplete = incoming.isBodyComplete()
+  const text = await readText(incoming, BYTES_MAX)
+  if (!isComplete) check.expire()
+  return Object.fromEntries(new URLSearchParams(text))
+}
+
 /** Reads the JSON object of a request. An empty body counts as an empty object. */
 async function readObject(
   incoming: HttpRequest,

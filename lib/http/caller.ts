@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { memberLock, permissionLock } from '#lib/accounts/members.ts'
+import { readAccessToken, type Scope } from '#lib/api-pix/access-tokens.ts'
 import { createAuditNote } from '#lib/audit/record.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
@@ -23,6 +24,7 @@ import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import { cookieNames, readCookie, readSession } from '#lib/session/read.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 import {
+  authenticateHash,
   authenticateToken,
   type FoundRow,
   type RowAlong,
@@ -86,6 +88,24 @@ export async function authenticate(
   if (tokenCaller) return toTokenCaller(tokenCaller)
   await countFailedBearer(incoming.ip)
   throw unauthenticated()
+}
+
+/**
+ * Identifies the API token behind an access token of API Pix, which paths of API Pix alone accept, and nothing else. Refuses
+ * one without the scope.
+ */
+export async function authenticateApiPix(incoming: HttpRequest, scope?: Scope): Promise<Caller> {
+  const access = readAccessToken(bearerOf(incoming.header('authorization')) ?? '')
+  const tokenCaller = access && (await authenticateHash(access.hash, incoming.ip))
+  if (!tokenCaller) {
+    await countFailedBearer(incoming.ip)
+    throw unauthenticated()
+  }
+  const caller = toTokenCaller(tokenCaller)
+  requireAllowedAddress(caller, incoming)
+  if (scope && !access.scopes.includes(scope))
+    throw refuse('permission_denied', { permission: scope })
+  return caller
 }
 
 function toTokenCaller(caller: TokenCaller): Caller {

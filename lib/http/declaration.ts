@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Scope } from '#lib/api-pix/access-tokens.ts'
 import type { TrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { ErrorCode } from '#lib/core/refusals.ts'
@@ -98,6 +99,10 @@ interface Details<Body, Query> {
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true
   errorFormat?: ErrorFormat
+  /** Set for the operations of API Pix: the scope that the access token must have. */
+  scope?: Scope
+  /** Status of a success. Default: 200. */
+  successStatus?: 201 | 204
   /** Lists known fields of a body whose value the operation ignores, for a header. */
   listIgnoredFields?: (content: Record<string, unknown>) => string[]
   response: z.ZodType

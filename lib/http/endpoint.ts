@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Scope } from '#lib/api-pix/access-tokens.ts'
 import { isTrocoError, parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import type { ErrorCode } from '#lib/core/refusals.ts'
@@ -9,6 +10,7 @@ import { parseFields, readObjectOf } from '#lib/http/body.ts'
 import {
   accountNotActive,
   authenticate,
+  authenticateApiPix,
   authorize,
   type Caller,
   isWriteMethod,
@@ -28,7 +30,7 @@ import {
 } from '#lib/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/http/idempotency.ts'
-import { listIgnoredFields, listParameters, parseQuery } from '#lib/http/query.ts'
+import { keepKnown, listIgnoredFields, listParameters, parseQuery } from '#lib/http/query.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
 import { toLoggedBody } from '#lib/http/request-log.ts'
 import { type RequestState, respondTo } from '#lib/http/respond.ts'
@@ -60,10 +62,16 @@ export function endpoint<
 }
 
 /** Names the methods of a path, to authenticated callers of an active account only: 405, or 204 to OPTIONS. */
-export function refuseMethod(incoming: HttpRequest, allow: string): Promise<HttpResponse> {
-  return respondTo(incoming, 'field_messages', async state => {
+export function refuseMethod(
+  incoming: HttpRequest,
+  allow: string,
+  { errorFormat = 'field_messages', scope }: Pick<Declaration, 'errorFormat' | 'scope'> = {},
+): Promise<HttpResponse> {
+  return respondTo(incoming, errorFormat, async state => {
     await limitByAddress(state)
-    const caller = await authenticateRequest(state)
+    // The path for access tokens, whose callers have none yet.
+    if (typeof errorFormat === 'object' && !scope) throw refuse('method_not_allowed', { allow })
+    const caller = await authenticateRequest(state, scope)
     requireAllowedAddress(caller, incoming)
     if (!caller.account.isActive) throw accountNotActive()
     await limitByCaller(state, caller)
@@ -112,7 +120,8 @@ function serveEndpoint(
   if (declared.ignoresQuery) state.ignored.parameters = listParameters(incoming.url)
   return serve(state, {
     identify: async () => {
-      const caller = await authenticateRequest(state, declared.reads?.(incoming.params))
+      const along = declared.reads?.(incoming.params)
+      const caller = await authenticateRequest(state, declared.scope, along)
       requireMoreThanViewing(caller, incoming, declared)
       authorize(caller, incoming, declared.allow, declared.proof)
       return caller
@@ -135,8 +144,13 @@ async function reauthorize(incoming: HttpRequest, allow: Declaration['allow']): 
   authorize(await authenticate(incoming), incoming, allow)
 }
 
-async function authenticateRequest(state: RequestState, along?: RowAlong | null): Promise<Caller> {
-  const caller = await authenticate(state.incoming, along)
+async function authenticateRequest(
+  state: RequestState,
+  scope?: Scope,
+  along?: RowAlong | null,
+): Promise<Caller> {
+  const { incoming } = state
+  const caller = await (scope ? authenticateApiPix(incoming, scope) : authenticate(incoming, along))
   state.caller = caller
   state.logContext.accountId = caller.account.id
   return caller
@@ -181,7 +195,8 @@ async function runEndpoint(
     const { account, mode, user, tokenId, isViewing, responsibleId, formerIssuers } = caller
     const body = schema && parseFields(schema[mode], content)
     const { ip, header } = incoming
-    const parsed = declared.ignoresQuery ? undefined : parseQuery(querySchema, incoming.url)
+    const url = declared.scope ? keepKnown(querySchema, incoming.url) : incoming.url
+    const parsed = declared.ignoresQuery ? undefined : parseQuery(querySchema, url)
     // Staff could otherwise confirm a document that it guesses, as a reference in a path or filter.
     const asked = { params: incoming.params, query: parsed }
     const { params, query } = isViewing ? hideTaxIds(asked) : asked
@@ -211,9 +226,9 @@ async function runEndpoint(
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
   await state.exportPlace
   const mask = maskFor(caller, declared)
-  const { fileType } = declared
+  const { fileType, successStatus } = declared
   if (caller.isViewing || !rule) {
-    const response = resultResponse(await handle(), { fileType, mask })
+    const response = resultResponse(await handle(), { fileType, mask, status: successStatus })
     // Browsers of members keep nothing: they may be shared.
     return declared.hasEtag && !caller.user ? withEtag(incoming, response) : response
   }

@@ -7,6 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { GENERAL_PROBLEMS } from '#lib/api-pix/problem.ts'
 import {
   isDatabaseUnavailable,
   parseDatabaseError,
@@ -50,8 +51,21 @@ import { RECEIPT_KEYS_ROUTE } from '#lib/http/public-pages.ts'
 import { type FileHandler, serveReference } from '#lib/http/reference.ts'
 import { buildPageRefusal } from '#lib/http/refusal-page.ts'
 import { renderInTurn } from '#lib/http/render-turn.ts'
-import { codeHeaders, errorResponse, json, refusalResponse } from '#lib/http/response.ts'
-import { loadPublicRoutes, loadRoutes, matchRoute, PUBLIC_FOLDERS } from '#lib/http/routes.ts'
+import {
+  codeHeaders,
+  type ErrorFormat,
+  errorResponse,
+  json,
+  refusalResponse,
+} from '#lib/http/response.ts'
+import {
+  isApiPixPath,
+  loadApiRoutes,
+  loadPublicRoutes,
+  loadRoutes,
+  matchRoute,
+  PUBLIC_FOLDERS,
+} from '#lib/http/routes.ts'
 import { isSignIn, serveSignIn } from '#lib/http/sign-in-places.ts'
 import { RECEIPT_KEYS_PATH } from '#lib/payer/receipt.ts'
 
@@ -84,7 +98,7 @@ export async function createFront(
     if (isStopping()) response.shouldKeepAlive = false
     const sender = beginResponse(request, response, TRUST_PROXY)
     handleRequest(request, response, sender).catch(error => {
-      const refusal = errorResponse(error, 'field_messages')
+      const refusal = errorResponse(error, formatOf(pathOf(request)), sender.requestId)
       if (response.headersSent) response.destroy()
       else sendResponse(response, refusal)
     })
@@ -113,7 +127,9 @@ export async function createFront(
   })
   server.on('checkExpectation', (request, response) => {
     const sender = beginResponse(request, response, TRUST_PROXY)
-    sendResponse(response, refusalResponse(refuse('expectation_failed')), sender)
+    const refusal = refuse('expectation_failed')
+    const format = formatOf(pathOf(request))
+    sendResponse(response, refusalResponse(refusal, format, sender.requestId), sender)
   })
   return server
 }
@@ -167,7 +183,8 @@ async function createHandler(
     const refused = admitRequest(request)
     const sentPath = stripQuery(request.url)
     const path = pathOf(request)
-    if (refused) return sendResponse(response, buildFirstRefusal(refused, request, path), sender)
+    if (refused)
+      return sendResponse(response, buildFirstRefusal(refused, request, path, sender), sender)
     const visit = {
       request,
       response,
@@ -189,9 +206,12 @@ async function createRoutes(
   builtFiles: Files,
   { isDevelopment, isStopping }: HandlerOptions,
 ): Promise<{ routes: FrontRoute[]; files: Files }> {
-  const apiRoutes = await loadRoutes()
+  const apiRoutes = await loadApiRoutes()
   const publicRoutes = await loadPublicRoutes()
-  const files = new Map([...builtFiles, ...(await serveReference(apiRoutes, env().PUBLIC_URL))])
+  const files = new Map([
+    ...builtFiles,
+    ...(await serveReference(await loadRoutes(), env().PUBLIC_URL)),
+  ])
   const passToNext = createPassage(nextHandler, isDevelopment)
   const serveNext = ({ request, response, sender }: Visit) =>
     passToNext(request, response, sender, 'page')
@@ -200,8 +220,8 @@ async function createRoutes(
     const apiPath = path.slice('/api'.length)
     const known = matchRoute(apiRoutes, apiPath)
     // In development, a route may have been added after startup.
-    const match = known ?? (isDevelopment ? matchRoute(await loadRoutes(), apiPath) : null)
-    if (!match) return sendResponse(response, refusalResponse(refuse('not_found')), sender)
+    const match = known ?? (isDevelopment ? matchRoute(await loadApiRoutes(), apiPath) : null)
+    if (!match) return sendResponse(response, refuseUnknownPath(path, sender), sender)
     const hasMethod = match.handlers.has(request.method ?? '')
     return isDevelopment && hasMethod && !hasDotSegments(path)
       ? passToNext(request, response, sender, 'api', match.route)
@@ -336,10 +356,24 @@ function buildFirstRefusal(
   error: TrocoError,
   { headers }: IncomingMessage,
   path: string,
+  { requestId }: Sender,
 ): HttpResponse {
   return isApiPath(path) || error.code === 'malformed_request'
-    ? refusalResponse(error)
+    ? refusalResponse(error, formatOf(path), requestId)
     : buildPageRefusal({ error, reason: 'long' }, headers)
+}
+
+/** Everything that API Pix has and Troco does not is as if the contract left it out. */
+function refuseUnknownPath(path: string, { requestId }: Sender): HttpResponse {
+  const isOfApiPix = path.startsWith('/api/pix/v2/')
+  const error = isOfApiPix ? refuse('not_in_contract') : refuse('not_found')
+  return refusalResponse(error, formatOf(path), requestId)
+}
+
+/** Form of a refusal before the route of a path is known. */
+function formatOf(path: string): ErrorFormat {
+  const isApi = path.startsWith('/api/')
+  return isApi && isApiPixPath(path.slice('/api'.length)) ? GENERAL_PROBLEMS : 'field_messages'
 }
 
 function isApiPath(path: string): boolean {

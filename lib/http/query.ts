@@ -20,6 +20,17 @@ export function parseQuery<T>(schema: z.ZodType<T> | undefined, url: string): T 
   return parseFields(schema, query)
 }
 
+/** Returns a URL without the parameters that the schema does not know: banks have some of their own in API Pix. */
+export function keepKnown(schema: z.ZodType | undefined, url: string): string {
+  const forms = schema ? formsOf(schema) : new Map<string, Form>()
+  const [path = '', ...query] = url.split('?')
+  const known = query
+    .join('?')
+    .split('&')
+    .filter(pair => forms.has(readPair(pair).name))
+  return `${path}?${known.join('&')}`
+}
+
 type Form = ReturnType<typeof formOf>
 
 interface Pair {

@@ -55,7 +55,9 @@ export function respondTo(
       caller: null,
       declared: null,
     }
-    const response = await respond(state).catch(error => errorResponse(error, errorFormat))
+    const response = await respond(state).catch(error =>
+      errorResponse(error, errorFormat, requestId),
+    )
     // A large body would outlive the collections of young objects while the response is sent.
     state.content = undefined
     incoming.onEnd(() => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { describeProblem, type ProblemTypes } from '#lib/api-pix/problem.ts'
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { keepLogContext, log } from '#lib/core/log.ts'
 import {
@@ -12,7 +13,8 @@ import {
 import { env } from '#lib/core/settings.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 
-export type ErrorFormat = 'first_message' | 'field_messages'
+/** With types of problems: application/problem+json, as API Pix has it. */
+export type ErrorFormat = 'first_message' | 'field_messages' | ProblemTypes
 
 const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
@@ -57,10 +59,16 @@ export interface AttachedFile {
 type Mask = (shown: unknown) => unknown
 const showAll: Mask = shown => shown
 
+interface ResultOptions {
+  fileType?: string | undefined
+  mask?: Mask | undefined
+  status?: number | undefined
+}
+
 /** `fileType`: media type of a result with a `file`. `mask`: of a page, it gets each entry. */
 export function resultResponse(
   result: unknown,
-  { fileType, mask = showAll }: { fileType?: string; mask?: Mask } = {},
+  { fileType, mask = showAll, status = 200 }: ResultOptions = {},
 ): HttpResponse {
   if (typeof result === 'object' && result !== null) {
     if (fileType && 'file' in result)
@@ -72,7 +80,7 @@ export function resultResponse(
       return jsonText(200, serializePage(mask), headers)
     }
   }
-  return json(200, mask(result))
+  return status === 204 ? { status, text: '', headers: {} } : json(status, mask(result))
 }
 
 /** The caller may keep the file, but asks before it shows it again: it may be outdated. */
@@ -107,26 +115,44 @@ function stream({ headers, chunks: source }: StreamedResult): HttpResponse {
 }
 
 /** An unexpected error is logged, and the response does not contain its reason. */
-export function errorResponse(error: unknown, format: ErrorFormat): HttpResponse {
+export function errorResponse(
+  error: unknown,
+  format: ErrorFormat,
+  requestId?: string,
+): HttpResponse {
   if (isDatabaseUnavailable(error)) {
     log().error({ err: error }, 'database unavailable')
-    return refusalResponse(refuse('service_unavailable'), format)
+    return refusalResponse(refuse('service_unavailable'), format, requestId)
   }
   if (!isTrocoError(error) || REFUSALS[error.code].status === INTERNAL_ERROR.status) {
     log().error({ err: error }, 'request failed with an internal error')
+    if (typeof format === 'object') return problemResponse(null, format, requestId)
     return json(
       INTERNAL_ERROR.status,
       { error: INTERNAL_ERROR.message },
       codeHeaders(INTERNAL_ERROR.code),
     )
   }
-  return refusalResponse(error, format)
+  return refusalResponse(error, format, requestId)
+}
+
+function problemResponse(
+  error: TrocoError | null,
+  types: ProblemTypes,
+  requestId: string | undefined,
+): HttpResponse {
+  const problem = describeProblem(error, types, requestId)
+  const headers = error ? headersOf(error) : codeHeaders(INTERNAL_ERROR.code)
+  const type = { 'content-type': 'application/problem+json' }
+  return json(problem.status, problem, { ...headers, ...type })
 }
 
 export function refusalResponse(
   error: TrocoError,
   format: ErrorFormat = 'field_messages',
+  requestId?: string,
 ): HttpResponse {
+  if (typeof format === 'object') return problemResponse(error, format, requestId)
   const { status } = REFUSALS[error.code]
   const problems = limitProblems(error.fields ?? { body: [error.message] })
   const body = status === 422 ? errorsBody(problems, format) : { error: error.message }

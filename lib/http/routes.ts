@@ -26,7 +26,21 @@ export interface Match<
 /** Order of the methods in an `Allow` header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
+/** First segment of the paths of API Pix, which another document describes. */
+const API_PIX_SEGMENT = 'pix'
+
+/** Returns whether the path under /api is one of API Pix. */
+export function isApiPixPath(path: string): boolean {
+  return path.split('/', 2)[1] === API_PIX_SEGMENT
+}
+
+/** Loads the routes of Troco's own API, without those of API Pix. */
 export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
+  const routes = await loadApiRoutes()
+  return routes.filter(({ segments }) => segments[0] !== API_PIX_SEGMENT)
+}
+
+export async function loadApiRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
   const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
   for (const { segments, handlers } of routes) {
     for (const [exported, { accountlessDeclaration: access, declared }] of handlers) {

@@ -138,7 +138,7 @@ const ERROR = { $ref: '#/components/schemas/Error' }
 function isDescribed(path: string): boolean {
   return (
     path.startsWith('/api/') &&
-    !/^\/api\/+(auth|dashboard|visitor|person|admin|openapi\.json)(\/|$)/.test(path)
+    !/^\/api\/+(auth|dashboard|visitor|person|admin|pix|openapi\.json)(\/|$)/.test(path)
   )
 }
 

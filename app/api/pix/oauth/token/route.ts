@@ -1,0 +1,3 @@
+import { issueAccessToken } from '#lib/http/api-pix.ts'
+
+export const POST = issueAccessToken
