@@ -10,13 +10,13 @@ import { endProposal, type OrderEnding } from '#lib/operator/schema.ts'
 import { END_OUTCOMES } from '#lib/orders/states.ts'
 
 interface EndDialogProps {
-  path: string
+  orderId: string
   kind: OrderEnding['kind']
   onClose: () => void
 }
 
 /** Asks how the order ended and how the admin knows. */
-export function EndDialog({ path, kind, onClose }: EndDialogProps) {
+export function EndDialog({ orderId, kind, onClose }: EndDialogProps) {
   const t = useTranslations()
   const api = useApi()
   const router = useRouter()
@@ -27,7 +27,7 @@ export function EndDialog({ path, kind, onClose }: EndDialogProps) {
       reason: String(data.get('reason')).trim() || undefined,
     }),
     send: async body => {
-      await api.send('POST', path, { body })
+      await api.post('/admin/orders/[id]/end', { params: { id: orderId }, body })
       router.refresh()
       onClose()
     },

@@ -20,7 +20,6 @@ export function OrderEndingSection({ ending }: { ending: OrderEnding }) {
   const t = useTranslations('ending')
   const [isOpen, setOpen] = useState(false)
   const { kind, can_propose: canPropose, ended_at: endedAt, proposal } = ending
-  const path = `/admin/orders/${ending.id}/end`
   if (!endedAt && !proposal && !canPropose) return null
   return (
     <section aria-label={t('title')} className="grid gap-4 border-line border-t pt-5">
@@ -40,7 +39,7 @@ export function OrderEndingSection({ ending }: { ending: OrderEnding }) {
           {ending.outcome ? <EndingFacts ending={ending} /> : null}
         </Facts>
       ) : null}
-      {proposal ? <Confirmation path={path} proposal={proposal} /> : null}
+      {proposal ? <Confirmation orderId={ending.id} proposal={proposal} /> : null}
       {canPropose ? (
         <>
           {proposal ? null : <p className="text-muted text-small">{t('text')}</p>}
@@ -51,7 +50,7 @@ export function OrderEndingSection({ ending }: { ending: OrderEnding }) {
           </div>
         </>
       ) : null}
-      {isOpen ? <EndDialog path={path} kind={kind} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <EndDialog orderId={ending.id} kind={kind} onClose={() => setOpen(false)} /> : null}
     </section>
   )
 }
@@ -81,16 +80,16 @@ function EndingFacts({ ending }: { ending: OrderEnding }) {
 }
 
 interface ConfirmationProps {
-  path: string
+  orderId: string
   proposal: NonNullable<OrderEnding['proposal']>
 }
 
-function Confirmation({ path, proposal }: ConfirmationProps) {
+function Confirmation({ orderId, proposal }: ConfirmationProps) {
   const t = useTranslations('ending')
   const api = useApi()
   const router = useRouter()
   const confirmation = useAction(async (id: string) => {
-    await api.send('POST', `${path}/confirm`, { body: { id } })
+    await api.post('/admin/orders/[id]/end/confirm', { params: { id: orderId }, body: { id } })
     router.refresh()
   })
   return (

@@ -3,7 +3,6 @@
 import { useLocale } from 'next-intl'
 import { useState } from 'react'
 import type { ZodType } from 'zod'
-import { useApi } from '#components/api/use-api.ts'
 import { editFormProps, SaveButton, useForm } from '#components/form/form.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { formatReais, parseReais } from '#lib/core/money.ts'
@@ -11,8 +10,8 @@ import { formatReais, parseReais } from '#lib/core/money.ts'
 type Limits<Name extends string> = Record<Name, number | null>
 
 interface LimitsFormProps<Name extends string> {
-  /** Path of the API that sets all limits. */
-  path: string
+  /** Sets all limits. */
+  store: (limits: Limits<Name>) => Promise<{ data: Limits<Name> }>
   schema: ZodType<Limits<Name>>
   names: readonly Name[]
   limits: Limits<Name>
@@ -23,9 +22,8 @@ interface LimitsFormProps<Name extends string> {
 
 /** Limits in live mode; an empty field means no limit. */
 export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
-  const { path, schema, names, limits, textsOf, none, invalid } = props
+  const { store, schema, names, limits, textsOf, none, invalid } = props
   const locale = useLocale()
-  const api = useApi()
   const [stored, setStored] = useState(limits)
   const [isUnchanged, setUnchanged] = useState(true)
   const [isSaved, setSaved] = useState(false)
@@ -33,7 +31,7 @@ export function LimitsForm<Name extends string>(props: LimitsFormProps<Name>) {
     schema,
     read: data => readLimits(data, names, locale),
     send: async body => {
-      setStored((await api.send<{ data: Limits<Name> }>('PUT', path, { body })).data)
+      setStored((await store(body)).data)
       setUnchanged(true)
       setSaved(true)
     },

@@ -2,7 +2,6 @@
 
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -14,27 +13,24 @@ interface ReasonDialogProps {
   action: string
   /** Who reads the reason; by default, the account's owners. */
   reasonHint?: string
-  path: string
-  /** Sent with the reason. */
-  fields?: object
-  isOptional?: boolean
   isDestructive?: boolean
   onClose: () => void
-  onDone?: (response: unknown) => void
 }
 
-export function ReasonDialog(props: ReasonDialogProps) {
-  const { title, description, action, path, fields, isOptional, isDestructive } = props
-  const { reasonHint, onClose, onDone } = props
+type Sending =
+  | { isOptional?: false; send: (body: { reason: string }) => Promise<unknown> }
+  | { isOptional: true; send: (body: { reason?: string }) => Promise<unknown> }
+
+export function ReasonDialog(props: ReasonDialogProps & Sending) {
+  const { title, description, action, isOptional, isDestructive } = props
+  const { reasonHint, onClose } = props
   const t = useTranslations()
-  const api = useApi()
   const router = useRouter()
   const form = useForm({
     schema: isOptional ? optionalReasonRequest : reasonRequest,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async body => {
-      const response = await api.send('POST', path, { body: { ...fields, ...body } })
-      onDone?.(response)
+      await (props.isOptional ? props.send(body) : props.send({ reason: body.reason ?? '' }))
       router.refresh()
       onClose()
     },

@@ -3,6 +3,7 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useApi } from '#components/api/use-api.ts'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -20,6 +21,7 @@ interface TokenLinesProps {
 
 export function TokenLines({ tokens, isMultiAccount }: TokenLinesProps) {
   const t = useTranslations('adminTokens')
+  const api = useApi()
   const [tokenToRevoke, setTokenToRevoke] = useState<TokenLine | null>(null)
   return (
     <>
@@ -41,7 +43,12 @@ export function TokenLines({ tokens, isMultiAccount }: TokenLinesProps) {
           })}
           description={t('revokeText')}
           action={t('revoke')}
-          path={`/admin/accounts/${tokenToRevoke.account_id}/tokens/${tokenToRevoke.id}/revoke`}
+          send={body =>
+            api.post('/admin/accounts/[id]/tokens/[token_id]/revoke', {
+              params: { id: tokenToRevoke.account_id, token_id: tokenToRevoke.id },
+              body,
+            })
+          }
           isDestructive
           onClose={() => setTokenToRevoke(null)}
         />

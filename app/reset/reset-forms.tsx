@@ -19,7 +19,7 @@ export function ResetRequestForm() {
     schema: resetRequest,
     read: data => ({ email: data.get('email') || undefined }),
     send: async body => {
-      await createVisitorApi().send('POST', '/visitor/reset', { body })
+      await createVisitorApi().post('/visitor/reset', { body })
       setSentTo(body.email)
     },
   })
@@ -61,7 +61,7 @@ export function NewPasswordForm({ secret, email }: NewPasswordFormProps) {
     schema: resetConfirmation,
     read: data => ({ secret, password: data.get('password') || undefined }),
     send: async body => {
-      await createVisitorApi().send('POST', '/visitor/reset/confirm', { body })
+      await createVisitorApi().post('/visitor/reset/confirm', { body })
       setDone(true)
     },
   })

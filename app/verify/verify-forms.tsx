@@ -9,9 +9,7 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 
 export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogged: boolean }) {
   const t = useTranslations('verify')
-  const { run, failure, isBusy, isDone } = useAction(() =>
-    anonymousApi.send('POST', '/person/email'),
-  )
+  const { run, failure, isBusy, isDone } = useAction(() => anonymousApi.post('/person/email'))
   if (isDone) {
     return (
       <div role="status">
@@ -36,7 +34,7 @@ export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogg
 export function ConfirmButton({ secret }: { secret: string }) {
   const t = useTranslations('verify')
   const { run, failure, ...confirmation } = useAction(async () => {
-    await anonymousApi.send('POST', '/person/email/confirm', { body: { secret } })
+    await anonymousApi.post('/person/email/confirm', { body: { secret } })
     location.assign('/')
   })
   const isBusy = confirmation.isBusy || confirmation.isDone

@@ -1,3 +1,4 @@
+import type { AnswerOf, Method, OptionsOf, PathOf } from '#components/api/routes.ts'
 import { REVIEWED_AMOUNT_HEADER } from '#lib/core/headers.ts'
 import type { Mode } from '#lib/core/mode.ts'
 
@@ -43,8 +44,7 @@ export class ApiError extends Error {
   }
 }
 
-interface RequestOptions {
-  body?: unknown
+interface Handling {
   /** The same in every attempt of one action, so that the action happens once. */
   idempotencyKey?: string
   /** Amount of a charge that the user has reviewed, in cents. */
@@ -52,15 +52,30 @@ interface RequestOptions {
   signal?: AbortSignal
 }
 
+interface RequestOptions extends Handling {
+  params?: Record<string, string>
+  query?: object
+  body?: unknown
+}
+
+type Call<Name extends Method> = <Path extends PathOf<Name>>(
+  path: Path,
+  ...options: OptionsOf<Name, Path, Handling>
+) => Promise<AnswerOf<Name, Path>>
+
+/** Knows path, query, body and response of each endpoint from its declaration. */
 export interface Api {
   scope: ApiScope
-  get: <Data>(path: string, signal?: AbortSignal) => Promise<Data>
-  send: <Data>(
-    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    path: string,
-    options?: RequestOptions,
-  ) => Promise<Data>
-  fetchRaw: (path: string, signal?: AbortSignal) => Promise<Response>
+  get: Call<'GET'>
+  post: Call<'POST'>
+  put: Call<'PUT'>
+  patch: Call<'PATCH'>
+  delete: Call<'DELETE'>
+  /** For files and streams. */
+  fetchRaw: <Path extends PathOf<'GET'>>(
+    path: Path,
+    ...options: OptionsOf<'GET', Path, Handling>
+  ) => Promise<Response>
 }
 
 /** Asks the user to prove their identity again; false if they cancel. */
@@ -74,6 +89,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     options: RequestOptions = {},
   ): Promise<Response> => {
     const { body, idempotencyKey, reviewedAmount, signal } = options
+    const url = `/api${urlOf(path, options)}`
     const headers: Record<string, string> = {}
     if (scope.accountId !== null) {
       headers['troco-mode'] = scope.mode
@@ -83,7 +99,7 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
     if (idempotencyKey) headers['idempotency-key'] = idempotencyKey
     if (reviewedAmount !== undefined) headers[REVIEWED_AMOUNT_HEADER] = String(reviewedAmount)
     const init = { method, headers, body: JSON.stringify(body), signal }
-    const response = await fetch(`/api${path}`, init).catch(error => {
+    const response = await fetch(url, init).catch(error => {
       if (signal?.aborted) throw error
       throw new ApiError(0, method === 'GET' ? 'network' : 'not_sent')
     })
@@ -98,12 +114,28 @@ export function createApi(scope: ApiScope, requestProof?: RequestProof): Api {
       return request(method, path, options)
     throw problem
   }
+  const callWith =
+    <Name extends Method>(method: Name) =>
+    async <Path extends PathOf<Name>>(path: Path, ...options: OptionsOf<Name, Path, Handling>) =>
+      (await request(method, path, options[0] as RequestOptions)).json()
   return {
     scope,
-    get: async (path, signal) => (await request('GET', path, { signal })).json(),
-    send: async (method, path, options) => (await request(method, path, options)).json(),
-    fetchRaw: (path, signal) => request('GET', path, { signal }),
+    get: callWith('GET'),
+    post: callWith('POST'),
+    put: callWith('PUT'),
+    patch: callWith('PATCH'),
+    delete: callWith('DELETE'),
+    fetchRaw: (path, ...options) => request('GET', path, options[0] as RequestOptions),
   }
+}
+
+/** Fills in the variable parts of a path and adds the query. */
+function urlOf(path: string, { params = {}, query = {} }: RequestOptions): string {
+  const filled = path.replace(/\[(\w+)\]/g, (_, name) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams(
+    Object.entries(query).filter(([, value]) => value !== undefined),
+  )
+  return search.size > 0 ? `${filled}?${search}` : filled
 }
 
 export function createVisitorApi(): Api {

@@ -5,6 +5,7 @@ import { ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ActorName, AuditRows, useActionText } from '#components/audit/rows.tsx'
 import { ExportButton } from '#components/filters/export-button.tsx'
@@ -30,20 +31,20 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 
 interface AuditListProps {
   isStaff: boolean
-  apiParams: Record<string, string>
+  query: QueryOf<'/admin/audit'>
   isFiltered: boolean
   initialData: ListPage<AuditLine>
 }
 
-export function AuditList({ isStaff, apiParams, isFiltered, initialData }: AuditListProps) {
+export function AuditList({ isStaff, query, isFiltered, initialData }: AuditListProps) {
   const t = useTranslations('audit')
   const api = useApi()
   const urlFilters = useFilters()
   const [shownLine, setShownLine] = useState<AuditLine | null>(null)
-  const path = `${isStaff ? '/admin/audit' : '/dashboard/audit'}?${new URLSearchParams(apiParams)}`
+  const path = isStaff ? '/admin/audit' : '/dashboard/audit'
   const { data, error } = useQuery({
-    queryKey: ['page', api.scope, path],
-    queryFn: ({ signal }) => api.get<ListPage<AuditLine>>(path, signal),
+    queryKey: ['page', api.scope, path, query],
+    queryFn: ({ signal }) => api.get(path, { query, signal }),
     initialData,
   })
   const isEmpty = data.data.length === 0
@@ -84,16 +85,17 @@ export function AuditList({ isStaff, apiParams, isFiltered, initialData }: Audit
 
 interface ExportAuditProps {
   isStaff: boolean
-  filters: Record<string, string>
+  filters: QueryOf<'/admin/audit'>
 }
 
 export function ExportAudit({ isStaff, filters }: ExportAuditProps) {
   const t = useTranslations('audit')
   const locale = useLocale()
-  const query = new URLSearchParams({ locale, ...filters })
+  const api = useApi()
+  const path = isStaff ? '/admin/audit/export' : '/dashboard/audit/export'
   return (
     <ExportButton
-      path={`${isStaff ? '/admin' : '/dashboard'}/audit/export?${query}`}
+      read={signal => api.fetchRaw(path, { query: { ...filters, locale }, signal })}
       labels={{
         save: t('export'),
         stop: t('stop'),

@@ -5,14 +5,13 @@ import { useRef, useState } from 'react'
 import { ApiError } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
 import { fileNameOf, saveAs } from '#components/api/save-file.ts'
-import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'
 
 interface ExportButtonProps {
-  /** Endpoint that streams the CSV, including filters and language. */
-  path: string
+  /** Begins to read the streamed CSV. */
+  read: (signal: AbortSignal) => Promise<Response>
   labels: {
     save: string
     stop: string
@@ -26,8 +25,7 @@ interface ExportButtonProps {
  * Saves every matching row as CSV; if the stream breaks, saves nothing and shows an error. Belongs
  * into a row that wraps, in which the error takes a line.
  */
-export function ExportButton({ path, labels }: ExportButtonProps) {
-  const api = useApi()
+export function ExportButton({ read, labels }: ExportButtonProps) {
   const problemText = useProblemText()
   const [rows, setRows] = useState<number | null>(null)
   const [saved, setSaved] = useState<number | null>(null)
@@ -41,7 +39,7 @@ export function ExportButton({ path, labels }: ExportButtonProps) {
     setSaved(null)
     setFailure(null)
     try {
-      const exported = await receiveExport(await api.fetchRaw(path, controller.signal), setRows)
+      const exported = await receiveExport(await read(controller.signal), setRows)
       saveAs(exported.file, exported.name)
       setSaved(exported.rows)
     } catch (error) {

@@ -1,11 +1,9 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, Search, X } from 'lucide-react'
 import { usePathname, useRouter, useSearchParams } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useEffect, useRef, useState, useTransition } from 'react'
-import { useApi } from '#components/api/use-api.ts'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
 import type { MenuChoices } from '#components/ui/menu-content.tsx'
@@ -276,18 +274,12 @@ export interface ListPage<Row> {
   next_cursor: string | null
 }
 
-/** Reads one page of a list. Refetches at the given interval while a row is pending. */
-export function useLivePage<Row extends { status: string }>(
-  path: string,
-  initialData: ListPage<Row>,
-  pollIntervalMs: number,
-) {
-  const api = useApi()
-  return useQuery({
-    queryKey: ['page', api.scope, path],
-    queryFn: ({ signal }) => api.get<ListPage<Row>>(path, signal),
-    initialData,
-    refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status }) => status === 'pending') ? pollIntervalMs : false,
-  })
+interface PageState {
+  state: { data?: { data: { status: string }[] } | undefined }
+}
+
+/** Refetches a page of a list while a row of it is pending. */
+export function whilePending(intervalMs: number) {
+  return ({ state }: PageState) =>
+    state.data?.data.some(({ status }) => status === 'pending') ? intervalMs : false
 }

@@ -26,7 +26,7 @@ export function SignUpForm({ isMailLogged }: { isMailLogged: boolean }) {
       return { account_name, full_name, email: text('email'), locale }
     },
     send: async body => {
-      await anonymousApi.send('POST', '/visitor/signup', { body })
+      await anonymousApi.post('/visitor/signup', { body })
       setSentTo(body.email)
     },
   })
@@ -89,11 +89,7 @@ export function OpenAccountForm({ secret }: { secret?: string }) {
       secret,
     }),
     send: async body => {
-      const response = await anonymousApi.send<{ data: { account_id: string } }>(
-        'POST',
-        '/person/accounts',
-        { body },
-      )
+      const response = await anonymousApi.post('/person/accounts', { body })
       enterAccount(response.data.account_id)
     },
   })

@@ -97,7 +97,7 @@ export function setLocale(locale: Locale, api: Api | null): void {
 
 /** Ignores failures, because this browser's cookie already contains the choice. */
 function storeInProfile(body: { theme?: Theme; locale?: Locale }, api: Api | null): void {
-  api?.send('PATCH', '/dashboard/profile', { body }).catch(() => {})
+  api?.patch('/dashboard/profile', { body }).catch(() => {})
 }
 
 function watchTheme(onChange: () => void): () => void {

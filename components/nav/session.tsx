@@ -54,7 +54,7 @@ export function ViewingBanner({ viewing: { accountId, until }, accountName }: Vi
   // Full page load: the cached data of this page belongs to the viewed account.
   const leave = () => location.assign(`/admin/accounts/${accountId}`)
   const { run, failure, isBusy } = useAction(async () => {
-    await api.send('DELETE', '/person/viewing')
+    await api.delete('/person/viewing')
     leave()
   })
   useEffect(() => {

@@ -22,7 +22,6 @@ import {
 } from '#components/palette/targets.ts'
 import { nextLocale } from '#lib/core/locale.ts'
 import type { Hit } from '#lib/dashboard/schema.ts'
-import type { FoundAccount } from '#lib/operator/schema.ts'
 
 export function Palette(props: SearchProps) {
   const locale = useLocale()
@@ -249,13 +248,12 @@ function useFind(typed: string, isAdmin: boolean): FindState {
 type ReadHits = (api: Api, query: string, signal: AbortSignal) => Promise<Hit[]>
 
 async function readHits(api: Api, query: string, signal: AbortSignal): Promise<Hit[]> {
-  return (await api.get<{ data: Hit[] }>(`/dashboard/find?q=${encodeURIComponent(query)}`, signal))
-    .data
+  return (await api.get('/dashboard/find', { query: { q: query }, signal })).data
 }
 
 async function readAccountHits(api: Api, query: string, signal: AbortSignal): Promise<Hit[]> {
-  const path = `/admin/accounts?q=${encodeURIComponent(query.slice(0, ACCOUNT_QUERY_MAX))}`
-  const { data } = await api.get<{ data: FoundAccount[] }>(path, signal)
+  const q = query.slice(0, ACCOUNT_QUERY_MAX)
+  const { data } = await api.get('/admin/accounts', { query: { q }, signal })
   return data.map(({ id, name, status, owner_email: detail }) => ({
     kind: 'account',
     id,

@@ -6,25 +6,22 @@ import {
 } from '@simplewebauthn/browser'
 
 /** WebAuthn options, with the challenge secret to send back. */
-export interface PasskeyChallenge<Options> {
+interface PasskeyChallenge {
   challenge: string
-  options: Options
+  /** As the library of the same makers wrote them at the server. */
+  options: object
 }
 
 /** Asks the browser for a passkey. Returns null if the user cancels or the request times out. */
-export async function requestPasskey({
-  challenge,
-  options,
-}: PasskeyChallenge<PublicKeyCredentialRequestOptionsJSON>) {
-  const passkey = await nullIfDismissed(() => startAuthentication({ optionsJSON: options }))
+export async function requestPasskey({ challenge, options }: PasskeyChallenge) {
+  const optionsJSON = options as PublicKeyCredentialRequestOptionsJSON
+  const passkey = await nullIfDismissed(() => startAuthentication({ optionsJSON }))
   return passkey && { challenge, passkey }
 }
 
-export async function registerPasskey({
-  challenge,
-  options,
-}: PasskeyChallenge<PublicKeyCredentialCreationOptionsJSON>) {
-  const passkey = await nullIfDismissed(() => startRegistration({ optionsJSON: options }))
+export async function registerPasskey({ challenge, options }: PasskeyChallenge) {
+  const optionsJSON = options as PublicKeyCredentialCreationOptionsJSON
+  const passkey = await nullIfDismissed(() => startRegistration({ optionsJSON }))
   return passkey && { challenge, passkey }
 }
 

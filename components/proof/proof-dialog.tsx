@@ -9,7 +9,7 @@ import { Problem } from '#components/api/problem.tsx'
 import { signOut } from '#components/api/sign-in.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { type PasskeyChallenge, requestPasskey } from '#components/proof/passkey-calls.ts'
+import { requestPasskey } from '#components/proof/passkey-calls.ts'
 import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -18,7 +18,6 @@ import {
   codeProof,
   type Factor,
   type FactorProof,
-  type ProofMethod,
   type ProofRequest,
   passwordProof,
 } from '#lib/people/schema.ts'
@@ -38,11 +37,10 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
     queryKey: ['proof'],
     gcTime: 0,
     staleTime: 0,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: { methods: ProofMethod[] } }>(PROOF_PATH, signal)).data.methods,
+    queryFn: async ({ signal }) => (await api.get(PROOF_PATH, { signal })).data.methods,
   })
   const prove = async (body: ProofRequest) => {
-    await api.send('POST', PROOF_PATH, { body })
+    await api.post(PROOF_PATH, { body })
     close(true)
   }
   const factors = (methods ?? []).filter(method => method !== 'password')
@@ -118,8 +116,6 @@ function SignInAgain() {
   )
 }
 
-type Options = Parameters<typeof requestPasskey>[0]['options']
-
 /** Unique id, because the page below the dialog may also have a field named `code`. */
 const CODE_FIELD_ID = 'proof-code'
 
@@ -151,10 +147,7 @@ export function FactorForm({ methods, onProof }: FactorFormProps) {
     setPasskeyPending(true)
     setFailure(null)
     try {
-      const challengeResponse = await api.send<{ data: PasskeyChallenge<Options> }>(
-        'POST',
-        '/person/proof/passkey',
-      )
+      const challengeResponse = await api.post('/person/proof/passkey')
       const proof = await requestPasskey(challengeResponse.data)
       if (proof) await onProof(proof)
     } catch (error) {

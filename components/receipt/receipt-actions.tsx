@@ -10,17 +10,18 @@ import { Notice } from '#components/ui/sheet.tsx'
 import { LOCALES, type Locale } from '#lib/core/locale.ts'
 
 interface ReceiptActionsProps {
-  /** Endpoint of the PDF, without the language. */
-  path: string
+  /** Endpoint of the PDF. */
+  path: `/dashboard/${'charges' | 'withdrawals'}/[id]/receipt`
+  id: string
 }
 
-export function ReceiptActions({ path }: ReceiptActionsProps) {
+export function ReceiptActions({ path, id }: ReceiptActionsProps) {
   const t = useTranslations('receipt')
   const api = useApi()
   const locale = useLocale()
   const problemText = useProblemText()
   const download = useAction(async (language: Locale) => {
-    const response = await api.fetchRaw(`${path}?locale=${language}`)
+    const response = await api.fetchRaw(path, { params: { id }, query: { locale: language } })
     saveAs(await response.blob(), fileNameOf(response, 'receipt.pdf'))
   })
   const others = LOCALES.filter(other => other !== locale)

@@ -1,6 +1,7 @@
 import { FlaskConical } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
+import type { ComponentProps } from 'react'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ReceiptActions } from '#components/receipt/receipt-actions.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
@@ -12,7 +13,7 @@ interface ReceiptPageProps {
   sheet: ReceiptSheet
   /** The page of the charge or withdrawal, and the endpoint of its PDF. */
   parent: { href: string; label: string }
-  pdfPath: string
+  pdfPath: ComponentProps<typeof ReceiptActions>['path']
 }
 
 /** A receipt to print: only the sheet goes on paper. */
@@ -22,7 +23,7 @@ export function ReceiptPage({ sheet, parent, pdfPath }: ReceiptPageProps) {
     <ClientMessages namespaces={['receipt']}>
       <div className="print:hidden">
         <PageHead title={t('title')} parent={parent}>
-          <ReceiptActions path={pdfPath} />
+          <ReceiptActions path={pdfPath} id={sheet.id} />
         </PageHead>
       </div>
       <Sheet

@@ -2,6 +2,7 @@
 
 import { useLocale, useTranslations } from 'next-intl'
 import * as z from 'zod'
+import type { Api } from '#components/api/client.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { moneyText } from '#components/format/format.tsx'
@@ -12,9 +13,8 @@ import { formatReais, parseReais } from '#lib/core/money.ts'
 import type { EventType } from '#lib/webhooks/states.ts'
 
 export interface SandboxCall {
-  /** Path of the sandbox operation. */
-  path: string
-  outcome?: string
+  /** Calls the sandbox operation. */
+  send: (api: Api, asked: z.infer<typeof AskedDetails>, idempotencyKey?: string) => Promise<unknown>
   /** Event that the decision causes. */
   event: EventType
 }
@@ -33,8 +33,7 @@ interface DecisionDialogProps {
   onClose: () => void
 }
 
-const AnyDecision = z.object({
-  outcome: z.string().optional(),
+const AskedDetails = z.object({
   amount: z.int().min(1).optional(),
   reason: z.string().max(255).optional(),
 })
@@ -44,19 +43,18 @@ export function DecisionDialog({ decision, settle, onDecided, onClose }: Decisio
   const t = useTranslations()
   const locale = useLocale()
   const api = useApi()
-  const { name, path, outcome, asks } = decision
+  const { name, send: sendDecision, asks } = decision
   const amountMax = typeof asks === 'object' ? asks.amountMax : null
   const form = useForm({
-    schema: AnyDecision,
+    schema: AskedDetails,
     read(data) {
-      if (amountMax === null)
-        return { outcome, reason: String(data.get('reason')).trim() || undefined }
+      if (amountMax === null) return { reason: String(data.get('reason')).trim() || undefined }
       const amount = parseReais(String(data.get('amount')), locale)
-      return { outcome, amount: amount !== null && amount <= amountMax ? amount : 0 }
+      return { amount: amount !== null && amount <= amountMax ? amount : 0 }
     },
     async send(body, idempotencyKey) {
       try {
-        await api.send('POST', path, { body, idempotencyKey })
+        await sendDecision(api, body, idempotencyKey)
       } finally {
         await settle()
       }

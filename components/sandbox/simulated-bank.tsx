@@ -55,7 +55,7 @@ export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
   const [event, setEvent] = useState<EventType | null>(null)
   const decision = useAction(async (chosen: SimulatedDecision) => {
     setEvent(null)
-    await api.send('POST', chosen.path, { body: { outcome: chosen.outcome } })
+    await chosen.send(api, {})
     setEvent(chosen.event)
     // The pressed button is about to go.
     outcome.current?.focus()

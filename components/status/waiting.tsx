@@ -17,7 +17,7 @@ export function useWaiting(initialData: WaitingWithdrawal[]): WaitingWithdrawal[
     queryKey: ['waiting', api.scope],
     queryFn: async ({ signal }) => {
       const path = '/dashboard/withdrawals/waiting'
-      return (await api.get<{ data: WaitingWithdrawal[] }>(path, signal)).data
+      return (await api.get(path, { signal })).data
     },
     initialData,
     refetchInterval: REFRESH_MS,

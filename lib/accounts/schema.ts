@@ -222,6 +222,11 @@ export const MemberList = z.object({
 export const InvitationList = z.object({ data: z.array(Invitation) })
 
 /** `link` is returned only once: null in the response to a repeated request. */
+/** An invitation of the operator's, whose link is always shown. */
+export const MerchantInvited = z.object({
+  data: z.object({ id: z.uuid(), link: z.string(), is_mailed: z.boolean() }),
+})
+
 export const InvitationCreated = z.object({
   data: z.object({
     id: z.uuid(),

@@ -173,7 +173,10 @@ export type ChargeRequest = z.infer<typeof ChargeRequest>
 export type DescribedRequest = ChargeRequest & { description?: string | undefined }
 
 /** Live mode verifies check digits, as the bank does, and requires https. */
-export const chargeRequest: Record<Mode, z.ZodType<ChargeRequest>> = {
+export const chargeRequest: Record<
+  Mode,
+  z.ZodType<ChargeRequest, z.input<typeof ChargeRequest>>
+> = {
   test: ChargeRequest,
   live: ChargeRequest.extend({
     client_doc: ChargeRequest.shape.client_doc.refine(

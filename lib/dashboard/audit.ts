@@ -1,3 +1,4 @@
+import type * as z from 'zod'
 import { readTimeZone } from '#lib/accounts/queries.ts'
 import { actionMessageKey } from '#lib/audit/actions.ts'
 import { type AuditReader, walkAudit } from '#lib/audit/queries.ts'
@@ -7,6 +8,7 @@ import {
   auditFilters,
   type StaffAuditFilters,
   staffAuditFilters,
+  type staffAuditQuery,
 } from '#lib/audit/schema.ts'
 import { csvTimeFormatter } from '#lib/core/csv.ts'
 import { fileLocale } from '#lib/core/fields.ts'
@@ -23,8 +25,8 @@ const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
 
 /** `apiParams`: API parameters. `filters`: the same without limit and cursor. `query`: parsed. */
 interface ParsedAuditFilters {
-  apiParams: Record<string, string>
-  filters: Record<string, string>
+  apiParams: z.input<typeof staffAuditQuery>
+  filters: z.input<typeof staffAuditFilters>
   query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
 }
 
@@ -36,12 +38,16 @@ export function readAuditFilters(
 ): ParsedAuditFilters {
   const { limit, isStaff } = options
   const names = isStaff ? STAFF_FILTERS : MEMBER_FILTERS
-  const filters: Record<string, string> = readUrlFilters(params, names, staffAuditFilters.shape)
+  const filters: ParsedAuditFilters['filters'] = readUrlFilters(
+    params,
+    names,
+    staffAuditFilters.shape,
+  )
   const { from, to } = readSpan(params, timeZone)
   if (from) filters.created_from = from.toISOString()
   if (to) filters.created_to = to.toISOString()
   const { cursor } = params
-  const apiParams: Record<string, string> = { ...filters, limit: String(limit) }
+  const apiParams: ParsedAuditFilters['apiParams'] = { ...filters, limit: String(limit) }
   if (typeof cursor === 'string' && isUuid(cursor)) apiParams.cursor = cursor
   const query = { ...staffAuditFilters.parse(filters), cursor: apiParams.cursor, limit }
   return { apiParams, filters, query }

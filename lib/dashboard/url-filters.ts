@@ -1,4 +1,4 @@
-import type { ZodType } from 'zod'
+import * as z from 'zod'
 import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/list.ts'
 import { listQuery } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
@@ -8,26 +8,29 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 
 /** Reads the parameters of a page's URL that their schemas accept; drops the others. */
-export function readUrlFilters<const Name extends string>(
+export function readUrlFilters<
+  Shape extends z.ZodRawShape,
+  const Name extends keyof Shape & string,
+>(
   params: SearchParams,
   names: readonly Name[],
-  schemas: Record<Name, ZodType>,
-): Partial<Record<Name, string>> {
-  const filters: Partial<Record<Name, string>> = {}
+  shape: Shape,
+): { [Key in Name]?: z.input<Shape[Key]> } {
+  const filters: Partial<Record<Name, unknown>> = {}
   for (const name of names) {
     const value = params[name]
     if (typeof value !== 'string' || value === '') continue
     // PostgreSQL stores neither NUL nor unpaired surrogates.
     if (value.includes('\0') || !value.isWellFormed()) continue
-    if (schemas[name].safeParse(value).success) filters[name] = value
+    if (z.safeParse(shape[name] as z.core.$ZodType, value).success) filters[name] = value
   }
-  return filters
+  return filters as { [Key in Name]?: z.input<Shape[Key]> }
 }
 
 const TEXT_FILTERS = ['status', 'q', 'min_amount', 'max_amount', 'cursor'] as const
 
 interface ParsedChargeFilters {
-  apiParams: Record<string, string>
+  apiParams: z.input<typeof shownChargesQuery>
   query: ShownChargesQuery
 }
 
@@ -38,7 +41,7 @@ export function readChargeFilters(
   limit: number,
 ): ParsedChargeFilters {
   const { from, to } = readSpan(params, timeZone)
-  const apiParams: Record<string, string> = {
+  const apiParams: ParsedChargeFilters['apiParams'] = {
     limit: String(limit),
     ...readUrlFilters(params, TEXT_FILTERS, shownChargesQuery.shape),
   }
@@ -52,9 +55,9 @@ const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
 /** Reads the filters of a page of withdrawals like those of a page of charges. */
 export function readWithdrawalFilters(params: SearchParams, timeZone: string) {
   const { from, to } = readSpan(params, timeZone)
-  const apiParams: Record<string, string> = readUrlFilters(
+  const apiParams: z.input<typeof withdrawalsQuery> = readUrlFilters(
     params,
-    ['status', 'q', 'cursor'] as const,
+    ['status', 'q', 'cursor'],
     withdrawalsQuery.shape,
   )
   if (from) apiParams.created_from = from.toISOString()
@@ -66,7 +69,7 @@ const REQUEST_FILTERS = ['status', 'method', 'path', 'token_id', 'code', 'cursor
 
 export function readRequestFilters(params: SearchParams, timeZone: string) {
   const { from, to } = readSpan(params, timeZone)
-  const apiParams: Record<string, string> = readUrlFilters(
+  const apiParams: z.input<typeof requestsQuery> = readUrlFilters(
     params,
     REQUEST_FILTERS,
     requestsQuery.shape,

@@ -84,7 +84,7 @@ export type MethodAndProof =
   | { method: 'GET'; proof?: never; isCompressible?: true }
   | { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; proof: ProofRule; isCompressible?: never }
 
-interface Details<Body, Query> {
+interface Details<Body, Query, BodyInput, QueryInput, Answer> {
   /** Name in the OpenAPI document, from which generators name functions. Set for every operation there. */
   operationId?: string
   summary: string
@@ -94,8 +94,8 @@ interface Details<Body, Query> {
   /** Required permission; of a list, any one is sufficient. */
   allow: AnyPermission | AnyPermission[]
   /** Schema of the body in each mode; without a schema, the body is not read. */
-  body?: Record<Mode, z.ZodType<Body>>
-  query?: z.ZodType<Query>
+  body?: Record<Mode, z.ZodType<Body, BodyInput>>
+  query?: z.ZodType<Query, QueryInput>
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true
   errorFormat?: ErrorFormat
@@ -105,7 +105,7 @@ interface Details<Body, Query> {
   successStatus?: 201 | 204
   /** Lists known fields of a body whose value the operation ignores, for a header. */
   listIgnoredFields?: (content: Record<string, unknown>) => string[]
-  response: z.ZodType
+  response: z.ZodType<Answer>
   /** Set if a program may keep the response and ask whether it has changed. */
   hasEtag?: true
   /** Set if the operation honors `Prefer: return=representation`. */
@@ -168,7 +168,14 @@ export type DocumentRule<Shown> =
     ? { mask: (shown: Masked<Shown>) => unknown } | { effect: 'document'; idempotency?: never }
     : unknown
 
-export type Declaration<Body = undefined, Query = undefined> = Details<Body, Query> & MethodAndProof
+/** The client of the dashboard reads its types from a declaration (components/api/routes.ts). */
+export type Declaration<
+  Body = unknown,
+  Query = unknown,
+  BodyInput = unknown,
+  QueryInput = unknown,
+  Answer = unknown,
+> = Details<Body, Query, BodyInput, QueryInput, Answer> & MethodAndProof
 
 /** Permissions of operations that store what a program sends, as charges, withdrawals and events do. */
 const STORING_PERMISSIONS: AnyPermission[] = [

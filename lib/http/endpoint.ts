@@ -42,20 +42,23 @@ import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
 import type { RowAlong } from '#lib/tokens/authenticate.ts'
 
-export interface Endpoint extends RouteHandler {
+export interface Endpoint<BodyInput = unknown, QueryInput = unknown, Answer = unknown>
+  extends RouteHandler {
   accountlessDeclaration?: undefined
-  declared: Declaration<unknown, unknown>
+  declared: Declaration<unknown, unknown, BodyInput, QueryInput, Answer>
 }
 
 /** Wraps every API route: authenticates, authorizes, validates, then runs `handle`. */
 export function endpoint<
+  Answer,
   Body = undefined,
   Query = undefined,
-  Response extends z.ZodType = z.ZodType,
+  BodyInput = undefined,
+  QueryInput = undefined,
 >(
-  declaration: Declaration<Body, Query> & { response: Response } & DocumentRule<z.output<Response>>,
-): Endpoint {
-  const declared = declaration as Declaration<unknown, unknown>
+  declaration: Declaration<Body, Query, BodyInput, QueryInput, Answer> & DocumentRule<Answer>,
+): Endpoint<BodyInput, QueryInput, Answer> {
+  const declared = declaration as Declaration<unknown, unknown, BodyInput, QueryInput, Answer>
   const respond = (incoming: HttpRequest) =>
     respondTo(incoming, declared.errorFormat, state => serveEndpoint(state, declared))
   return Object.assign(createRouteHandler(respond), { declared })
@@ -262,24 +265,32 @@ interface Call<Body, Query, User> {
   rememberDevice: (userId: string) => void
 }
 
-interface AccountlessDetails<Body, Query, User> {
+interface AccountlessDetails<Body, Query, User, BodyInput, QueryInput, Answer> {
   summary: string
   /** Every write needs one. */
   effect?: Effect
-  body?: z.ZodType<Body>
+  body?: z.ZodType<Body, BodyInput>
   /** Default: as for every operation. */
   bodyBytesMax?: number
-  query?: z.ZodType<Query>
+  query?: z.ZodType<Query, QueryInput>
   /** Schema of the 200 response; a stream has none. */
-  response: z.ZodType
+  response: z.ZodType<Answer>
   errorCodes?: ErrorCode[]
   handle: (call: Call<Body, Query, User>) => Promise<unknown>
 }
 
-type AccountlessDeclaration<Body, Query> = AccountlessDetails<Body, Query, SessionUser> &
+type AccountlessDeclaration<Body, Query, BodyInput, QueryInput, Answer> = AccountlessDetails<
+  Body,
+  Query,
+  SessionUser,
+  BodyInput,
+  QueryInput,
+  Answer
+> &
   MethodAndProof
 
-export interface AccountlessEndpoint extends RouteHandler {
+export interface AccountlessEndpoint<BodyInput = unknown, QueryInput = unknown, Answer = unknown>
+  extends RouteHandler {
   declared?: undefined
   accountlessDeclaration: {
     audience: Audience
@@ -288,38 +299,48 @@ export interface AccountlessEndpoint extends RouteHandler {
     proof?: ProofRule
     isCompressible?: true
     effect?: Effect
-    response: z.ZodType
-    body?: z.ZodType
-    query?: z.ZodType
+    response: z.ZodType<Answer>
+    body?: z.ZodType<unknown, BodyInput>
+    query?: z.ZodType<unknown, QueryInput>
   }
 }
 
 /** Declares an endpoint for visitors of the site's own pages: sign-up, sign-in help. */
-export function visitorEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDetails<Body, Query, null>,
-): AccountlessEndpoint {
-  return createEndpoint(
-    'visitor',
-    declared as AccountlessDetails<unknown, unknown, null>,
-    async () => null,
-  )
+export function visitorEndpoint<
+  Answer,
+  Body = undefined,
+  Query = undefined,
+  BodyInput = undefined,
+  QueryInput = undefined,
+>(
+  declared: AccountlessDetails<Body, Query, null, BodyInput, QueryInput, Answer>,
+): AccountlessEndpoint<BodyInput, QueryInput, Answer> {
+  return createEndpoint('visitor', declared, async () => null)
 }
 
-export function userEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDeclaration<Body, Query>,
-): AccountlessEndpoint {
-  return createEndpoint(
-    'person',
-    declared as AccountlessDeclaration<unknown, unknown>,
-    requirePerson,
-  )
+export function userEndpoint<
+  Answer,
+  Body = undefined,
+  Query = undefined,
+  BodyInput = undefined,
+  QueryInput = undefined,
+>(
+  declared: AccountlessDeclaration<Body, Query, BodyInput, QueryInput, Answer>,
+): AccountlessEndpoint<BodyInput, QueryInput, Answer> {
+  return createEndpoint('person', declared, requirePerson)
 }
 
 /** Declares an endpoint for the operator's staff. Other users get a 404, as for an unknown path. */
-export function adminEndpoint<Body = undefined, Query = undefined>(
-  declared: AccountlessDeclaration<Body, Query>,
-): AccountlessEndpoint {
-  return createEndpoint('admin', declared as AccountlessDeclaration<unknown, unknown>, requireStaff)
+export function adminEndpoint<
+  Answer,
+  Body = undefined,
+  Query = undefined,
+  BodyInput = undefined,
+  QueryInput = undefined,
+>(
+  declared: AccountlessDeclaration<Body, Query, BodyInput, QueryInput, Answer>,
+): AccountlessEndpoint<BodyInput, QueryInput, Answer> {
+  return createEndpoint('admin', declared, requireStaff)
 }
 
 /** Responds 405 to an unsupported method, after the same checks as an endpoint of this audience. */
@@ -336,15 +357,23 @@ export function refuseAccountlessMethod(
   })
 }
 
-function createEndpoint<User extends SessionUser | null>(
+function createEndpoint<
+  User extends SessionUser | null,
+  Body,
+  Query,
+  BodyInput,
+  QueryInput,
+  Answer,
+>(
   audience: Audience,
-  declared: AccountlessDetails<unknown, unknown, User> & Partial<MethodAndProof>,
+  declared: AccountlessDetails<Body, Query, User, BodyInput, QueryInput, Answer> &
+    Partial<MethodAndProof>,
   identifyUser: (incoming: HttpRequest) => Promise<User>,
-): AccountlessEndpoint {
+): AccountlessEndpoint<BodyInput, QueryInput, Answer> {
   const respond = async (state: RequestState, user: User, content: Record<string, unknown>) => {
     const { incoming } = state
-    const body = declared.body && parseFields(declared.body, content)
-    const query = parseQuery(declared.query, incoming.url)
+    const body = (declared.body && parseFields(declared.body, content)) as Body
+    const query = parseQuery(declared.query, incoming.url) as Query
     const { params, ip } = incoming
     const userAgent = incoming.header('user-agent')
     const origin = incoming.header('origin') ?? ''

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ACCOUNT_STATUSES, STATUS_CHANGES_MAX, STATUS_OUTCOMES } from '#lib/accounts/schema.ts'
 import { instant, listOf, must } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
-import { JOB_KINDS, reasonRequest, StuckJob, WorkerLine } from '#lib/operator/schema.ts'
+import { type Check, JOB_KINDS, reasonRequest, StuckJob, WorkerLine } from '#lib/operator/schema.ts'
 import { SUBJECT_KINDS } from '#lib/operator/states.ts'
 
 export const AccountStatusChange = z.object({
@@ -57,21 +57,22 @@ export const FoundAccounts = z.object({
   ),
 })
 
+/** Each state with its level, as the type knows them. */
+const CheckLine = z.object({
+  name: z.string(),
+  level: z.enum(['ok', 'warning', 'problem']),
+  state: z.string(),
+  figures: z.record(z.string(), z.union([z.string(), z.number()])),
+  subjects: z
+    .array(z.object({ kind: z.enum(SUBJECT_KINDS), id: z.uuid(), name: z.string() }))
+    .optional(),
+  stuck: z.int().min(1).optional(),
+}) as z.ZodType<Check>
+
 export const HealthRead = z.object({
   data: z.object({
     at: z.string(),
-    checks: z.array(
-      z.object({
-        name: z.string(),
-        level: z.enum(['ok', 'warning', 'problem']),
-        state: z.string(),
-        figures: z.record(z.string(), z.union([z.string(), z.number()])),
-        subjects: z
-          .array(z.object({ kind: z.enum(SUBJECT_KINDS), id: z.uuid(), name: z.string() }))
-          .optional(),
-        stuck: z.int().min(1).optional(),
-      }),
-    ),
+    checks: z.array(CheckLine),
     workers: z.array(WorkerLine),
     jobs: z.array(StuckJob),
   }),

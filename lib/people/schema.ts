@@ -217,6 +217,10 @@ export const FactorAdded = z.object({
   data: z.object({ recovery_codes: z.array(z.string()).nullable() }),
 })
 
+export const CodesRenewed = z.object({
+  data: z.object({ recovery_codes: z.array(z.string()) }),
+})
+
 export const ProofMethods = z.object({
   data: z.object({ methods: z.array(z.enum(['password', 'code', 'passkey'])) }),
 })

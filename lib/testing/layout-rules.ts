@@ -55,6 +55,9 @@ export const BROWSER_MODULES = [
   /^lib\/session\/(schema|preferences|intl)\.ts$/,
 ]
 
+/** Types of all routes for the client: the only code of the browser that names routes and lib/http. */
+export const ROUTE_TYPES = 'components/api/routes.ts'
+
 /** Server components beside a page that read its data, as the page itself does. */
 export const PAGE_PARTS = ['app/[mode]/webhooks/deliveries-view.tsx']
 

@@ -13,6 +13,7 @@ import {
   PAGE_PARTS,
   REACT_FOLDERS,
   ROUTABLE_ID_PLACES,
+  ROUTE_TYPES,
   TABLE_OWNERS,
 } from '#lib/testing/layout-rules.ts'
 
@@ -78,6 +79,7 @@ function mayImport(path: string, target: string): boolean {
   if (!/^(app|bin|components|e2e|lib|prisma)\/.*\.tsx?$/.test(target)) return true
   const [from, to] = [placeOf(path), placeOf(target)]
   if (from === 'testing') return true
+  if (path === ROUTE_TYPES && /^app\/api\/.*route\.ts$|^lib\/http\//.test(target)) return true
   if (target.startsWith('app/')) return isBeside(dirname(path), dirname(target))
   if (from === to) return true
   if (from === 'components') return BROWSER_MODULES.some(shape => shape.test(target))

@@ -75,12 +75,12 @@ export const endpointChange = {
 }
 export type EndpointChange = z.infer<typeof endpointChange.test>
 
-function endpointSchema(url: z.ZodType<string>) {
+function endpointSchema(url: z.ZodType<string, string>) {
   const plain = url.refine(value => !hasUserInfo(value), USER_INFO_RULE)
   return z.object({ url: plain, event_types: eventTypes, full_documents: fullDocuments })
 }
 
-function endpointChangeSchema(url: z.ZodType<string>) {
+function endpointChangeSchema(url: z.ZodType<string, string>) {
   return endpointSchema(url)
     .partial()
     .refine(

@@ -66,7 +66,10 @@ export function listIgnoredOfWithdrawal(content: Record<string, unknown>): strin
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
 /** Accepts any well-formed key in test mode; live mode applies the bank directory's rules. */
-export const withdrawalRequest: Record<Mode, z.ZodType<WithdrawalRequest>> = {
+export const withdrawalRequest: Record<
+  Mode,
+  z.ZodType<WithdrawalRequest, z.input<typeof WithdrawalRequest>>
+> = {
   test: WithdrawalRequest.check(validateKey('test')).meta({
     id: 'WithdrawalRequest',
     examples: [{ amount: 5000, pix_key: 'ana@example.com', pix_key_type: 'email' }],

@@ -34,15 +34,17 @@ export function Bank({ reading: initialReading, code }: BankProps) {
   const [outcome, setOutcome] = useState<Outcome | null>(null)
 
   async function readCode(pasted: string) {
-    const query = new URLSearchParams({ code: pasted })
-    const { data } = await api.get<{ data: BankReading }>(`/dashboard/bank/read?${query}`)
+    const { data } = await api.get('/dashboard/bank/read', { query: { code: pasted } })
     setReading(data)
     return data.problem
   }
 
   async function decide(id: string, chosenOutcome: Outcome, idempotencyKey: string) {
-    const request = { body: { outcome: chosenOutcome }, idempotencyKey }
-    await api.send('POST', `/sandbox/transactions/${id}`, request)
+    await api.post('/sandbox/transactions/[id]', {
+      params: { id },
+      body: { outcome: chosenOutcome },
+      idempotencyKey,
+    })
     setOutcome(chosenOutcome)
     await queryClient.invalidateQueries({ queryKey: ['bank'] })
   }
@@ -292,8 +294,8 @@ export function OpenCharges({ charges, limit, chosenId }: OpenChargesProps) {
   const { data } = useQuery({
     queryKey: ['bank', api.scope],
     queryFn: ({ signal }) =>
-      api.get<{ data: ListedCharge[] }>(`/transactions?status=pending&limit=${limit}`, signal),
-    initialData: { data: charges },
+      api.get('/dashboard/charges', { query: { status: 'pending', limit: String(limit) }, signal }),
+    initialData: { data: charges, next_cursor: null },
     refetchInterval: REFRESH_MS,
   })
   return (

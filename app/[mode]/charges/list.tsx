@@ -5,6 +5,7 @@ import { ChevronDown, FunnelX, Plus, QrCode, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
@@ -12,7 +13,7 @@ import {
   PeriodFilter,
   SearchFilter,
   useFilters,
-  useLivePage,
+  whilePending,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
@@ -21,23 +22,31 @@ import { ChargeRows } from '#components/status/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'
-import type { ChargeTotals, ListedCharge } from '#lib/charges/schema.ts'
+import type { ListedCharge } from '#lib/charges/schema.ts'
 import { SHOWN_CHARGE_STATUSES } from '#lib/charges/states.ts'
+
+/** The query of the list without limit and cursor. */
+type ChargeFilters = QueryOf<'/dashboard/charges/totals'>
 
 const REFRESH_MS = 4_000
 
 interface ChargeListProps {
-  apiParams: Record<string, string>
+  query: QueryOf<'/dashboard/charges'>
   /** API parameters without limit and cursor. */
-  filters: Record<string, string>
+  filters: ChargeFilters
   initialData: ListPage<ListedCharge>
 }
 
-export function ChargeList({ apiParams, filters, initialData }: ChargeListProps) {
+export function ChargeList({ query, filters, initialData }: ChargeListProps) {
   const t = useTranslations('charges')
+  const api = useApi()
   const urlFilters = useFilters()
-  const path = `/dashboard/charges?${new URLSearchParams(apiParams)}`
-  const { data, error } = useLivePage(path, initialData, REFRESH_MS)
+  const { data, error } = useQuery({
+    queryKey: ['page', api.scope, 'charges', query],
+    queryFn: ({ signal }) => api.get('/dashboard/charges', { query, signal }),
+    initialData,
+    refetchInterval: whilePending(REFRESH_MS),
+  })
   const clear = () => urlFilters.set(CLEARED_FILTERS)
   const isFiltered = Object.keys(filters).length > 0
   const isEmpty = data.data.length === 0
@@ -204,7 +213,7 @@ function useRangeText(fromParam: string, toParam: string): string | null {
 const TOTALS_REFRESH_MS = 15_000
 
 interface ChargeSummaryProps {
-  filters: Record<string, string>
+  filters: ChargeFilters
   clear: () => void
 }
 
@@ -233,17 +242,16 @@ function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
 }
 
 /** Counts the filters. The bounds of a period, or of an amount, count as one filter. */
-function countFilters(filters: Record<string, string>): number {
+function countFilters(filters: ChargeFilters): number {
   return new Set(Object.keys(filters).map(name => name.replace(/_(from|to)$/, ''))).size
 }
 
 function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const t = useTranslations('charges')
   const api = useApi()
-  const path = `/dashboard/charges/totals?${new URLSearchParams(filters)}`
   const { data, error } = useQuery({
-    queryKey: ['charges', api.scope, path],
-    queryFn: ({ signal }) => api.get<ChargeTotals>(path, signal),
+    queryKey: ['charges', api.scope, filters],
+    queryFn: ({ signal }) => api.get('/dashboard/charges/totals', { query: filters, signal }),
     refetchInterval: TOTALS_REFRESH_MS,
   })
   if (!data && error) return <p className="text-muted">{t('totalFailed')}</p>
@@ -272,9 +280,8 @@ function Exports({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const t = useTranslations('charges')
   const locale = useLocale()
   const { created_from, created_to } = filters
+  const api = useApi()
   const period = { ...(created_from && { created_from }), ...(created_to && { created_to }) }
-  const pathOf = (subject: string, query: Record<string, string>) =>
-    `/dashboard/${subject}/export?${new URLSearchParams({ locale, ...query })}`
   const labels = {
     stop: t('stop'),
     broken: t('exportBroken'),
@@ -283,11 +290,15 @@ function Exports({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   return (
     <div className="flex flex-wrap items-center gap-x-5 md:ml-auto">
       <ExportButton
-        path={pathOf('charges', filters)}
+        read={signal =>
+          api.fetchRaw('/dashboard/charges/export', { query: { ...filters, locale }, signal })
+        }
         labels={{ ...labels, save: t('export'), saved: rows => t('exported', { rows }) }}
       />
       <ExportButton
-        path={pathOf('refunds', period)}
+        read={signal =>
+          api.fetchRaw('/dashboard/refunds/export', { query: { ...period, locale }, signal })
+        }
         labels={{
           ...labels,
           save: t('exportRefunds'),

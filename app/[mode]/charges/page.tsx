@@ -55,7 +55,7 @@ export default async function ChargesPage({ params, searchParams }: ChargesPageP
         </div>
       )}
       <ChargeList
-        apiParams={apiParams}
+        query={apiParams}
         filters={filters}
         initialData={{ data: hideFromViewer(user, rows), next_cursor: nextCursor }}
       />

@@ -35,8 +35,7 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const [isDismissed, setDismissed] = useState(false)
   const { data: steps } = useQuery({
     queryKey: ['steps', api.scope.mode, api.scope.accountId],
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: Steps }>('/dashboard/steps', signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/dashboard/steps', { signal })).data,
     initialData,
     refetchInterval: ({ state }) =>
       isDismissed || (state.data && isAllDone(state.data)) ? false : REFRESH_MS,

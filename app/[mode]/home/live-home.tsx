@@ -6,6 +6,7 @@ import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { ChartCard } from '#app/[mode]/home/chart-card.tsx'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import {
   DATED_FORMAT,
@@ -30,7 +31,7 @@ const REFRESH_MS = 10_000
 interface LiveHomeProps {
   initialData: Home
   /** API query parameters that select the days of the chart. */
-  query: string
+  query: QueryOf<'/dashboard/home'>
   children: ReactNode
 }
 
@@ -40,7 +41,7 @@ export function LiveHome({ initialData, query, children }: LiveHomeProps) {
   const { data: home } = useQuery({
     queryKey: ['home', mode, accountId, query],
     queryFn: async ({ signal }) => {
-      const { data } = await api.get<{ data: Home }>(`/dashboard/home?${query}`, signal)
+      const { data } = await api.get('/dashboard/home', { query, signal })
       return data
     },
     initialData,

@@ -29,7 +29,7 @@ export function LiveRequest({ tried, isRequested, children }: LiveRequestProps) 
     mutationFn: () => {
       idempotencyKey.current ??= crypto.randomUUID()
       const options = { idempotencyKey: idempotencyKey.current }
-      return api.send('POST', '/dashboard/account/live', options)
+      return api.post('/dashboard/account/live', options)
     },
   })
   const isSent = isRequested || request.isSuccess

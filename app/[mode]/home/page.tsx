@@ -113,12 +113,9 @@ async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
   )
 }
 
-function chartQuery(search: SearchParams): string {
-  const chartParams = ['period', 'from', 'to'].flatMap(name => {
-    const value = search[name]
-    return typeof value === 'string' ? [[name, value]] : []
-  })
-  return new URLSearchParams(chartParams).toString()
+function chartQuery(search: SearchParams) {
+  const read = (name: string) => (typeof search[name] === 'string' ? search[name] : undefined)
+  return { period: read('period'), from: read('from'), to: read('to') }
 }
 
 async function LiveModeClosed({ account }: { account: SessionAccount }) {

@@ -5,6 +5,7 @@ import { ArrowLeftRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import {
   ChoiceFilter,
@@ -33,17 +34,17 @@ const FILTERS = ['status', 'method', 'path', 'code', 'token_id', 'period', 'from
 const CLEARED_FILTERS = Object.fromEntries(FILTERS.map(name => [name, null]))
 
 interface RequestListProps {
-  path: string
+  query: QueryOf<'/requests'>
   kinds: RequestKinds
   initialData: ListPage<LoggedRequest>
 }
 
-export function RequestList({ path, kinds, initialData }: RequestListProps) {
+export function RequestList({ query, kinds, initialData }: RequestListProps) {
   const filters = useFilters()
   const api = useApi()
   const { data, error } = useQuery({
-    queryKey: ['page', api.scope, path],
-    queryFn: ({ signal }) => api.get<ListPage<LoggedRequest>>(path, signal),
+    queryKey: ['page', api.scope, '/requests', query],
+    queryFn: ({ signal }) => api.get('/requests', { query, signal }),
     initialData,
     refetchInterval: REFRESH_MS,
   })

@@ -36,7 +36,7 @@ export default async function RequestsPage({ params, searchParams }: RequestsPag
       <PageHead title={t('title')} />
       <p className="-mt-4 mb-5 max-w-[72ch] text-muted">{t('about')}</p>
       <RequestList
-        path={`/requests?${new URLSearchParams(apiParams)}`}
+        query={apiParams}
         kinds={{ ...kinds, tokens: shown.tokens }}
         initialData={{ data: shown.rows, next_cursor: nextCursor }}
       />

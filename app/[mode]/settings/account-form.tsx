@@ -43,7 +43,7 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
     schema: accountChange.test,
     read: data => readFields(data, locale),
     send: async body => {
-      await api.send('PATCH', '/dashboard/account', { body })
+      await api.patch('/dashboard/account', { body })
       setStored(body)
       setCurrent(body)
       setSaved(true)
@@ -209,7 +209,7 @@ export function ApprovalForm({ initialSettings, canWrite }: ApprovalFormProps) {
     read: data => readRule(data, locale),
     send: async body => {
       const path = '/dashboard/account/approval'
-      const { data } = await api.send<{ data: ApprovalSettings }>('PATCH', path, { body })
+      const { data } = await api.patch(path, { body })
       setSettings(data)
       setUnchanged(true)
       setSaved(data.change === null)
@@ -309,11 +309,13 @@ interface PendingChangeProps {
 function PendingChange({ change, canWrite, onDecided }: PendingChangeProps) {
   const t = useTranslations('approvalRule')
   const api = useApi()
-  const decision = useAction(async (method: 'POST' | 'DELETE', path: string, body?: object) =>
-    onDecided((await api.send<{ data: ApprovalSettings }>(method, path, { body })).data),
-  )
-  const path = '/dashboard/account/approval'
-  const confirm = () => decision.run('POST', `${path}/confirm`, { id: change.id })
+  const decision = useAction(async (choice: 'confirm' | 'cancel') => {
+    const { data } =
+      choice === 'confirm'
+        ? await api.post('/dashboard/account/approval/confirm', { body: { id: change.id } })
+        : await api.delete('/dashboard/account/approval')
+    onDecided(data)
+  })
   const isBusy = decision.isBusy || decision.isDone
   return (
     <div className="grid gap-3">
@@ -326,11 +328,11 @@ function PendingChange({ change, canWrite, onDecided }: PendingChangeProps) {
       {canWrite ? (
         <div className="flex flex-wrap gap-3">
           {change.can_confirm ? (
-            <Button variant="primary" disabled={isBusy} onClick={confirm}>
+            <Button variant="primary" disabled={isBusy} onClick={() => decision.run('confirm')}>
               {t('confirm')}
             </Button>
           ) : null}
-          <Button variant="quiet" disabled={isBusy} onClick={() => decision.run('DELETE', path)}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => decision.run('cancel')}>
             {t('cancelChange')}
           </Button>
         </div>

@@ -25,7 +25,7 @@ export function ProfileForm({ name }: { name: string }) {
     schema,
     read: data => ({ full_name: String(data.get('full_name')).trim() || undefined }),
     send: async body => {
-      await api.send('PATCH', '/dashboard/profile', { body })
+      await api.patch('/dashboard/profile', { body })
       setStored(body.full_name)
       setCurrent(body.full_name)
       setSaved(true)

@@ -59,12 +59,9 @@ export function StatementExport({ format }: { format: 'csv' | 'ofx' }) {
     setOutcome('exporting')
     setFailure(null)
     try {
-      const query = new URLSearchParams({ format, locale })
-      for (const key of ['period', 'from', 'to']) {
-        const value = filters.get(key)
-        if (value) query.set(key, value)
-      }
-      const response = await api.fetchRaw(`/dashboard/statement/export?${query}`)
+      const [period, from, to] = ['period', 'from', 'to'].map(key => filters.get(key) || undefined)
+      const query = { format, locale, period, from, to }
+      const response = await api.fetchRaw('/dashboard/statement/export', { query })
       saveAs(await response.blob(), fileNameOf(response, `statement.${format}`))
       setOutcome('exported')
     } catch (error) {

@@ -25,7 +25,6 @@ import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
 import type {
-  DeliveriesFailed,
   DeliveriesQuery,
   DeliveriesResent,
   Delivery,
@@ -250,17 +249,16 @@ function ResendFailed({ filter, initialCount, hasPeriod }: ResendFailedProps) {
   const api = useApi()
   const queryClient = useQueryClient()
   const [isConfirming, setConfirming] = useState(false)
-  const query = new URLSearchParams(Object.entries(filter))
   const { data } = useQuery({
-    queryKey: [...deliveriesKey(api.scope), 'failed', `${query}`],
+    queryKey: [...deliveriesKey(api.scope), 'failed', filter],
     queryFn: ({ signal }) =>
-      api.get<DeliveriesFailed>(`/dashboard${DELIVERIES_PATH}/resend?${query}`, signal),
+      api.get('/dashboard/webhooks/deliveries/resend', { query: filter, signal }),
     initialData: { failed: initialCount },
     refetchInterval: RECOUNT_MS,
   })
   const resend = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<DeliveriesResent>('POST', `${DELIVERIES_PATH}/resend`, {
+      api.post('/webhooks/deliveries/resend', {
         body: filter,
         idempotencyKey,
       }),
@@ -336,20 +334,16 @@ const POLL_SLOW_MS = 8_000
 /** A delivery that is due within this time makes the page poll fast. */
 const DUE_SOON_MS = 5_000
 
-export const DELIVERIES_PATH = '/webhooks/deliveries'
-
 export const deliveriesKey = ({ accountId, mode }: ApiScope) =>
   ['deliveries', accountId, mode] as const
 
 /** Reads a page of deliveries. Refetches while a delivery is pending; the newest page, always. */
 function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage) {
   const api = useApi()
-  const params = new URLSearchParams(
-    Object.entries(query).map(([name, value]) => [name, `${value}`]),
-  )
   return useQuery({
-    queryKey: [...deliveriesKey(api.scope), `${params}`],
-    queryFn: ({ signal }) => api.get<DeliveryPage>(`${DELIVERIES_PATH}?${params}`, signal),
+    queryKey: [...deliveriesKey(api.scope), query],
+    queryFn: ({ signal }) =>
+      api.get('/webhooks/deliveries', { query: { ...query, limit: `${query.limit}` }, signal }),
     initialData,
     refetchInterval: ({ state }) => {
       const interval = pollIntervalOf(state.data?.data ?? [])
@@ -362,10 +356,10 @@ function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage) {
 
 export function useDelivery(initialDelivery: DeliveryDetail) {
   const api = useApi()
+  const { id } = initialDelivery
   return useQuery({
-    queryKey: [...deliveriesKey(api.scope), 'one', initialDelivery.id],
-    queryFn: ({ signal }) =>
-      api.get<{ data: DeliveryDetail }>(`${DELIVERIES_PATH}/${initialDelivery.id}`, signal),
+    queryKey: [...deliveriesKey(api.scope), 'one', id],
+    queryFn: ({ signal }) => api.get('/webhooks/deliveries/[id]', { params: { id }, signal }),
     initialData: { data: initialDelivery },
     refetchInterval: ({ state }) => pollIntervalOf(state.data ? [state.data.data] : []),
   })

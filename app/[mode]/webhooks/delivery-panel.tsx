@@ -8,7 +8,7 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
-import { DELIVERIES_PATH, deliveriesKey, useDelivery } from '#app/[mode]/webhooks/deliveries.tsx'
+import { deliveriesKey, useDelivery } from '#app/[mode]/webhooks/deliveries.tsx'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { Problem } from '#components/api/problem.tsx'
@@ -19,7 +19,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import type { Delivery, DeliveryDetail } from '#lib/webhooks/schema.ts'
+import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
@@ -216,7 +216,8 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
   const [isConfirming, setConfirming] = useState(false)
   const resend = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: Delivery }>('POST', `${DELIVERIES_PATH}/${delivery.id}/resend`, {
+      api.post('/webhooks/deliveries/[id]/resend', {
+        params: { id: delivery.id },
         idempotencyKey,
       }),
     onSuccess: async () => {
@@ -272,8 +273,7 @@ function RevealDelivery({ id, onRevealed }: RevealDeliveryProps) {
   const t = useTranslations('deliveries')
   const api = useApi()
   const reveal = useMutation({
-    mutationFn: () =>
-      api.send<{ data: DeliveryDetail }>('POST', `/dashboard${DELIVERIES_PATH}/${id}/document`),
+    mutationFn: () => api.post('/dashboard/webhooks/deliveries/[id]/document', { params: { id } }),
     onSuccess: ({ data }) => onRevealed(data),
   })
   return (

@@ -1,8 +1,10 @@
 'use client'
 
+import { useQuery } from '@tanstack/react-query'
 import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
@@ -11,7 +13,7 @@ import {
   PeriodFilter,
   SearchFilter,
   useFilters,
-  useLivePage,
+  whilePending,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
@@ -31,21 +33,27 @@ const REFRESH_MS = 2_000
 const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
 
 interface WithdrawalListProps {
-  path: string
-  /** API parameters without limit and cursor. */
-  exportFilters: Record<string, string>
+  query: QueryOf<'/dashboard/withdrawals'>
+  /** The query without limit and cursor. */
+  exportFilters: QueryOf<'/dashboard/withdrawals'>
   initialData: ListPage<ListedWithdrawal>
   initialWaiting: WaitingWithdrawal[]
 }
 
 export function WithdrawalList({
-  path,
+  query,
   exportFilters,
   initialData,
   initialWaiting,
 }: WithdrawalListProps) {
+  const api = useApi()
   const filters = useFilters()
-  const { data, error } = useLivePage(path, initialData, REFRESH_MS)
+  const { data, error } = useQuery({
+    queryKey: ['page', api.scope, 'withdrawals', query],
+    queryFn: ({ signal }) => api.get('/dashboard/withdrawals', { query, signal }),
+    initialData,
+    refetchInterval: whilePending(REFRESH_MS),
+  })
   const waiting = useWaiting(initialWaiting)
   const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
   return (
@@ -88,13 +96,14 @@ function WithdrawalFilters({ get, set }: Pick<ReturnType<typeof useFilters>, 'ge
   )
 }
 
-function ExportWithdrawals({ filters }: { filters: Record<string, string> }) {
+function ExportWithdrawals({ filters }: { filters: QueryOf<'/dashboard/withdrawals'> }) {
   const t = useTranslations('withdrawals')
-  const query = new URLSearchParams({ locale: useLocale(), ...filters })
+  const api = useApi()
+  const query = { ...filters, locale: useLocale() }
   return (
     <div className="mb-2 flex flex-wrap items-center">
       <ExportButton
-        path={`/dashboard/withdrawals/export?${query}`}
+        read={signal => api.fetchRaw('/dashboard/withdrawals/export', { query, signal })}
         labels={{
           save: t('export'),
           stop: t('stop'),

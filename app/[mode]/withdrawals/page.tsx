@@ -41,7 +41,6 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
   const asked = hideFromViewer(user, query)
   const isViewing = user.viewing !== null
   const { rows, nextCursor } = await listShownWithdrawals(account.id, mode, asked, { isViewing })
-  const path = `/dashboard/withdrawals?${new URLSearchParams(apiParams)}`
   const { cursor, ...exportFilters } = apiParams
   return (
     <>
@@ -80,7 +79,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
         namespaces={['withdrawals', 'withdrawalStatus', 'rejection', 'pixKey', 'approvals']}
       >
         <WithdrawalList
-          path={path}
+          query={apiParams}
           exportFilters={exportFilters}
           initialWaiting={hideFromViewer(user, waiting)}
           initialData={{

@@ -29,17 +29,14 @@ export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
   )
   const { data: openInvitations = [] } = useQuery({
     queryKey: INVITATIONS_KEY,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: InvitationRow[] }>('/admin/invitations', signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/admin/invitations', { signal })).data,
   })
   const refresh = () => queryClient.invalidateQueries({ queryKey: INVITATIONS_KEY })
   const { problems, failure, isBusy, props } = useForm({
     schema: openingRequest,
     read: data => ({ email: String(data.get('email')).trim() || undefined }),
     send: async body => {
-      const path = '/admin/invitations'
-      type Created = { data: { link: string; is_mailed: boolean } }
-      const { data } = await api.send<Created>('POST', path, { body })
+      const { data } = await api.post('/admin/invitations', { body })
       setCreated({ link: data.link, email: body.email, isMailed: data.is_mailed })
       await refresh()
     },
@@ -93,7 +90,7 @@ function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
   async function revoke(id: string) {
     setBusy(id)
     setFailure(null)
-    await api.send('DELETE', `/admin/invitations/${id}`).catch(setFailure)
+    await api.delete('/admin/invitations/[id]', { params: { id } }).catch(setFailure)
     await onDone()
     setBusy(null)
   }

@@ -3,6 +3,7 @@
 import { Building2, Check, Pause } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
+import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/schema.ts'
@@ -33,6 +34,7 @@ export function AccountSelection({ children }: { children: ReactNode }) {
   const [action, setAction] = useState<'activate' | 'suspend' | null>(null)
   const [results, setResults] = useState<ChangedStatus[] | null>(null)
   const t = useTranslations('accountSelection')
+  const api = useApi()
   const count = names.size
   const choose: Selection['choose'] = (accounts, isChosen) => {
     const next = new Map(names)
@@ -53,11 +55,12 @@ export function AccountSelection({ children }: { children: ReactNode }) {
           title={t(`${action}Title`, { count })}
           description={t(`${action}Text`)}
           action={t(action)}
-          path="/admin/accounts/status"
-          fields={{ account_ids: [...names.keys()], status: STATUSES[action] }}
+          send={async ({ reason }) => {
+            const body = { account_ids: [...names.keys()], status: STATUSES[action], reason }
+            setResults((await api.post('/admin/accounts/status', { body })).data)
+          }}
           isDestructive={action === 'suspend'}
           onClose={() => setAction(null)}
-          onDone={response => setResults((response as { data: ChangedStatus[] }).data)}
         />
       ) : null}
       {results ? (

@@ -35,7 +35,7 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
       </div>
       <AuditList
         isStaff
-        apiParams={apiParams}
+        query={apiParams}
         isFiltered={Object.keys(filters).length > 0}
         initialData={{ data: rows, next_cursor: nextCursor }}
       />

@@ -88,7 +88,7 @@ export function useBankMoney(banks: Pick<BankLine, 'id' | 'state'>[]): Map<strin
     queries: asked.map(({ id }) => ({
       queryKey: ['bank-money', id],
       queryFn: async ({ signal }: { signal: AbortSignal }) =>
-        (await api.get<{ data: BankMoney }>(`/admin/banks/${id}/balance`, signal)).data,
+        (await api.get('/admin/banks/[id]/balance', { params: { id }, signal })).data,
       staleTime: REFRESH_MS,
       refetchInterval: REFRESH_MS,
       retry: false,
@@ -114,9 +114,8 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
   const [registered, setRegistered] = useState<NoticesRegistered | null>(null)
   const [isReplacing, setReplacing] = useState(false)
   const { run, isBusy, failure } = useAction(async (replaces: boolean) => {
-    const path = `/admin/banks/${bank.id}/notices`
-    const body = { replaces_foreign: replaces }
-    setRegistered((await api.send<{ data: NoticesRegistered }>('POST', path, { body })).data)
+    const request = { params: { id: bank.id }, body: { replaces_foreign: replaces } }
+    setRegistered((await api.post('/admin/banks/[id]/notices', request)).data)
     setReplacing(false)
   })
   const foreign = registered?.keys.filter(({ state }) => state === 'foreign') ?? []

@@ -29,8 +29,7 @@ export function Jobs({ jobs }: { jobs: StuckJob[] }) {
   const api = useApi()
   const queryClient = useQueryClient()
   const run = useMutation({
-    mutationFn: (body: RequeueRequest) =>
-      api.send<{ data: { requeued: number } }>('POST', '/admin/jobs/requeue', { body }),
+    mutationFn: (body: RequeueRequest) => api.post('/admin/jobs/requeue', { body }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['health'] }),
   })
   const kinds = [...new Set(jobs.map(({ kind }) => kind))].filter(

@@ -15,7 +15,7 @@ export function LiveHealth({ initialData }: { initialData: Health }) {
   const api = useApi()
   const { data, error } = useQuery({
     queryKey: ['health'],
-    queryFn: async ({ signal }) => (await api.get<{ data: Health }>('/admin/health', signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/admin/health', { signal })).data,
     initialData,
     refetchInterval: REFRESH_MS,
   })

@@ -4,6 +4,8 @@ import { Inbox } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { ItemState, useConnectionName, useKindName } from '#app/admin/reconciliation/names.tsx'
+import type { QueryOf } from '#components/api/routes.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
@@ -162,12 +164,15 @@ export function DifferenceFilterBar({ connections, kinds }: DifferenceFiltersPro
   )
 }
 
-export function ExportDifferences({ filters }: { filters: Record<string, string> }) {
+export function ExportDifferences({ filters }: { filters: QueryOf<'/admin/differences'> }) {
   const t = useTranslations('differences')
   const locale = useLocale()
+  const api = useApi()
   return (
     <ExportButton
-      path={`/admin/differences/export?${new URLSearchParams({ locale, ...filters })}`}
+      read={signal =>
+        api.fetchRaw('/admin/differences/export', { query: { ...filters, locale }, signal })
+      }
       labels={{
         save: t('export'),
         stop: t('stop'),

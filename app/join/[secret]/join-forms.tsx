@@ -20,11 +20,7 @@ export function JoinButton({ secret }: { secret: string }) {
   const t = useTranslations('join')
   const { run, failure, ...joining } = useAction(async () => {
     const request = { body: { secret } }
-    const response = await anonymousApi.send<{ data: { account_id: string } }>(
-      'POST',
-      '/person/join',
-      request,
-    )
+    const response = await anonymousApi.post('/person/join', request)
     enterAccount(response.data.account_id)
   })
   const isBusy = joining.isBusy || joining.isDone
@@ -47,7 +43,7 @@ interface MailRequestProps {
 export function MailRequest({ secret, email }: MailRequestProps) {
   const t = useTranslations('join')
   const { run, failure, isBusy, isDone } = useAction(() =>
-    anonymousApi.send('POST', '/visitor/join/mail', { body: { secret } }),
+    anonymousApi.post('/visitor/join/mail', { body: { secret } }),
   )
   if (isDone) {
     return (
@@ -85,13 +81,9 @@ export function NewcomerForm({ secret, email, isOpening }: NewcomerFormProps) {
       account_name: String(data.get('account_name') ?? '').trim() || undefined,
     }),
     send: async body => {
-      const response = await anonymousApi.send<{ data: { account_id: string } }>(
-        'POST',
-        '/visitor/join',
-        {
-          body,
-        },
-      )
+      const response = await anonymousApi.post('/visitor/join', {
+        body,
+      })
       await signInToAccount(response.data.account_id, email, body.password)
     },
   })

@@ -14,11 +14,7 @@ export function FirstPasswordForm({ secret, email }: { secret: string; email: st
     schema: signUpConfirmation,
     read: data => ({ secret, password: data.get('password') || undefined }),
     send: async body => {
-      const response = await anonymousApi.send<{ data: { account_id: string } }>(
-        'POST',
-        '/visitor/signup/confirm',
-        { body },
-      )
+      const response = await anonymousApi.post('/visitor/signup/confirm', { body })
       await signInToAccount(response.data.account_id, email, body.password)
     },
   })

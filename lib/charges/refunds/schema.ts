@@ -30,7 +30,10 @@ const RefundRequest = z
   .meta({ id: 'RefundRequest', examples: [{ amount: 500 }] })
 export type RefundRequest = z.infer<typeof RefundRequest>
 
-export const refundRequest: Record<Mode, z.ZodType<RefundRequest>> = {
+export const refundRequest: Record<
+  Mode,
+  z.ZodType<RefundRequest, z.input<typeof RefundRequest>>
+> = {
   test: RefundRequest,
   live: RefundRequest,
 }

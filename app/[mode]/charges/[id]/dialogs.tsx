@@ -25,7 +25,7 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
   const { timeline, refresh } = useLiveCharge()
   const cancel = useAction(async () => {
     try {
-      await api.send('POST', `/dashboard/charges/${timeline.charge.id}/cancel`)
+      await api.post('/dashboard/charges/[id]/cancel', { params: { id: timeline.charge.id } })
     } finally {
       // After a refusal, too: the charge may have been paid meanwhile.
       void refresh()
@@ -74,9 +74,11 @@ function DescriptionForm({ defaultValue, onClose }: DescriptionDialogProps) {
   const { timeline, refresh } = useLiveCharge()
   const draft = useDraft()
   const save = useAction(async (description: string) => {
-    const path = `/dashboard/charges/${timeline.charge.id}/description`
     try {
-      await api.send('POST', path, { body: { description } })
+      await api.post('/dashboard/charges/[id]/description', {
+        params: { id: timeline.charge.id },
+        body: { description },
+      })
     } finally {
       // After a refusal, too: the charge may have been paid meanwhile.
       void refresh()
@@ -128,9 +130,12 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
       reason: String(data.get('reason')).trim() || undefined,
     }),
     async send(body, idempotencyKey) {
-      const path = `/transactions/${timeline.charge.id}/refunds`
       try {
-        await api.send('POST', path, { body, idempotencyKey })
+        await api.post('/transactions/[id]/refunds', {
+          params: { id: timeline.charge.id },
+          body,
+          idempotencyKey,
+        })
       } finally {
         // After a refusal, too: less may be left than the page shows.
         void refresh()

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLocale, useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useEffect, useRef, useState } from 'react'
+import type { Api } from '#components/api/client.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { shownStatusOf } from '#lib/charges/states.ts'
@@ -38,11 +39,11 @@ export function LiveCharge({ initialData, children }: LiveChargeProps) {
   const api = useApi()
   const [initialStatus] = useState(initialData.charge.status)
   const [isStreaming, setStreaming] = useState(false)
-  const path = `/dashboard/charges/${initialData.charge.id}`
+  const { id } = initialData.charge
   const { data: timeline, refetch } = useQuery({
-    queryKey: ['charge', api.scope, path],
+    queryKey: ['charge', api.scope, id],
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: ChargeTimelineData }>(`${path}/timeline`, signal)).data,
+      (await api.get('/dashboard/charges/[id]/timeline', { params: { id }, signal })).data,
     initialData,
     refetchInterval: ({ state }) =>
       isStreaming ? false : pollIntervalOf(state.data ?? initialData),
@@ -50,7 +51,7 @@ export function LiveCharge({ initialData, children }: LiveChargeProps) {
   const refresh = () => refetch({ cancelRefetch: true })
   const isChangeExpected = pollIntervalOf(timeline) === POLL_FAST_MS
   useChargeStream({
-    path: `${path}/live`,
+    id,
     isEnabled: isChangeExpected,
     onChange: refresh,
     setStreaming,
@@ -99,15 +100,15 @@ const RETRY_AFTER_MS = 20_000
 const SILENT_MAX_MS = 40_000
 
 interface ChargeStreamOptions {
-  path: string
+  id: string
   isEnabled: boolean
   onChange: () => void
   setStreaming: (isStreaming: boolean) => void
 }
 
 /** Listens to the server-sent events of a charge. Uses fetch: EventSource cannot send headers. */
-function useChargeStream({ path, isEnabled, onChange, setStreaming }: ChargeStreamOptions): void {
-  const { fetchRaw } = useApi()
+function useChargeStream({ id, isEnabled, onChange, setStreaming }: ChargeStreamOptions): void {
+  const api = useApi()
   const latestOnChange = useRef(onChange)
   useEffect(() => {
     latestOnChange.current = onChange
@@ -117,7 +118,7 @@ function useChargeStream({ path, isEnabled, onChange, setStreaming }: ChargeStre
     const unmountController = new AbortController()
     let timer = setTimeout(listen, OPEN_AFTER_MS)
     async function listen() {
-      const isClosedNormally = await readStream(fetchRaw, path, unmountController.signal, () => {
+      const isClosedNormally = await readStream(api, id, unmountController.signal, () => {
         setStreaming(true)
         latestOnChange.current()
       }).catch(() => false)
@@ -130,15 +131,13 @@ function useChargeStream({ path, isEnabled, onChange, setStreaming }: ChargeStre
       unmountController.abort()
       setStreaming(false)
     }
-  }, [fetchRaw, path, isEnabled, setStreaming])
+  }, [api, id, isEnabled, setStreaming])
 }
-
-type FetchRaw = ReturnType<typeof useApi>['fetchRaw']
 
 /** Reads the stream until it ends. Returns whether the server closed it normally. */
 async function readStream(
-  fetchRaw: FetchRaw,
-  path: string,
+  api: Api,
+  id: string,
   unmountSignal: AbortSignal,
   onChange: () => void,
 ): Promise<boolean> {
@@ -146,10 +145,10 @@ async function readStream(
   const abortOnSilence = () => silenceController.abort()
   let silenceTimer = setTimeout(abortOnSilence, SILENT_MAX_MS)
   try {
-    const { body } = await fetchRaw(
-      path,
-      AbortSignal.any([unmountSignal, silenceController.signal]),
-    )
+    const { body } = await api.fetchRaw('/dashboard/charges/[id]/live', {
+      params: { id },
+      signal: AbortSignal.any([unmountSignal, silenceController.signal]),
+    })
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let rest = ''; reader; ) {
       const { done, value } = await reader.read()

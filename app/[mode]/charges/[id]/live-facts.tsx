@@ -62,8 +62,7 @@ export function PayerDocument() {
   const [failure, setFailure] = useState<unknown>(null)
   async function reveal() {
     setFailure(null)
-    const path = `/dashboard/charges/${id}/document`
-    await api.send<{ data: { document: string } }>('POST', path).then(
+    await api.post('/dashboard/charges/[id]/document', { params: { id } }).then(
       ({ data }) => setRevealed(formatTaxId(data.document)),
       error => setFailure(error),
     )

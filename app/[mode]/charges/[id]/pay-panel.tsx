@@ -8,7 +8,11 @@ import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { ShareButton } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { clockText, moneyText, useSecondsTo } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
-import { type DecisionGroup, SimulatedBank } from '#components/sandbox/simulated-bank.tsx'
+import {
+  type DecisionGroup,
+  SimulatedBank,
+  type SimulatedDecision,
+} from '#components/sandbox/simulated-bank.tsx'
 import { CHARGE_STATUS_STYLES } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { TONES } from '#components/ui/chip.tsx'
@@ -197,7 +201,12 @@ function listGroups(
     decisions: [
       {
         name: 'dispute',
-        path: `/sandbox/transactions/${charge.id}/disputes`,
+        send: (api, { amount }, idempotencyKey) =>
+          api.post('/sandbox/transactions/[id]/disputes', {
+            params: { id: charge.id },
+            body: { amount },
+            idempotencyKey,
+          }),
         event: 'transaction.dispute_opened',
         asks: { amountMax: disputable },
       },
@@ -215,16 +224,22 @@ function listGroups(
 }
 
 function groupOfRefund(id: string, title: string): DecisionGroup {
-  const path = `/sandbox/refunds/${id}`
+  const decide =
+    (outcome: 'completed' | 'rejected'): SimulatedDecision['send'] =>
+    (api, { reason }, idempotencyKey) =>
+      api.post('/sandbox/refunds/[id]', {
+        params: { id },
+        body: { outcome, reason },
+        idempotencyKey,
+      })
   return {
     id,
     title,
     decisions: [
-      { name: 'complete', path, outcome: 'completed', event: 'transaction.refunded' },
+      { name: 'complete', send: decide('completed'), event: 'transaction.refunded' },
       {
         name: 'refuse',
-        path,
-        outcome: 'rejected',
+        send: decide('rejected'),
         event: 'transaction.refund_failed',
         asks: 'reason',
       },
@@ -233,14 +248,21 @@ function groupOfRefund(id: string, title: string): DecisionGroup {
 }
 
 function groupOfDispute(id: string, title: string, amount: number): DecisionGroup {
-  const path = `/sandbox/disputes/${id}`
+  const decide =
+    (outcome: 'won' | 'lost'): SimulatedDecision['send'] =>
+    (api, { amount }, idempotencyKey) =>
+      api.post('/sandbox/disputes/[id]', {
+        params: { id },
+        body: { outcome, amount },
+        idempotencyKey,
+      })
   const event = 'transaction.dispute_closed'
   return {
     id,
     title,
     decisions: [
-      { name: 'win', path, outcome: 'won', event },
-      { name: 'lose', path, outcome: 'lost', event, asks: { amountMax: amount } },
+      { name: 'win', send: decide('won'), event },
+      { name: 'lose', send: decide('lost'), event, asks: { amountMax: amount } },
     ],
   }
 }

@@ -176,10 +176,6 @@ function ChargeReview({ body, description, ...rest }: ChargeReviewProps) {
   )
 }
 
-interface CreateResponse {
-  data: { transaction_id: string }
-}
-
 interface Options {
   /** Amount above which the member reviews the charge; null: none. */
   reviewAbove: number | null
@@ -197,7 +193,7 @@ function useCreateCharge({ reviewAbove, review: state, readDescription }: Option
   async function create(body: ChargeRequest, idempotencyKey: string) {
     if (!reviewed && needsReview(body.amount, reviewAbove)) return review(body)
     try {
-      const { data } = await api.send<CreateResponse>('POST', '/transactions', {
+      const { data } = await api.post('/transactions', {
         body,
         idempotencyKey,
         ...(reviewed ? { reviewedAmount: reviewed.amount } : {}),
@@ -218,8 +214,8 @@ function useCreateCharge({ reviewAbove, review: state, readDescription }: Option
   async function describe(id: string): Promise<string> {
     const description = readDescription()
     if (!description) return ''
-    const path = `/dashboard/charges/${id}/description`
-    return api.send('POST', path, { body: { description } }).then(
+    const request = { params: { id }, body: { description } }
+    return api.post('/dashboard/charges/[id]/description', request).then(
       () => '',
       () => `?${new URLSearchParams({ description })}`,
     )

@@ -38,7 +38,7 @@ export default async function AuditPage({ params, searchParams }: AuditPageProps
       </div>
       <AuditList
         isStaff={false}
-        apiParams={apiParams}
+        query={apiParams}
         isFiltered={Object.keys(filters).length > 0}
         initialData={{ data: rows, next_cursor: nextCursor }}
       />

@@ -47,11 +47,7 @@ export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDial
     }),
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
-      const response = await api.send<{ data: { link: string | null; is_mailed: boolean } }>(
-        'POST',
-        '/dashboard/invitations',
-        request,
-      )
+      const response = await api.post('/dashboard/invitations', request)
       const { link, is_mailed: isMailed } = response.data
       setCreated({ link, email: body.email, isMailed })
       onDone()
@@ -118,7 +114,7 @@ export function RoleDialog({ member, currentUserId, onClose, onDone }: RoleDialo
       tokens: readTokenDecisions(tokens, data),
     }),
     send: async body => {
-      await api.send('PATCH', `/dashboard/members/${id}`, { body })
+      await api.patch('/dashboard/members/[id]', { params: { id }, body })
       // Changing the own role ends every session of the user, including this session.
       if (isMe && body.role !== role) return location.assign('/login')
       onDone()
@@ -203,7 +199,7 @@ export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
     schema: memberRemoval.test,
     read: data => ({ tokens: readTokenDecisions(tokens, data) }),
     send: async body => {
-      await api.send('DELETE', `/dashboard/members/${id}`, { body })
+      await api.delete('/dashboard/members/[id]', { params: { id }, body })
       onDone()
       onClose()
     },
@@ -241,7 +237,7 @@ function useIssuedTokens({ user_id: id }: MemberRow) {
   return useQuery({
     queryKey: ['member-tokens', api.scope, id],
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: IssuedTokenRow[] }>(`/dashboard/members/${id}/tokens`, signal)).data,
+      (await api.get('/dashboard/members/[id]/tokens', { params: { id }, signal })).data,
     // A stale list would be refused: read it whenever the dialog opens.
     gcTime: 0,
   })
@@ -331,7 +327,7 @@ export function LeaveDialog({ name, onClose }: LeaveDialogProps) {
   const t = useTranslations('members')
   const api = useApi()
   const leaving = useAction(async () => {
-    await api.send('POST', '/dashboard/members/leave')
+    await api.post('/dashboard/members/leave')
     // Full page load: the cached data belongs to the account just left.
     location.assign('/')
   })

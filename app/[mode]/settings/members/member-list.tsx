@@ -47,8 +47,7 @@ export function MemberRows({ people: initialData, currentUserId }: MemberListPro
   const { data } = useQuery({
     queryKey,
     initialData,
-    queryFn: async ({ signal }) =>
-      (await api.get<{ data: MembersAndInvitations }>('/dashboard/members', signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/dashboard/members', { signal })).data,
   })
   const close = () => setOpenDialog(null)
   const refresh = () => {
@@ -215,7 +214,10 @@ function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
   const t = useTranslations('members')
   const api = useApi()
   const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
-  const revocation = useAction(() => api.send('DELETE', `/dashboard/invitations/${id}`), onDone)
+  const revocation = useAction(
+    () => api.delete('/dashboard/invitations/[id]', { params: { id } }),
+    onDone,
+  )
   return (
     <li
       data-testid="invitation-row"

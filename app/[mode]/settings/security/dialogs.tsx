@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { saveAs } from '#components/api/save-file.ts'
 import { useAction, useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { type PasskeyChallenge, registerPasskey } from '#components/proof/passkey-calls.ts'
+import { registerPasskey } from '#components/proof/passkey-calls.ts'
 import { FactorForm } from '#components/proof/proof-dialog.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
@@ -34,7 +34,7 @@ export function AuthenticatorDialog({ setup, onClose, onDone }: AuthenticatorDia
     read: data => ({ code: data.get('code') || undefined }),
     send: async body => {
       const path = '/person/authenticator/confirm'
-      const response = await api.send<{ data: ConfirmedFactor }>('POST', path, { body })
+      const response = await api.post(path, { body })
       onDone(response.data.recovery_codes)
     },
   })
@@ -87,16 +87,10 @@ export function AuthenticatorDialog({ setup, onClose, onDone }: AuthenticatorDia
   )
 }
 
-interface ConfirmedFactor {
-  recovery_codes: string[] | null
-}
-
 interface PasskeyDialogProps {
   onClose: () => void
   onDone: (codes: string[] | null) => void
 }
-
-type Options = Parameters<typeof registerPasskey>[0]['options']
 
 export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
   const t = useTranslations()
@@ -107,17 +101,10 @@ export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
     read: data => ({ name: String(data.get('name')).trim() || undefined }),
     send: async ({ name }) => {
       setDismissed(false)
-      const path = '/person/passkeys'
-      const challengeResponse = await api.send<{ data: PasskeyChallenge<Options> }>(
-        'POST',
-        `${path}/options`,
-      )
-      const created = await registerPasskey(challengeResponse.data)
+      const { data: challenge } = await api.post('/person/passkeys/options')
+      const created = await registerPasskey(challenge)
       if (!created) return setDismissed(true)
-      const body = { name, ...created }
-      const response = await api.send<{ data: { recovery_codes: string[] | null } }>('POST', path, {
-        body,
-      })
+      const response = await api.post('/person/passkeys', { body: { name, ...created } })
       onDone(response.data.recovery_codes)
     },
   })
@@ -210,10 +197,7 @@ export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogP
       <FactorForm
         methods={methods}
         onProof={async body => {
-          const path = '/person/recovery-codes'
-          const response = await api.send<{ data: { recovery_codes: string[] } }>('POST', path, {
-            body,
-          })
+          const response = await api.post('/person/recovery-codes', { body })
           onDone(response.data.recovery_codes)
         }}
       />
@@ -232,8 +216,12 @@ interface RemoveFactorDialogProps {
 export function RemoveFactorDialog({ passkey, isLast, onClose, onDone }: RemoveFactorDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const path = passkey ? `/person/passkeys/${passkey.id}` : '/person/authenticator'
-  const removal = useAction(() => api.send('DELETE', path).then(onDone))
+  const removal = useAction(() => {
+    const removed = passkey
+      ? api.delete('/person/passkeys/[id]', { params: { id: passkey.id } })
+      : api.delete('/person/authenticator')
+    return removed.then(onDone)
+  })
   const title = passkey
     ? t('factor.passkey.removeTitle', { name: passkey.name })
     : t('factor.app.removeTitle')

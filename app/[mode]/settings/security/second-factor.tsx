@@ -54,7 +54,7 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
   async function beginSetup() {
     setFailure(null)
     try {
-      const { data } = await api.send<{ data: AuthenticatorSetup }>('POST', '/person/authenticator')
+      const { data } = await api.post('/person/authenticator')
       setOpenDialog({ kind: 'app', setup: data })
     } catch (error) {
       setFailure(error)

@@ -34,7 +34,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
       password: data.get('password') || undefined,
     }),
     send: async body => {
-      await api.send('POST', '/person/password', { body })
+      await api.post('/person/password', { body })
       setHasPassword(true)
       setChangeCount(changeCount + 1)
       await queryClient.invalidateQueries({ queryKey: ['devices'] })
@@ -88,7 +88,7 @@ export function LinkProvider({ provider, name, path, isRefused }: LinkProviderPr
   const [isUnreachable, setUnreachable] = useState(false)
   const connection = useAction(async () => {
     setUnreachable(false)
-    await api.send('POST', '/person/openid')
+    await api.post('/person/openid')
     const address = await fetchProviderUrl(provider, path)
     if (address) location.assign(address)
     else setUnreachable(true)
@@ -111,8 +111,6 @@ export function LinkProvider({ provider, name, path, isRefused }: LinkProviderPr
   )
 }
 
-const SESSIONS_PATH = '/person/sessions'
-
 export function Devices({ devices: initialData }: { devices: Device[] }) {
   const t = useTranslations('devices')
   const api = useApi()
@@ -122,12 +120,12 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
   const { data } = useQuery({
     queryKey,
     initialData,
-    queryFn: async ({ signal }) => (await api.get<{ data: Device[] }>(SESSIONS_PATH, signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/person/sessions', { signal })).data,
   })
-  const ending = useAction(async (path: string) => {
+  const ending = useAction(async (id?: string) => {
     try {
-      const { data: result } = await api.send<{ data: { ended?: number } }>('DELETE', path)
-      setEndedCount(result.ended ?? 1)
+      if (id) await api.delete('/person/sessions/[id]', { params: { id } })
+      setEndedCount(id ? 1 : (await api.delete('/person/sessions')).data.ended)
     } finally {
       void queryClient.invalidateQueries({ queryKey })
     }
@@ -141,17 +139,13 @@ export function Devices({ devices: initialData }: { devices: Device[] }) {
             key={device.id}
             device={device}
             isBusy={ending.isBusy}
-            onEnd={() => ending.run(`${SESSIONS_PATH}/${device.id}`)}
+            onEnd={() => ending.run(device.id)}
           />
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
         {data.length > 1 ? (
-          <Button
-            variant="quiet"
-            disabled={ending.isBusy}
-            onClick={() => ending.run(SESSIONS_PATH)}
-          >
+          <Button variant="quiet" disabled={ending.isBusy} onClick={() => ending.run()}>
             {t('endOthers')}
           </Button>
         ) : null}

@@ -37,8 +37,8 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
     schema: rotateRequest.test,
     read: data => ({ overlap_hours: Number(data.get('overlap_hours')) }),
     send: async (body, idempotencyKey) => {
-      const path = `/tokens/${token.id}/rotate`
-      const response = await api.send<{ data: TokenWithSecret }>('POST', path, {
+      const response = await api.post('/tokens/[id]/rotate', {
+        params: { id: token.id },
         body,
         idempotencyKey,
       })
@@ -93,7 +93,7 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
     schema: revokeRequest.test,
     read: data => ({ reason: String(data.get('reason')).trim() || undefined }),
     send: async (body, idempotencyKey) => {
-      await api.send('POST', `/tokens/${token.id}/revoke`, { body, idempotencyKey })
+      await api.post('/tokens/[id]/revoke', { params: { id: token.id }, body, idempotencyKey })
       onDone()
       onClose()
     },
@@ -149,7 +149,7 @@ export function AddressDialog({ token, onClose, onDone }: AddressDialogProps) {
     schema: addressesRequest.test,
     read: data => ({ allowed_addresses: readAddresses(data) }),
     send: async body => {
-      await api.send('PATCH', `/tokens/${token.id}`, { body })
+      await api.patch('/tokens/[id]', { params: { id: token.id }, body })
       onDone()
       onClose()
     },
@@ -189,7 +189,7 @@ export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
   const t = useTranslations('tokens')
   const api = useApi()
   const adoption = useAction(async () => {
-    await api.send('POST', `/dashboard/tokens/${token.id}/adopt`)
+    await api.post('/dashboard/tokens/[id]/adopt', { params: { id: token.id } })
     onDone()
     onClose()
   })

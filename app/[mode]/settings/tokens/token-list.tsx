@@ -46,7 +46,7 @@ export function TokenRows({ tokens: initialData, origin }: TokenListProps) {
   const { data } = useQuery({
     queryKey,
     initialData,
-    queryFn: async ({ signal }) => (await api.get<{ data: Token[] }>('/tokens', signal)).data,
+    queryFn: async ({ signal }) => (await api.get('/tokens', { signal })).data,
   })
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
   const endedTokens = data.filter(isEnded)

@@ -15,8 +15,6 @@ import { Field } from '#components/ui/field.tsx'
 import { type Endpoint, endpointRequest } from '#lib/webhooks/schema.ts'
 import { EVENT_GROUPS, EVENT_TYPES, type EventType, matchEventTypes } from '#lib/webhooks/states.ts'
 
-const ENDPOINTS_PATH = '/webhooks/endpoints'
-
 interface EndpointFormProps {
   endpoint?: Endpoint
   isLoopbackAllowed: boolean
@@ -44,12 +42,11 @@ export function EndpointForm({ endpoint, isLoopbackAllowed }: EndpointFormProps)
     async send(body, idempotencyKey) {
       try {
         if (endpoint) {
-          await api.send('PATCH', `${ENDPOINTS_PATH}/${endpoint.id}`, { body })
+          await api.patch('/webhooks/endpoints/[id]', { params: { id: endpoint.id }, body })
           setSaved(true)
           return router.refresh()
         }
-        const request = { body, idempotencyKey }
-        const response = await api.send<{ data: typeof created }>('POST', ENDPOINTS_PATH, request)
+        const response = await api.post('/webhooks/endpoints', { body, idempotencyKey })
         setCreated(response.data)
       } catch (error) {
         // The form has the server's schema, so the server refused where the address leads.

@@ -23,8 +23,6 @@ import { listEndpoints } from '#lib/webhooks/endpoints.ts'
 import type { Endpoint } from '#lib/webhooks/schema.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 
-const SECRET_PATH = '/dashboard/webhooks/secret'
-
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('endpoints'))('title') }
 }
@@ -69,7 +67,7 @@ export default async function EndpointsPage({ params }: { params: Promise<{ mode
         <h2 className="text-title">{t('accountSecret')}</h2>
         <p className="mt-1.5 mb-4 max-w-[68ch] text-muted text-small">{t('accountSecretText')}</p>
         <IfAllowed permission="secrets:write">
-          <RotateSecret path={`${SECRET_PATH}/rotate`} revealPath={SECRET_PATH} />
+          <RotateSecret />
         </IfAllowed>
       </Sheet>
       <AutoRefresh />

@@ -13,23 +13,27 @@ import { Dialog } from '#components/ui/dialog.tsx'
 import type { ShownSecret } from '#lib/webhooks/schema.ts'
 
 interface RotateSecretProps {
-  path: string
-  /** Route that reveals the active secret; absent for secrets that are shown only once. */
-  revealPath?: string
+  /** Absent: the secret of the account, which can also be revealed. */
+  endpointId?: string
 }
 
-export function RotateSecret({ path, revealPath }: RotateSecretProps) {
+export function RotateSecret({ endpointId }: RotateSecretProps) {
   const t = useTranslations('endpoints')
   const api = useApi()
   const [isConfirming, setConfirming] = useState(false)
   const [shownSecret, setShownSecret] = useState<ShownSecret | null>(null)
   const reveal = useMutation({
-    mutationFn: (sourcePath: string) => api.get<{ data: ShownSecret }>(sourcePath),
+    mutationFn: () => api.get('/dashboard/webhooks/secret'),
     onSuccess: ({ data }) => setShownSecret(data),
   })
   const rotate = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: ShownSecret }>('POST', path, { idempotencyKey }),
+      endpointId === undefined
+        ? api.post('/dashboard/webhooks/secret/rotate', { idempotencyKey })
+        : api.post('/webhooks/endpoints/[id]/rotate', {
+            params: { id: endpointId },
+            idempotencyKey,
+          }),
     onSuccess: ({ data }) => {
       setShownSecret(data)
       setConfirming(false)
@@ -47,12 +51,8 @@ export function RotateSecret({ path, revealPath }: RotateSecretProps) {
       ) : null}
       <WebhookProblem error={reveal.error} />
       <div className="flex flex-wrap gap-2">
-        {revealPath && !shownSecret ? (
-          <Button
-            variant="quiet"
-            disabled={reveal.isPending}
-            onClick={() => reveal.mutate(revealPath)}
-          >
+        {endpointId === undefined && !shownSecret ? (
+          <Button variant="quiet" disabled={reveal.isPending} onClick={() => reveal.mutate()}>
             {t('reveal')}
           </Button>
         ) : null}

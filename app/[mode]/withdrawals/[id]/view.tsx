@@ -33,10 +33,8 @@ export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelin
   const { id } = initialData.withdrawal
   const { data, error, refetch } = useQuery({
     queryKey: ['withdrawal', api.scope, id],
-    queryFn: async ({ signal }) => {
-      const path = `/dashboard/withdrawals/${id}/timeline`
-      return (await api.get<{ data: WithdrawalTimelineData }>(path, signal)).data
-    },
+    queryFn: async ({ signal }) =>
+      (await api.get('/dashboard/withdrawals/[id]/timeline', { params: { id }, signal })).data,
     initialData,
     refetchInterval: ({ state }) => {
       if (state.data?.approval) return POLL_SLOW_MS
@@ -215,7 +213,7 @@ function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCardProps) 
   const canDecide = useHasPermission()('withdrawals:approve')
   const decision = useAction(
     (name: 'approve' | 'decline') =>
-      api.send('POST', `/dashboard/withdrawals/${withdrawalId}/${name}`),
+      api.post(`/dashboard/withdrawals/[id]/${name}`, { params: { id: withdrawalId } }),
     onDecided,
   )
   const text = !canDecide ? 'textOthers' : approval.can_approve ? 'text' : 'textOwn'
@@ -278,25 +276,30 @@ function SimulateWithdrawal({ withdrawal, onDecided }: SimulateWithdrawalProps) 
 
 function listDecisions(withdrawal: WithdrawalRow): SimulatedDecision[] {
   const { id, status, awaiting, amount, returned_amount } = withdrawal
-  const path = `/sandbox/withdrawals/${id}`
+  const decide =
+    (outcome: 'approved' | 'rejected' | 'returned'): SimulatedDecision['send'] =>
+    (api, asked, idempotencyKey) =>
+      api.post('/sandbox/withdrawals/[id]', {
+        params: { id },
+        body: { outcome, ...asked },
+        idempotencyKey,
+      })
   const left = amount - returned_amount
   if (status === 'approved' && left > 0)
     return [
       {
         name: 'return',
-        path,
-        outcome: 'returned',
+        send: decide('returned'),
         event: 'withdrawal.returned',
         asks: { amountMax: left },
       },
     ]
   if (status !== 'pending' || awaiting === 'approval') return []
   return [
-    { name: 'approve', path, outcome: 'approved', event: 'withdrawal.approved' },
+    { name: 'approve', send: decide('approved'), event: 'withdrawal.approved' },
     {
       name: 'refuse',
-      path,
-      outcome: 'rejected',
+      send: decide('rejected'),
       event: 'withdrawal.rejected',
       asks: 'reason',
     },

@@ -23,7 +23,7 @@ export default async function NewWithdrawalPage({ params }: { params: Promise<{ 
     <>
       <PageHead title={t('new')} parent={{ href: `/${mode}/withdrawals`, label: t('title') }} />
       <ClientMessages namespaces={['withdrawals', 'withdrawalRequest', 'pixKey']}>
-        <RequestForm mode={mode} available={balances.available} />
+        <RequestForm mode={mode} account={{ name: account.name, balance: balances.available }} />
       </ClientMessages>
     </>
   )

@@ -7,6 +7,7 @@ import { useLocale, useTranslations } from 'next-intl'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { ApiError } from '#components/api/client.ts'
 import { Problem } from '#components/api/problem.tsx'
+import type { AnswerOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { type Form, useForm } from '#components/form/form.tsx'
 import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
@@ -34,10 +35,11 @@ import {
 
 interface RequestFormProps {
   mode: Mode
-  available: number
+  /** As the API returns it. */
+  account: AnswerOf<'GET', '/account'>
 }
 
-export function RequestForm({ mode, available }: RequestFormProps) {
+export function RequestForm({ mode, account }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const locale = useLocale()
   const api = useApi()
@@ -50,15 +52,14 @@ export function RequestForm({ mode, available }: RequestFormProps) {
   const [isSent, setSent] = useState(false)
   const balance = useQuery({
     queryKey: ['account', api.scope],
-    queryFn: ({ signal }) => api.get<{ balance: number }>('/account', signal),
-    initialData: { balance: available },
+    queryFn: ({ signal }) => api.get('/account', { signal }),
+    initialData: account,
   })
 
   async function send(body: WithdrawalRequest, idempotencyKey: string) {
     if (!reviewed) return reviewIfSendable(body)
     try {
-      type CreateResponse = { data: { id: string } }
-      const { data } = await api.send<CreateResponse>('POST', '/withdrawals', {
+      const { data } = await api.post('/withdrawals', {
         body,
         idempotencyKey,
       })

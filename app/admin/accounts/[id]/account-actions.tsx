@@ -29,6 +29,7 @@ type StatusAction = 'activate' | 'suspend'
 
 export function ViewButton({ id, name }: Pick<AccountDetail, 'id' | 'name'>) {
   const t = useTranslations('viewing')
+  const api = useApi()
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -41,10 +42,12 @@ export function ViewButton({ id, name }: Pick<AccountDetail, 'id' | 'name'>) {
           title={t('title', { name })}
           description={t('text')}
           action={t('begin')}
-          path={`/admin/accounts/${id}/view`}
+          send={async body => {
+            await api.post('/admin/accounts/[id]/view', { params: { id }, body })
+            // Full page load: the frame of this page belongs to another account or none.
+            location.assign('/')
+          }}
           onClose={() => setOpen(false)}
-          // Full page load: the frame of this page belongs to another account or none.
-          onDone={() => location.assign('/')}
         />
       ) : null}
     </>
@@ -53,6 +56,7 @@ export function ViewButton({ id, name }: Pick<AccountDetail, 'id' | 'name'>) {
 
 export function AccountActions({ account }: { account: AccountDetail }) {
   const t = useTranslations('adminAccount')
+  const api = useApi()
   const [confirming, setConfirming] = useState<StatusAction | null>(null)
   const { id, name, status } = account
   return (
@@ -69,14 +73,23 @@ export function AccountActions({ account }: { account: AccountDetail }) {
           {t('activate')}
         </Button>
       )}
-      {confirming ? (
+      {confirming === 'activate' ? (
         <ReasonDialog
-          title={t(`${confirming}Title`, { name })}
-          description={t(`${confirming}Text`)}
-          action={t(confirming)}
-          path={`/admin/accounts/${id}/${confirming}`}
-          isOptional={confirming === 'activate'}
-          isDestructive={confirming === 'suspend'}
+          title={t('activateTitle', { name })}
+          description={t('activateText')}
+          action={t('activate')}
+          send={body => api.post('/admin/accounts/[id]/activate', { params: { id }, body })}
+          isOptional
+          onClose={() => setConfirming(null)}
+        />
+      ) : null}
+      {confirming === 'suspend' ? (
+        <ReasonDialog
+          title={t('suspendTitle', { name })}
+          description={t('suspendText')}
+          action={t('suspend')}
+          send={body => api.post('/admin/accounts/[id]/suspend', { params: { id }, body })}
+          isDestructive
           onClose={() => setConfirming(null)}
         />
       ) : null}
@@ -92,6 +105,7 @@ interface RevokeAllButtonProps {
 
 export function RevokeAllButton({ accountId, name, count }: RevokeAllButtonProps) {
   const t = useTranslations('adminTokens')
+  const api = useApi()
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -103,7 +117,9 @@ export function RevokeAllButton({ accountId, name, count }: RevokeAllButtonProps
           title={t('revokeAllTitle', { count, account: name })}
           description={t('revokeAllText')}
           action={t('revokeAll')}
-          path={`/admin/accounts/${accountId}/tokens/revoke`}
+          send={body =>
+            api.post('/admin/accounts/[id]/tokens/revoke', { params: { id: accountId }, body })
+          }
           isDestructive
           onClose={() => setOpen(false)}
         />
@@ -124,8 +140,8 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
   const [settings, setSettings] = useState(initialSettings)
   const { change } = settings
   const confirmation = useAction(async (id: string) => {
-    const path = `/admin/accounts/${accountId}/approval`
-    setSettings((await api.send<{ data: ApprovalSettings }>('POST', path, { body: { id } })).data)
+    const request = { params: { id: accountId }, body: { id } }
+    setSettings((await api.post('/admin/accounts/[id]/approval', request)).data)
   })
   return (
     <div className="grid gap-4">
@@ -195,8 +211,8 @@ export function ConnectionsForm({ accountId, assigned, connections }: Connection
     schema: AssignedConnections,
     read: readAssigned,
     send: async body => {
-      const path = `/admin/accounts/${accountId}/connections`
-      setStored((await api.send<{ data: AssignedConnections }>('PUT', path, { body })).data)
+      const request = { params: { id: accountId }, body }
+      setStored((await api.put('/admin/accounts/[id]/connections', request)).data)
       setUnchanged(true)
       setSaved(true)
     },
@@ -301,9 +317,10 @@ export function AccountLimitsForm({
   limits: AccountLimits
 }) {
   const t = useTranslations('adminAccount')
+  const api = useApi()
   return (
     <LimitsForm
-      path={`/admin/accounts/${accountId}/limits`}
+      store={body => api.put('/admin/accounts/[id]/limits', { params: { id: accountId }, body })}
       schema={accountLimits}
       names={LIMIT_NAMES}
       limits={limits}

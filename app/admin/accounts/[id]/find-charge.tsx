@@ -4,6 +4,7 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { OrderEndingSection } from '#app/admin/ending.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import { useFilters } from '#components/filters/filters.tsx'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
@@ -77,6 +78,7 @@ export function FindCharge({ accountId, chargeId, charge, order, ending }: FindC
 }
 
 function FoundChargeFacts({ accountId, charge }: { accountId: string; charge: MaskedCharge }) {
+  const api = useApi()
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
   const [revealed, setRevealed] = useState<string | null>(null)
@@ -114,11 +116,12 @@ function FoundChargeFacts({ accountId, charge }: { accountId: string; charge: Ma
           title={t('adminAccount.revealTitle')}
           description={t('adminAccount.revealText')}
           action={t('adminAccount.reveal')}
-          path={`/admin/accounts/${accountId}/charges/${charge.id}/document`}
+          send={async body => {
+            const params = { id: accountId, charge_id: charge.id }
+            const path = '/admin/accounts/[id]/charges/[charge_id]/document'
+            setRevealed(formatTaxId((await api.post(path, { params, body })).data.document))
+          }}
           onClose={() => setOpen(false)}
-          onDone={response =>
-            setRevealed(formatTaxId((response as { data: { document: string } }).data.document))
-          }
         />
       ) : null}
     </>

@@ -71,8 +71,8 @@ function RenewForm({ bankId, profile, onChecked }: RenewFormProps) {
     schema: CredentialsRequest,
     read: readCredentials,
     send: async body => {
-      const path = `/admin/banks/${bankId}/credentials`
-      onChecked((await api.send<{ data: BankChecked }>('PUT', path, { body })).data)
+      const request = { params: { id: bankId }, body }
+      onChecked((await api.put('/admin/banks/[id]/credentials', request)).data)
       router.refresh()
     },
   })
@@ -96,8 +96,8 @@ export function CheckSection({ bank }: { bank: BankDetail }) {
   const router = useRouter()
   const [checked, setChecked] = useState<BankChecked | null>(null)
   const { run, isBusy, failure } = useAction(async () => {
-    const path = `/admin/banks/${bank.id}/check`
-    setChecked((await api.send<{ data: BankChecked }>('POST', path)).data)
+    const request = { params: { id: bank.id } }
+    setChecked((await api.post('/admin/banks/[id]/check', request)).data)
     router.refresh()
   })
   return (

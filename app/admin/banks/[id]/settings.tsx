@@ -27,8 +27,8 @@ export function SettingsSection({ bankId }: { bankId: string }) {
   const api = useApi()
   const [corrected, setCorrected] = useState<SettingsCorrected | null>(null)
   const { run, isBusy, failure } = useAction(async () => {
-    const path = `/admin/banks/${bankId}/settings`
-    setCorrected((await api.send<{ data: SettingsCorrected }>('POST', path)).data)
+    const request = { params: { id: bankId } }
+    setCorrected((await api.post('/admin/banks/[id]/settings', request)).data)
   })
   return (
     <Section title={t('settings.title')} text={t('settings.text')}>
@@ -111,9 +111,10 @@ const NAMES = ['payout_max', 'payout_day_max'] as const
 /** Limits of what is paid out through the connection. */
 export function BankLimits({ bankId, limits }: { bankId: string; limits: ConnectionLimits }) {
   const t = useTranslations('banks')
+  const api = useApi()
   return (
     <LimitsForm
-      path={`/admin/banks/${bankId}/limits`}
+      store={body => api.put('/admin/banks/[id]/limits', { params: { id: bankId }, body })}
       schema={ConnectionLimits}
       names={NAMES}
       limits={limits}
@@ -129,6 +130,7 @@ const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'R
 /** Closes the connection; of a closed one, says what is left. */
 export function CloseSection({ bank }: { bank: BankDetail }) {
   const t = useTranslations('banks')
+  const api = useApi()
   const [isOpen, setOpen] = useState(false)
   const { name, state, assigned, open_work: work } = bank
   const isEmpty = work.charges + work.withdrawals + work.refunds === 0
@@ -150,7 +152,7 @@ export function CloseSection({ bank }: { bank: BankDetail }) {
           title={t('close.dialogTitle', { name })}
           description={t('close.dialogText', { accounts: assigned.length })}
           action={t('close.run')}
-          path={`/admin/banks/${bank.id}/close`}
+          send={body => api.post('/admin/banks/[id]/close', { params: { id: bank.id }, body })}
           isDestructive
           onClose={() => setOpen(false)}
         />
@@ -248,6 +250,7 @@ interface MoneyOutProps {
 /** How far the bank was read after a restore, and how two admins open money out of a bank without lists. */
 export function MoneyOutSection({ bank, closure }: MoneyOutProps) {
   const t = useTranslations('banks')
+  const api = useApi()
   const timeText = useTimeText()
   const [isOpen, setOpen] = useState(false)
   const { restored_to: restoredTo, until, unsettled, held, is_unlisted, proposal } = closure
@@ -283,8 +286,12 @@ export function MoneyOutSection({ bank, closure }: MoneyOutProps) {
           description={proposal ? t('moneyOut.confirmText') : t('moneyOut.dialogText')}
           action={proposal ? t('moneyOut.confirm') : t('moneyOut.propose')}
           reasonHint={t('moneyOut.hint')}
-          path={`/admin/banks/${bank.id}/money-out`}
-          fields={proposal ? { proposal_id: proposal.id } : {}}
+          send={({ reason }) =>
+            api.post('/admin/banks/[id]/money-out', {
+              params: { id: bank.id },
+              body: { reason, ...(proposal && { proposal_id: proposal.id }) },
+            })
+          }
           isDestructive
           onClose={() => setOpen(false)}
         />

@@ -38,7 +38,7 @@ export function TrialSection({ bankId, initial, canBegin }: TrialSectionProps) {
   const { data } = useQuery({
     queryKey: ['bank-trial', bankId],
     queryFn: async ({ signal }) =>
-      (await api.get<{ data: TrialState }>(`/admin/banks/${bankId}/trial`, signal)).data,
+      (await api.get('/admin/banks/[id]/trial', { params: { id: bankId }, signal })).data,
     initialData: initial,
     refetchInterval: ({ state }) => (isUnderWay(state.data) ? REFRESH_MS : false),
   })
@@ -76,8 +76,8 @@ function BeginForm({ bankId, needsKey, isAgain }: BeginFormProps) {
     schema: BeginTrial,
     read: data => ({ pix_key: data.get('pix_key')?.toString().trim() || undefined }),
     async send(body) {
-      const path = `/admin/banks/${bankId}/trial`
-      const { data } = await api.send<{ data: TrialState }>('POST', path, { body })
+      const request = { params: { id: bankId }, body }
+      const { data } = await api.post('/admin/banks/[id]/trial', request)
       queryClient.setQueryData(['bank-trial', bankId], data)
     },
   })

@@ -32,7 +32,7 @@ export function BankForm({ profiles, withAppKey }: BankFormProps) {
     schema: BankRequest,
     read: readBank,
     send: async (body, idempotencyKey) => {
-      const { data } = await api.send<{ data: { id: string } }>('POST', '/admin/banks', {
+      const { data } = await api.post('/admin/banks', {
         body,
         idempotencyKey,
       })

@@ -3,6 +3,7 @@
 import { KeyRound, ShieldOff } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { PersonDetail } from '#lib/operator/schema.ts'
@@ -13,6 +14,7 @@ const PATHS = { password: 'password', factor: 'second-factor' } as const
 
 export function PersonActions({ person }: { person: PersonDetail }) {
   const t = useTranslations('adminPeople')
+  const api = useApi()
   const [action, setAction] = useState<keyof typeof PATHS | null>(null)
   const [done, setDone] = useState<keyof typeof PATHS | null>(null)
   const { id, name, email } = person
@@ -39,10 +41,12 @@ export function PersonActions({ person }: { person: PersonDetail }) {
           description={t(`resetText.${action}`, { email })}
           action={t(`reset.${action}`)}
           reasonHint={t('reasonHint')}
-          path={`/admin/people/${id}/${PATHS[action]}`}
+          send={async body => {
+            await api.post(`/admin/people/[id]/${PATHS[action]}`, { params: { id }, body })
+            setDone(action)
+          }}
           isDestructive={action === 'factor'}
           onClose={() => setAction(null)}
-          onDone={() => setDone(action)}
         />
       ) : null}
     </div>

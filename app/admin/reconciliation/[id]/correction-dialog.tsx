@@ -49,7 +49,7 @@ export function CorrectionDialog({ item, terms, onClose }: CorrectionDialogProps
       }
     },
     send: async body => {
-      await api.send('POST', `/admin/differences/${item.id}/corrections`, { body })
+      await api.post('/admin/differences/[id]/corrections', { params: { id: item.id }, body })
       router.refresh()
       onClose()
     },

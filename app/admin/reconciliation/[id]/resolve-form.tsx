@@ -39,7 +39,7 @@ export function ResolveForm({ item }: { item: DifferenceDetail }) {
       return { entry, reason: read('reason'), ...target }
     },
     send: async body => {
-      await api.send('POST', `/admin/differences/${item.id}/resolve`, { body })
+      await api.post('/admin/differences/[id]/resolve', { params: { id: item.id }, body })
       router.refresh()
     },
   })
@@ -258,7 +258,9 @@ function Approval({ itemId, correction }: CorrectionProps) {
   const api = useApi()
   const router = useRouter()
   const approval = useAction(async () => {
-    await api.send('POST', `/admin/differences/${itemId}/corrections/${correction.id}/approve`)
+    await api.post('/admin/differences/[id]/corrections/[correction_id]/approve', {
+      params: { id: itemId, correction_id: correction.id },
+    })
     router.refresh()
   })
   const { can_approve: canApprove, expires_at: expiresAt } = correction

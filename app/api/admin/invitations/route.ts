@@ -1,6 +1,6 @@
 import { inviteMerchant } from '#lib/accounts/invitations.ts'
 import { listInvitations } from '#lib/accounts/queries.ts'
-import { InvitationCreated, InvitationList, openingRequest } from '#lib/accounts/schema.ts'
+import { InvitationList, MerchantInvited, openingRequest } from '#lib/accounts/schema.ts'
 import { requireActor } from '#lib/audit/record.ts'
 import { env } from '#lib/core/settings.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
@@ -21,7 +21,7 @@ export const POST = adminEndpoint({
   effect: 'none',
   summary: 'Invite a merchant to open an account and show the link once',
   body: openingRequest,
-  response: InvitationCreated,
+  response: MerchantInvited,
   errorCodes: ['sign_up_closed'],
   proof: 'required',
   async handle({ user, body }) {

@@ -1,6 +1,6 @@
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { renewRecoveryCodes } from '#lib/people/factors.ts'
-import { FactorAdded, factorProof } from '#lib/people/schema.ts'
+import { CodesRenewed, factorProof } from '#lib/people/schema.ts'
 import { verifyFactorProof } from '#lib/session/proof.ts'
 
 export const POST = userEndpoint({
@@ -8,7 +8,7 @@ export const POST = userEndpoint({
   effect: 'none',
   summary: 'Replace the recovery codes, confirmed with a second factor',
   body: factorProof,
-  response: FactorAdded,
+  response: CodesRenewed,
   proof: {
     notRequired:
       'The request contains a second factor. An earlier proof is not enough: the codes can replace that factor.',

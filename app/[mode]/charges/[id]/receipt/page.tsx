@@ -28,7 +28,7 @@ export default async function ChargeReceiptPage({ params }: ChargeReceiptPagePro
     <ReceiptPage
       sheet={hideFromViewer(user, sheet)}
       parent={parent}
-      pdfPath={`/dashboard/charges/${sheet.id}/receipt`}
+      pdfPath="/dashboard/charges/[id]/receipt"
     />
   )
 }

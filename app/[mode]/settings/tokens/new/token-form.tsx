@@ -30,7 +30,7 @@ export function TokenForm({ origin }: { origin: string }) {
     read: readFields,
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
-      const response = await api.send<{ data: TokenWithSecret }>('POST', '/tokens', request)
+      const response = await api.post('/tokens', request)
       // The cached list does not contain the new token.
       queryClient.removeQueries({ queryKey: ['tokens'] })
       setIssued(response.data)

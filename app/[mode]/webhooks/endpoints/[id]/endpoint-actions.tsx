@@ -13,7 +13,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
-import type { Endpoint, TestResult } from '#lib/webhooks/schema.ts'
+import type { Endpoint } from '#lib/webhooks/schema.ts'
 import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/webhooks/states.ts'
 
 interface EndpointActionsProps {
@@ -29,14 +29,19 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
   const api = useApi()
   const router = useRouter()
   const [confirming, setConfirming] = useState<'enable' | 'disable' | 'delete' | null>(null)
-  const path = `/webhooks/endpoints/${endpoint.id}`
+  const params = { id: endpoint.id }
   const change = useMutation({
     mutationFn: async (action: EndpointAction) => {
-      if (action === 'delete') return api.send<{ missed?: number }>('DELETE', path)
-      const body = action === 'disable' ? {} : { send_missed: action === 'enable' }
-      const request = { body, idempotencyKey: crypto.randomUUID() }
-      const route = action === 'disable' ? 'disable' : 'enable'
-      return api.send<{ missed?: number }>('POST', `${path}/${route}`, request)
+      if (action === 'delete') await api.delete('/webhooks/endpoints/[id]', { params })
+      if (action === 'delete') return 0
+      const idempotencyKey = crypto.randomUUID()
+      if (action === 'disable') {
+        await api.post('/webhooks/endpoints/[id]/disable', { params, idempotencyKey })
+        return 0
+      }
+      const body = { send_missed: action === 'enable' }
+      const request = { params, body, idempotencyKey }
+      return (await api.post('/webhooks/endpoints/[id]/enable', request)).missed
     },
     onSuccess: (_, action) => {
       setConfirming(null)
@@ -44,7 +49,7 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
       router.refresh()
     },
   })
-  const { variables: action, data } = change
+  const { variables: action, data: missed } = change
   const isDisabled = endpoint.status === 'disabled'
   const askToConfirm = (nextAction: typeof confirming) => {
     change.reset()
@@ -61,7 +66,7 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
         {t('delete')}
       </Button>
       <span role="status" className="text-muted text-small">
-        {action === 'enable' && data?.missed ? t('missedSent', { count: data.missed }) : ''}
+        {action === 'enable' && missed ? t('missedSent', { count: missed }) : ''}
       </span>
       <Dialog
         isOpen={confirming !== null}
@@ -112,7 +117,8 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
   const [type, setType] = useState<TestEventType>(first)
   const test = useMutation({
     mutationFn: (idempotencyKey: string) =>
-      api.send<{ data: TestResult }>('POST', `/webhooks/endpoints/${endpoint.id}/test`, {
+      api.post('/webhooks/endpoints/[id]/test', {
+        params: { id: endpoint.id },
         body: { type },
         idempotencyKey,
       }),

@@ -115,7 +115,7 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
               <TestEvent endpoint={endpoint} />
             </Section>
             <Section title={t('secret')} text={t('secretText')}>
-              <RotateSecret path={`/webhooks/endpoints/${endpoint.id}/rotate`} />
+              <RotateSecret endpointId={endpoint.id} />
             </Section>
           </div>
         </IfAllowed>

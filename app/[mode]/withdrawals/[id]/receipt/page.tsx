@@ -28,7 +28,7 @@ export default async function WithdrawalReceiptPage({ params }: WithdrawalReceip
     <ReceiptPage
       sheet={hideFromViewer(user, sheet)}
       parent={parent}
-      pdfPath={`/dashboard/withdrawals/${sheet.id}/receipt`}
+      pdfPath="/dashboard/withdrawals/[id]/receipt"
     />
   )
 }

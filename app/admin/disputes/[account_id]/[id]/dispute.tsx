@@ -131,6 +131,7 @@ interface AnswerProps {
 
 export function Answer({ dispute, draft, translation }: AnswerProps) {
   const t = useTranslations('disputes')
+  const api = useApi()
   const { answer, answer_state: state, bank_text: bankText, respond_by: respondBy } = dispute
   const canAnswer = stateOf(dispute) === 'open'
   const now = useNow()
@@ -155,7 +156,12 @@ export function Answer({ dispute, draft, translation }: AnswerProps) {
           ) : null}
           <p className="text-muted text-small">{t('answerText')}</p>
           <AnswerForm
-            path={`/admin/accounts/${dispute.account.id}/disputes/${dispute.id}/answer`}
+            send={body =>
+              api.post('/admin/accounts/[id]/disputes/[dispute_id]/answer', {
+                params: { id: dispute.account.id, dispute_id: dispute.id },
+                body,
+              })
+            }
             text={answer ?? draft}
           />
           {translation === null || answer !== null ? null : (
@@ -197,7 +203,7 @@ function SentAnswer({ dispute, text }: { dispute: DisputeWithEvidence; text: str
 }
 
 /** The text of the defence, which is sent once it has been confirmed. */
-function AnswerForm({ path, text }: { path: string; text: string }) {
+function AnswerForm({ send, text }: Omit<ConfirmationProps, 'onClose'>) {
   const t = useTranslations('disputes')
   const [confirmed, setConfirmed] = useState<string | null>(null)
   const form = useForm({
@@ -225,27 +231,27 @@ function AnswerForm({ path, text }: { path: string; text: string }) {
         </div>
       </form>
       {confirmed === null ? null : (
-        <Confirmation path={path} text={confirmed} onClose={() => setConfirmed(null)} />
+        <Confirmation send={send} text={confirmed} onClose={() => setConfirmed(null)} />
       )}
     </>
   )
 }
 
 interface ConfirmationProps {
-  path: string
+  send: (body: { text: string }) => Promise<unknown>
   text: string
   onClose: () => void
 }
 
-function Confirmation({ path, text, onClose }: ConfirmationProps) {
+function Confirmation({ send, text, onClose }: ConfirmationProps) {
   const t = useTranslations('disputes')
-  const api = useApi()
+  const _api = useApi()
   const router = useRouter()
   const form = useForm({
     schema: answerRequest,
     read: () => ({ text }),
     send: async body => {
-      await api.send('POST', path, { body })
+      await send(body)
       router.refresh()
       onClose()
     },
