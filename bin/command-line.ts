@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { openRuntime, type Runtime, type RuntimeOptions } from '#bin/runtime.ts'
+import { type CommandOptions, openCommandRuntime, type Runtime } from '#bin/runtime.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 
@@ -7,9 +7,9 @@ const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|[+-]
 
 export async function withRuntime(
   work: (runtime: Runtime) => Promise<void>,
-  options: RuntimeOptions = {},
+  options: CommandOptions = {},
 ): Promise<void> {
-  const runtime = await openRuntime(options)
+  const runtime = await openCommandRuntime(options)
   try {
     await work(runtime)
   } finally {

@@ -16,7 +16,7 @@ import { isTrocoError, setupError } from '#lib/core/errors.ts'
 import { env, loadEnvFile, supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { requireRightClock } from '#lib/db/clock.ts'
-import { openEmbedded, supervisePostgres } from '#lib/db/embedded.ts'
+import { type Embedded, openEmbedded, supervisePostgres } from '#lib/db/embedded.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import { StoppedError, whenAvailable } from '#lib/db/server.ts'
 import { requireServerSecret } from '#lib/db/server-secret.ts'
@@ -30,11 +30,7 @@ export interface Runtime {
   close: () => Promise<void>
 }
 
-export interface RuntimeOptions {
-  /** For servers and workers: requires a right clock, and restarts the embedded PostgreSQL if it dies. */
-  isSupervised?: boolean
-  /** Resolves when the process must stop: a wait for the database then ends the process with 0. */
-  stopRequested?: Promise<unknown>
+export interface CommandOptions {
   /** Whether the command applies pending migrations even if MIGRATE is false. */
   migrates?: boolean
   /** Whether the database is left as it is, and may lack migrations. */
@@ -43,55 +39,79 @@ export interface RuntimeOptions {
   acceptsAnySecret?: boolean
 }
 
-/** Opens and migrates the database. An embedded PostgreSQL is shared; its last user stops it. */
-export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+/** Opens and migrates the database for one command. An embedded PostgreSQL is shared; its last user stops it. */
+export async function openCommandRuntime(options: CommandOptions = {}): Promise<Runtime> {
+  const { folder, openPostgres } = applySettings()
+  const embedded = await openPostgres?.()
+  return finishOpening({ folder, embedded, release: embedded?.release }, async () => {
+    if (options.isUnprepared) return []
+    const applied = await migrate(options.migrates)
+    if (!options.acceptsAnySecret) await requireServerSecret()
+    return applied
+  })
+}
+
+/**
+ * Opens and migrates the database for a server or worker: waits for it, requires a right clock and a finished
+ * restore, and restarts the embedded PostgreSQL if it dies. If the process must stop first, exits with 0.
+ */
+export async function openServerRuntime(stopRequested: Promise<unknown>): Promise<Runtime> {
+  const { folder, openPostgres } = applySettings()
+  const embedded = await openPostgres?.()
+  const release = embedded && openPostgres ? supervisePostgres(embedded, openPostgres) : undefined
+  return finishOpening({ folder, embedded, release }, async () => {
+    const { WAIT_FOR_DATABASE: maxSeconds } = env()
+    const patience = { maxSeconds, stopRequested, report: reportProgress }
+    const applied = await whenAvailable(() => migrate(), patience)
+    await requireServerSecret()
+    await requireRightClock()
+    await requireNoRestoreMark()
+    return applied
+  })
+}
+
+interface Installation {
+  folder: string | null
+  /** Opens the embedded PostgreSQL; null with DATABASE_URL. */
+  openPostgres: (() => Promise<Embedded>) | null
+}
+
+/** Reads .env and completes the settings by the secrets of the data folder, if they need one. */
+function applySettings(): Installation {
   loadEnvFile('.env')
   const { TROCO_ENV, TROCO_DATA, DATABASE_URL, TROCO_SECRET, DEMO_PASSWORD, PUBLIC_URL } = env()
   supplyEnv({ TROCO_ENV, NEXTAUTH_URL: PUBLIC_URL, NEXT_TELEMETRY_DISABLED: '1' })
-  const needsFolder = !DATABASE_URL || !TROCO_SECRET || TROCO_ENV === 'local'
-  const openedFolder = needsFolder ? openDataFolder(TROCO_DATA) : null
-  if (openedFolder) {
-    supplyEnv({
-      TROCO_SECRET: TROCO_SECRET ?? openedFolder.secrets.server,
-      DEMO_PASSWORD: DEMO_PASSWORD ?? openedFolder.secrets.demo,
-    })
-  }
-  const onProgress = (line: string) => process.stderr.write(`${line}\n`)
-  const dataFolder = openedFolder && !DATABASE_URL ? openedFolder : null
-  const openPostgres = ({ folder, secrets }: NonNullable<typeof dataFolder>) =>
-    openEmbedded({ dataFolder: folder, password: secrets.database, onProgress })
-  const embedded = dataFolder && (await openPostgres(dataFolder))
+  if (DATABASE_URL && TROCO_SECRET && TROCO_ENV !== 'local')
+    return { folder: null, openPostgres: null }
+  const { folder, secrets } = openDataFolder(TROCO_DATA)
+  supplyEnv({
+    TROCO_SECRET: TROCO_SECRET ?? secrets.server,
+    DEMO_PASSWORD: DEMO_PASSWORD ?? secrets.demo,
+  })
+  const options = { dataFolder: folder, password: secrets.database, onProgress: reportProgress }
+  return { folder, openPostgres: DATABASE_URL ? null : () => openEmbedded(options) }
+}
+
+interface Opened {
+  folder: string | null
+  embedded: Embedded | undefined
+  release: (() => Promise<void>) | undefined
+}
+
+async function finishOpening(
+  { folder, embedded, release }: Opened,
+  prepare: () => Promise<string[]>,
+): Promise<Runtime> {
   if (embedded) supplyEnv({ DATABASE_URL: embedded.url, DATABASE_OWNER_URL: embedded.ownerUrl })
-  const release =
-    dataFolder && embedded && options.isSupervised
-      ? supervisePostgres(embedded, () => openPostgres(dataFolder))
-      : embedded?.release
   const close = async () => {
     await disconnect()
     await release?.()
   }
   try {
-    const {
-      DATABASE_URL: url = '',
-      DATABASE_OWNER_URL: ownerUrl,
-      MIGRATE,
-      WAIT_FOR_DATABASE,
-    } = env()
-    const isAllowed = options.migrates || MIGRATE
-    const prepare = async () =>
-      options.isUnprepared ? [] : prepareDatabase({ url, ownerUrl, isAllowed })
-    const appliedMigrations = await whenAvailable(prepare, {
-      maxSeconds: options.isSupervised ? WAIT_FOR_DATABASE : 0,
-      stopRequested: options.stopRequested,
-      report: onProgress,
-    })
-    if (!options.isUnprepared && !options.acceptsAnySecret) await requireServerSecret()
-    if (options.isSupervised) await requireRightClock()
-    if (options.isSupervised) await requireNoRestoreMark()
     return {
-      folder: openedFolder?.folder ?? null,
+      folder,
       location: embedded?.location ?? null,
-      appliedMigrations,
+      appliedMigrations: await prepare(),
       close,
     }
   } catch (error) {
@@ -99,6 +119,15 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     if (error instanceof StoppedError) process.exit(0)
     throw error
   }
+}
+
+async function migrate(isAllowed = false): Promise<string[]> {
+  const { DATABASE_URL: url = '', DATABASE_OWNER_URL: ownerUrl, MIGRATE } = env()
+  return prepareDatabase({ url, ownerUrl, isAllowed: isAllowed || MIGRATE })
+}
+
+function reportProgress(line: string): void {
+  process.stderr.write(`${line}\n`)
 }
 
 /** Generated secrets of an installation. A copy of the data folder contains all of them. */

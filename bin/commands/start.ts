@@ -5,7 +5,13 @@ import { createServer as createProbe } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import next from 'next'
-import { drainMs, openRuntime, type Runtime, waitForStop, writePrivate } from '#bin/runtime.ts'
+import {
+  drainMs,
+  openServerRuntime,
+  type Runtime,
+  waitForStop,
+  writePrivate,
+} from '#bin/runtime.ts'
 import { setupError } from '#lib/core/errors.ts'
 import { log, redirectConsole, setLogRole } from '#lib/core/log.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
@@ -40,7 +46,7 @@ async function serve(isDevelopment: boolean): Promise<void> {
   const { PORT, HOST, WORKER } = env()
   const buildFolder = inheritedEnv().TROCO_BUILD
   await requireFreePort(PORT, HOST)
-  const runtime = await openRuntime({ isSupervised: true, stopRequested })
+  const runtime = await openServerRuntime(stopRequested)
   let worker: Worker | null = null
   let stopListening: (() => Promise<void>) | null = null
   try {

@@ -1,6 +1,5 @@
 import { setPriority } from 'node:os'
-import { withRuntime } from '#bin/command-line.ts'
-import { waitForStop } from '#bin/runtime.ts'
+import { openServerRuntime, waitForStop } from '#bin/runtime.ts'
 import { setLogRole } from '#lib/core/log.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
 import { watchClock } from '#lib/db/clock.ts'
@@ -13,19 +12,19 @@ const NICE = 5
 export async function runWorker(): Promise<void> {
   setLogRole('worker')
   const stopRequested = waitForStop()
-  await withRuntime(
-    async () => {
-      setPriority(NICE)
-      const stopMetrics = await startMetrics()
-      const exportLastSpans = startSpanExport('worker')
-      const worker = startWorker()
-      const clock = watchClock({ serves: false })
-      process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
-      await stopRequested
-      await Promise.all([worker.stop(), clock.stop()])
-      stopMetrics()
-      await exportLastSpans()
-    },
-    { isSupervised: true, stopRequested },
-  )
+  const runtime = await openServerRuntime(stopRequested)
+  try {
+    setPriority(NICE)
+    const stopMetrics = await startMetrics()
+    const exportLastSpans = startSpanExport('worker')
+    const worker = startWorker()
+    const clock = watchClock({ serves: false })
+    process.stderr.write('The worker is running. Press Ctrl-C to stop.\n')
+    await stopRequested
+    await Promise.all([worker.stop(), clock.stop()])
+    stopMetrics()
+    await exportLastSpans()
+  } finally {
+    await runtime.close()
+  }
 }

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright/test'
-import { openRuntime } from '#bin/runtime.ts'
+import { openCommandRuntime } from '#bin/runtime.ts'
 import { readSetting } from '#e2e/browser/app.ts'
 import { createAccount } from '#lib/accounts/create.ts'
 import { findAccount } from '#lib/accounts/queries.ts'
@@ -83,7 +83,7 @@ let runtime: Promise<unknown> | null = null
 /** Connects to the database of the application under test, with its keys. */
 export function connectToApplication(): Promise<unknown> {
   supplyEnv({ TROCO_DATA: readSetting('TROCO_DATA'), TROCO_ENV: 'local' })
-  runtime ??= openRuntime()
+  runtime ??= openCommandRuntime()
   return runtime
 }
 

@@ -1,5 +1,4 @@
 import type { GatewayResult } from '#lib/banks/gateway.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 
@@ -201,7 +200,7 @@ function isProbe(probe: string | null): Prisma.Sql {
   return Prisma.sql`COALESCE(s.probe_until = ${probe}::timestamptz, false)`
 }
 
-export const breaker = processWide('breaker', () => new Breaker())
+export const breaker = new Breaker()
 
 interface AdmittedCall {
   connectionId: string

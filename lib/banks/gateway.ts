@@ -4,7 +4,6 @@ import { ConnectionSettings, type Environment } from '#lib/banks/schema.ts'
 import type { ConnectionKind } from '#lib/banks/states.ts'
 import { openApiMeta } from '#lib/core/fields.ts'
 import { buildDynamicCode, foldText, parseBrCode } from '#lib/core/pix/br-code.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { formatReason, type ReasonOf } from '#lib/core/reason.ts'
 import { Prisma } from '#lib/db/client.ts'
 
@@ -567,18 +566,6 @@ export interface Connection {
   credentials: string | null
   receivingKeys: string[]
   payingKey: string | null
-}
-
-/** Names of the connections that this process has read, by id. They are unique and never change. */
-const names = processWide('connection names', () => new Map<string, string>())
-
-export function rememberName<Named extends { id: string; name: string }>(connection: Named): Named {
-  names.set(connection.id, connection.name)
-  return connection
-}
-
-export function connectionName(id: string): string {
-  return names.get(id) ?? 'unknown'
 }
 
 /** Columns of a Connection, except for its id and credentials. */

@@ -1,7 +1,6 @@
 import { type Admission, breaker } from '#lib/banks/breaker.ts'
 import { refuseMoneyOut } from '#lib/banks/closures.ts'
 import {
-  connectionName,
   type DisputeAnswer,
   type Gateway,
   type GatewayResult,
@@ -11,7 +10,7 @@ import {
   type Registration,
   type StatementRead,
 } from '#lib/banks/gateway.ts'
-import type { ServedConnection } from '#lib/banks/served.ts'
+import { connectionName, type ServedConnection } from '#lib/banks/served.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import { currentLogContext, log } from '#lib/core/log.ts'

@@ -9,7 +9,6 @@ import {
   type Gateway,
   type NoticeRules,
   payoutsInFlightOf,
-  rememberName,
 } from '#lib/banks/gateway.ts'
 import type { Environment } from '#lib/banks/schema.ts'
 import { simulator } from '#lib/banks/simulator.ts'
@@ -29,26 +28,19 @@ const ADAPTERS: Record<ConnectionKind, Adapter> = {
   efi: openEfi,
 }
 type Adapters = ReadonlyMap<string, Adapter>
-const registered = processWide('registered adapters', () => ({ adapters: new Map() as Adapters }))
-
-/** Adapters of this process that take the place of those above; each change makes a new map. */
-export function registeredAdapters(): Adapters {
-  return registered.adapters
-}
-
 /** Sets the adapter of a kind of connection in this process. */
 export function registerAdapter(kind: ConnectionKind, adapter: Adapter): void {
-  registered.adapters = new Map([...registered.adapters, [kind, adapter]])
+  choice.registered = new Map([...choice.registered, [kind, adapter]])
 }
 
 /** Undoes every `registerAdapter`. */
 export function unregisterAdapters(): void {
-  registered.adapters = new Map()
+  choice.registered = new Map()
 }
 
 /** Returns undefined for a kind that a later version has stored. */
 export function adapterOf(kind: string): Adapter | undefined {
-  return registered.adapters.get(kind) ?? (ADAPTERS as Record<string, Adapter | undefined>)[kind]
+  return choice.registered.get(kind) ?? (ADAPTERS as Record<string, Adapter | undefined>)[kind]
 }
 
 /** Opens a connection. Returns null without an adapter, or if the connection lacks something; throws the adapter's reason. */
@@ -143,14 +135,21 @@ const choice = processWide('connections', () => ({
   /** Connections to banks by id, as last read. */
   banks: new Map<string, Bank>(),
   readAt: Number.NEGATIVE_INFINITY,
-  /** Registered adapters when `banks` was read. */
-  adapters: registeredAdapters(),
+  /** Adapters of this process that take the place of those above; each change makes a new map. */
+  registered: new Map() as Adapters,
+  /** `registered` when `banks` was read. */
+  adapters: null as Adapters | null,
   reading: null as Promise<void> | null,
 }))
 
 /** The next look in this process reads the table: a page shows what its request changed. */
 export function expireBanks(): void {
   choice.readAt = Number.NEGATIVE_INFINITY
+}
+
+/** Returns the name of a connection to a bank that this process has read. Names are unique and never change. */
+export function connectionName(id: string): string {
+  return choice.banks.get(id)?.connection.name ?? 'unknown'
 }
 
 /** Returns the connection that a new charge or withdrawal begins with; null if live mode has none. */
@@ -224,7 +223,7 @@ export async function listBanks(): Promise<Bank[]> {
 }
 
 function mustReadAgain(maxAgeMs: number): boolean {
-  return choice.adapters !== registeredAdapters() || performance.now() - choice.readAt > maxAgeMs
+  return choice.adapters !== choice.registered || performance.now() - choice.readAt > maxAgeMs
 }
 
 function readBanks(): Promise<void> {
@@ -251,7 +250,7 @@ async function readAgain(): Promise<void> {
     where: { kind: { not: 'simulator' } },
     select: { ...columns, ...rules, sealedCredentials: true },
   })
-  const adapters = registeredAdapters()
+  const adapters = choice.registered
   const banks = rows.map(({ sealedCredentials: sealed, isAssignable, disabledAt, ...columns }) => {
     const { noticeSecretNumber, noticeRotatedAt, noticeCidrs, noticeCertificate, ...row } = columns
     const notices = {
@@ -260,7 +259,7 @@ async function readAgain(): Promise<void> {
       cidrs: noticeCidrs,
       isCertificateRequired: noticeCertificate,
     }
-    const connection = rememberName(row as Bank['connection'])
+    const connection = row as Bank['connection']
     const version = JSON.stringify([row, sealed && Buffer.from(sealed).toString('base64')])
     const known = choice.banks.get(row.id)
     const isKnown = known?.version === version && choice.adapters === adapters

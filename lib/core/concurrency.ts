@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '#lib/core/errors.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 
 const RETRY_AFTER_S = 1
 
@@ -57,7 +56,7 @@ export class Gate {
   }
 }
 
-const gates = processWide('in-flight', () => new Map<string, Gate>())
+const gates = new Map<string, Gate>()
 
 export function gateOf(name: string): Gate {
   const known = gates.get(name)

@@ -1,5 +1,3 @@
-import { processWide } from '#lib/core/process-wide.ts'
-
 export const LOCALES = ['pt-BR', 'en'] as const
 export type Locale = (typeof LOCALES)[number]
 
@@ -32,7 +30,7 @@ export function preferredLocale(acceptLanguage: string): Locale {
 /** One takes about 65 KB, and merchants choose among 400 time zones. */
 const REMEMBERED_MAX = 100
 
-const remembered = processWide('formatters', () => new Map<string, unknown>())
+const remembered = new Map<string, unknown>()
 
 /** To make a formatter takes 20 times as long as to use it; a list of charges uses hundreds. */
 export function dateFormat(

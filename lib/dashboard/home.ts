@@ -3,7 +3,6 @@ import { smallestIdAt } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { addDays, chartDays, dayInZone, listDays, midnight } from '#lib/dashboard/period.ts'
 import type { DayReceived, Home, Received, SearchParams, Steps } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
@@ -173,10 +172,7 @@ const REUSED_MIN = 50_000
 const REUSED_MS = 30_000
 const REUSED_ENTRIES_MAX = 1_000
 
-const reused = processWide(
-  'charge figures',
-  () => new Map<string, { readAt: number; figures: unknown }>(),
-)
+const reused = new Map<string, { readAt: number; figures: unknown }>()
 
 /** Reads figures of a busy merchant at most every 30 s, those of others each time. */
 async function readReusable<T>(

@@ -3,7 +3,6 @@ import type { ChargeStatus } from '#lib/charges/states.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import type { ChargeStatusUpdate } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
@@ -121,7 +120,7 @@ class Hub {
   }
 }
 
-const hub = processWide('live', () => new Hub())
+const hub = new Hub()
 
 /** A mark changes with the charge's row (also for refunds), delivery attempts and their results. */
 async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {

@@ -1,7 +1,6 @@
 import { refuse } from '#lib/core/errors.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import { log } from '#lib/core/log.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 
@@ -15,7 +14,7 @@ const REQUEST_BYTES = 4_096
 /** A body is stored with its resource and again with the event of a change. */
 const BODY_COPIES = 2
 
-const usage = processWide('test usage', () => ({
+const usage = {
   /** Day of the counts, in the banks' time zone. */
   day: '',
   /** Bytes per account that are not stored yet. */
@@ -23,7 +22,7 @@ const usage = processWide('test usage', () => ({
   /** Bytes per account of all processes, as last read. */
   stored: new Map<string, number>(),
   timer: undefined as NodeJS.Timeout | undefined,
-}))
+}
 
 /** Refuses further writes in the test world of an account that has used up its bytes of today. */
 export function requireTestQuota(accountId: string): void {

@@ -3,7 +3,6 @@ import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRedis } from 'rate-lim
 import { networkOf } from '#lib/core/addresses.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { log } from '#lib/core/log.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 
 export interface Allowance {
@@ -41,7 +40,7 @@ const BURST_SHARE = 1 / 20
 const BURST_WINDOW_MAX_S = 3_600
 const MINUTE_S = 60
 
-const shared = processWide('rate-limits', () => ({ limits: null as Limits | null }))
+let current: Limits | null = null
 
 /** Throws `too_many_requests` above the limit. Returns null if the limit is off. */
 export async function consumeAllowance(
@@ -90,13 +89,13 @@ export function busyAddressHeaders(retryAfterS: number): Record<string, string> 
 
 /** Closes Redis and drops all counts; the next use reads the settings again. */
 export function closeRateLimits(): void {
-  shared.limits?.link?.close()
-  shared.limits = null
+  current?.link?.close()
+  current = null
 }
 
 function limits(): Limits {
-  shared.limits ??= makeLimits()
-  return shared.limits
+  current ??= makeLimits()
+  return current
 }
 
 function makeLimits(): Limits {

@@ -1,6 +1,5 @@
 import { idLowerBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
 import { type Overview, type OverviewInterval, SPANS, type SpanName } from '#lib/operator/schema.ts'
@@ -42,18 +41,16 @@ const ORIGIN_MS = Date.UTC(2000, 0, 1, 3)
 /** Each open page asks again by itself at most this often; sums of 30 days read many rows. */
 const CACHED_MS = 60_000
 
-const cache = processWide('overviews', () => ({
-  entries: new Map<string, { readAt: number; overview: Promise<Overview> }>(),
-}))
+const cache = new Map<string, { readAt: number; overview: Promise<Overview> }>()
 
 /** Returns the figures of all accounts in a mode, at most a minute old. */
 export function readOverview(name: SpanName, mode: Mode): Promise<Overview> {
   const key = `${name} ${mode}`
-  const known = cache.entries.get(key)
+  const known = cache.get(key)
   if (known && Date.now() - known.readAt < CACHED_MS) return known.overview
   const overview = sumUp(name, mode)
-  cache.entries.set(key, { readAt: Date.now(), overview })
-  overview.catch(() => cache.entries.delete(key))
+  cache.set(key, { readAt: Date.now(), overview })
+  overview.catch(() => cache.delete(key))
   return overview
 }
 

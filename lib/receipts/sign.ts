@@ -11,7 +11,6 @@ import { refuse } from '#lib/core/errors.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { hmac } from '#lib/core/keys.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
-import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, type Tx, transaction } from '#lib/db/client.ts'
 
@@ -135,7 +134,7 @@ const KEY_ID_LENGTH = 16
 /** Start of an Ed25519 private key in PKCS #8, before its 32 bytes (RFC 8410). */
 const PKCS8_START = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-const derivedKeys = processWide('payment receipt keys', () => new Map<string, SigningKey>())
+const derivedKeys = new Map<string, SigningKey>()
 
 /**
  * Derives a key pair from the server key, PUBLIC_URL and the number of the rotation: a copy of an
