@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from './api.mjs'
+import { ApiError, UsageError } from './api.mjs'
 import { printEvent, printNote } from './output.mjs'
 
 const POLL_INTERVAL_MS = 500
@@ -16,6 +17,24 @@ export async function tailEvents(api, { json, types, after, follow }) {
   const start = given ?? (await findStart(api, feed, wanted))
   for await (const { event } of followEvents(api, { ...feed, after: start, wanted, follow })) {
     printEvent(event, json)
+  }
+}
+
+/** Sends again what Troco itself sent about a charge or withdrawal, to its endpoints and `webhook_url`. */
+export async function resendDeliveries({ call }, { json }, reference) {
+  const deliveries = []
+  let cursor = ''
+  do {
+    const query = `reference=${encodeURIComponent(reference)}&limit=${PAGE_LIMIT}${cursor}`
+    const { data } = await call('GET', `/webhooks/deliveries?${query}`)
+    deliveries.unshift(...data.data.toReversed())
+    cursor = data.next_cursor && `&cursor=${data.next_cursor}`
+  } while (cursor)
+  if (deliveries.length === 0) throw new ApiError(`No delivery of ${reference}`)
+  for (const { id, type, url } of deliveries) {
+    const path = `/webhooks/deliveries/${id}/resend`
+    const { data } = await call('POST', path, { body: {}, key: randomUUID() })
+    process.stdout.write(json ? `${JSON.stringify(data.data)}\n` : `${type}  →  ${url}\n`)
   }
 }
 

@@ -42,18 +42,27 @@ export async function replayEvents(api, options, reference) {
   for (const one of found) if (!(await forward.send(one))) process.exitCode = 1
 }
 
-function createForwarding(api, name, { 'forward-to': receiver, secret, json }) {
+/** Reads where to send, and with which secret to sign. */
+export function readReceiver(
+  api,
+  name,
+  { 'forward-to': receiver, secret = deriveSecret(api.token) },
+) {
   const target = readTarget(receiver)
   requireTestToken(api, name)
-  const signingSecret = secret ?? deriveSecret(api.token)
-  if (!signingSecret.startsWith(SECRET_PREFIX))
-    throw new UsageError('--secret must begin with whsec_')
+  if (!secret.startsWith(SECRET_PREFIX)) throw new UsageError('--secret must begin with whsec_')
+  return { target, secret }
+}
+
+function createForwarding(api, name, options) {
+  const { target, secret } = readReceiver(api, name, options)
+  const { json } = options
   const send = async ({ event, body }) => {
-    const { outcome, ...result } = await deliver(target, event.id, body, signingSecret)
+    const { outcome, ...result } = await deliver(target, body, sign(event.id, body, secret))
     printEvent(json ? { event, ...result } : event, json, outcome)
     return result.status >= 200 && result.status < 300
   }
-  return { target, secret: signingSecret, send }
+  return { target, secret, send }
 }
 
 /** Reads an address, with or without its scheme. */
@@ -69,11 +78,12 @@ function deriveSecret(token) {
   return SECRET_PREFIX + createHmac('sha256', token).update('troco listen').digest('base64')
 }
 
-async function deliver(target, id, body, secret) {
+/** Sends a body with its signature, and returns what the receiver responded and after how long. */
+export async function deliver(target, body, signature) {
   const startedAt = performance.now()
   const elapsed = () => Math.round(performance.now() - startedAt)
   try {
-    const status = await send(target, body, sign(id, body, secret))
+    const status = await send(target, body, signature)
     const ms = elapsed()
     const paint = status >= 200 && status < 300 ? green : red
     return { status, ms, outcome: paint(`→ ${status} in ${ms} ms`) }
@@ -106,8 +116,7 @@ async function send(target, body, signature) {
 }
 
 /** Headers of Standard Webhooks. */
-function sign(id, body, secret) {
-  const sentAt = Math.floor(Date.now() / 1000)
+export function sign(id, body, secret, sentAt = Math.floor(Date.now() / 1000)) {
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
   const signature = createHmac('sha256', key).update(`${id}.${sentAt}.${body}`).digest('base64')
   return {

@@ -30,6 +30,11 @@ export function formatTime(time) {
 
 let hasHeader = false
 
+/** Lets the next row begin another table. */
+export function startTable() {
+  hasHeader = false
+}
+
 /** Prints a row of the table that a command prints for people; before the first, the names of the columns. */
 export function printRow(columns, cells) {
   if (!hasHeader) process.stdout.write(`${dim(columns.join('  ').trimEnd())}\n`)

@@ -1,6 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from './api.mjs'
-import { dim, formatTime, green, printRow, red, TIME_COLUMN } from './output.mjs'
+import { findEvents } from './events.mjs'
+import {
+  dim,
+  formatTime,
+  green,
+  printEvent,
+  printRow,
+  red,
+  startTable,
+  TIME_COLUMN,
+} from './output.mjs'
 
 const POLL_INTERVAL_MS = 1_000
 /** Requests that `requests tail` prints before it ends or follows. */
@@ -60,12 +70,43 @@ export async function showRequest(api, { json }, id) {
   if (!found) throw new ApiError(`No request ${id} among the latest of the account`)
   if (json) return void process.stdout.write(`${JSON.stringify(found)}\n`)
   printRequest(found)
-  const { request_body, response_body, request_id, code } = found
+  const { request_body, response_body, request_id } = found
   process.stdout.write(`\n${dim('X-Request-Id')}  ${request_id}\n`)
   printBody('Sent', request_body)
   printBody('Answered', response_body)
+  await explainRefusal(api, found)
+}
+
+/** Prints one request as `requests show` does, and what it led to: the events of what it created or changed. */
+export async function explainRequest(api, { json }, id) {
+  const found = await findRequest(api, id)
+  if (!found) throw new ApiError(`No request ${id} among the latest of the account`)
+  const subject = subjectOf(found)
+  const events = subject ? (await findEvents(api, subject)).map(({ event }) => event) : []
+  if (json) return void process.stdout.write(`${JSON.stringify({ request: found, events })}\n`)
+  await showRequest(api, {}, found.id)
+  if (subject === null) return
+  process.stdout.write(`\n${dim('Led to')}\n`)
+  if (events.length === 0) return void process.stdout.write(`No event of ${subject} yet\n`)
+  startTable()
+  for (const event of events) printEvent(event)
+}
+
+/** The charge or withdrawal that a request created or named. */
+function subjectOf({ path, resource_id, response_body }) {
+  if (!/^\/(sandbox\/)?(transactions|withdrawals)/.test(path)) return null
+  const { transaction_id, id } = response_body?.data ?? {}
+  return transaction_id ?? (path.includes('/refunds') ? null : id) ?? resource_id
+}
+
+/** Prints why a request was refused and what to do, in the words of the server's documentation. */
+async function explainRefusal(api, { code }) {
+  if (!code) return
+  const { data } = await api.call('GET', '/openapi.json')
+  const entry = data['x-error-codes'].find(one => one.code === code)
   const page = `${api.base.replace(/\/api$/, '')}/docs/errors#${code}`
-  if (code) process.stdout.write(`\n${dim('What to do')}  ${page}\n`)
+  if (entry) process.stdout.write(`\n${dim('Why')}  ${entry.cause}\n`)
+  process.stdout.write(`\n${dim('What to do')}  ${entry ? `${entry.remedy}\n${page}` : page}\n`)
 }
 
 /** Finds a request by the id of its entry, or by its X-Request-Id among the latest thousand. */

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { ApiError, connectApi, UsageError } from './api.mjs'
-import { tailEvents } from './events.mjs'
+import { checkReceiver } from './check.mjs'
+import { resendDeliveries, tailEvents } from './events.mjs'
 import { HELP } from './help.mjs'
 import { forwardEvents, replayEvents } from './listen.mjs'
-import { showRequest, tailRequests } from './requests.mjs'
+import { explainRequest, showRequest, tailRequests } from './requests.mjs'
 import { endAs, triggerEvent } from './trigger.mjs'
 
 const OPTIONS = {
@@ -29,6 +30,9 @@ const CHARGE_OR_WITHDRAWAL = 'the id or reference of a charge or withdrawal'
 const COMMANDS = {
   listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types', 'after'] },
   replay: { run: replayEvents, options: ['forward-to', 'secret'], takes: CHARGE_OR_WITHDRAWAL },
+  'check-receiver': { run: checkReceiver, options: ['forward-to', 'secret'] },
+  explain: { run: explainRequest, options: [], takes: 'the id of a request' },
+  'events resend': { run: resendDeliveries, options: [], takes: CHARGE_OR_WITHDRAWAL },
   trigger: { run: triggerEvent, options: [], takes: 'an event type' },
   pay: { run: endAs('paid', 'pay'), options: [], takes: CHARGE },
   expire: { run: endAs('expired', 'expire'), options: [], takes: CHARGE },

@@ -380,6 +380,92 @@ test('troco requests show finds a request by its X-Request-Id, and says what to 
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^No request /)])
 })
 
+test('troco explain prints why a request was refused, and the events of what one created', async () => {
+  const token = await makeTestToken()
+  const send = (body: object, id: string) => {
+    return call(api.url, 'POST', '/transactions', { token, body, headers: { 'x-request-id': id } })
+  }
+  await send({ ...CHARGE, amount: -1 }, 'refused-1')
+  await send({ ...CHARGE, external_id: 'order-1' }, 'created-1')
+  await run(['pay', 'order-1'], token)
+  await storeRequests()
+  const refused = await run(['explain', 'refused-1'], token)
+  expect(refused.stdout).toMatch(
+    /Why {2}\w.*\n\nWhat to do {2}\w.*\n.*\/docs\/errors#invalid_input/,
+  )
+  const created = await run(['explain', 'created-1'], token)
+  expect(created.stdout).toMatch(/Led to\nTIME .*\n.* transaction\.paid /)
+  const json = JSON.parse((await run(['explain', 'created-1', '--json'], token)).stdout)
+  expect(json).toMatchObject({
+    request: { request_id: 'created-1' },
+    events: [{ type: 'transaction.paid' }],
+  })
+})
+
+test('troco events resend sends the webhooks of a charge again', async () => {
+  const token = await makeTestToken()
+  const { received, url } = await startReceiver([204, 204])
+  const body = { ...CHARGE, external_id: 'order-1', webhook_url: url }
+  await call(api.url, 'POST', '/transactions', { token, body })
+  await run(['pay', 'order-1'], token)
+  await deliverDue()
+  await expect.poll(() => received.length).toBe(1)
+  const { code, stdout } = await run(['events', 'resend', 'order-1'], token)
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^transaction\.paid {2}→ {2}http/)])
+  await deliverDue()
+  await expect.poll(() => received.length).toBe(2)
+  expect(received[1]?.body).toBe(received[0]?.body)
+  const unknown = await run(['events', 'resend', 'order-2'], token)
+  expect([unknown.code, unknown.stderr]).toEqual([1, 'No delivery of order-2\n'])
+})
+
+describe('troco check-receiver', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+  test('passes the receiver of the guide', async () => {
+    const port = await findFreePort()
+    const child = spawn(process.execPath, ['examples/receiver.mjs', secret, String(port)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill())
+    await once(child.stdout, 'data')
+    const to = `http://127.0.0.1:${port}`
+    const args = ['check-receiver', '--forward-to', to, '--secret', secret]
+    const { code, stdout, stderr } = await run(args, await makeTestToken())
+    expect(stdout).not.toContain('FAIL')
+    expect([code, stderr]).toEqual([0, expect.stringContaining('9 of 9 passed')])
+  })
+
+  test('names what a receiver that believes everything, and one that knows nothing, must mend', async () => {
+    const results = async (statuses: number[]) => {
+      const { url } = await startReceiver(statuses)
+      const args = ['check-receiver', '--forward-to', url, '--json']
+      const { code, stdout } = await run(args, await makeTestToken())
+      expect(code).toBe(1)
+      const lines = stdout
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line))
+      return lines.filter(({ passed }) => !passed).map(({ name }) => name)
+    }
+    expect(await results(Array(10).fill(204))).toEqual([
+      'refuses a wrong signature',
+      'refuses a changed body',
+      'refuses an old time stamp',
+    ])
+    expect(await results(Array(10).fill(400))).toEqual([
+      'takes a genuine event',
+      'takes the same event again',
+      'takes events out of order',
+      'takes a type that it does not know',
+      'takes an event of 1 MB',
+      'responds within 5 seconds',
+    ])
+    // A receiver that breaks has not refused.
+    expect(await results(Array(10).fill(500))).toHaveLength(9)
+  })
+})
+
 test('the version is that of the package', async () => {
   const { version } = JSON.parse(readFileSync('cli/package.json', 'utf8'))
   expect(await run(['--version'], 'none')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
