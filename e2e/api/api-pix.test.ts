@@ -12,7 +12,7 @@ import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { type Api, expectBalancedLedger, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
+import { DEFAULT_PERMISSIONS, PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 
 const TYPES = 'https://pix.bcb.gov.br/api/v2/error/'
 const WIDE = 'inicio=2020-01-01T00:00:00Z&fim=2090-01-01T00:00:00Z'
@@ -590,6 +590,78 @@ describe('PUT /pix/{e2eid}/devolucao/{id}', () => {
     expect([missing.status, missing.body.type]).toEqual([404, `${TYPES}PixDevolucaoNaoEncontrada`])
     const unknown = `E${'0'.repeat(31)}`
     expect((await send('PUT', path(unknown, 'a'), { valor: '1.00' })).status).toBe(404)
+  })
+})
+
+describe('/webhook/{chave}', () => {
+  test('is registered, read, moved, listed and removed', async () => {
+    const own = await makeMerchant()
+    const { access } = await makeClient(own.id)
+    const path = `/v2/webhook/${accountKey(own.id, 'test')}`
+    const sendOwn = (method: string, at = path, body?: object) => send(method, at, body, { access })
+    expect((await sendOwn('GET')).body.type).toBe(`${TYPES}WebhookNaoEncontrado`)
+    for (const name of ['um', 'dois']) {
+      const webhookUrl = `https://loja.example/${name}`
+      const put = await sendOwn('PUT', path, { webhookUrl })
+      expect([put.status, put.text]).toEqual([200, ''])
+      expect((await sendOwn('GET')).body).toEqual({
+        webhookUrl,
+        chave: accountKey(own.id, 'test'),
+        criacao: expect.stringMatching(/Z$/),
+      })
+    }
+    expect((await sendOwn('GET', '/v2/webhook')).body.webhooks).toHaveLength(1)
+    expect((await sendOwn('GET', `/v2/webhook?${WIDE}`)).body.webhooks).toHaveLength(1)
+    const past = 'inicio=2020-01-01T00:00:00Z&fim=2020-01-02T00:00:00Z'
+    expect((await sendOwn('GET', `/v2/webhook?${past}`)).body.webhooks).toEqual([])
+    const [endpoint, ...others] = await db().webhookEndpoint.findMany({
+      where: { accountId: own.id },
+    })
+    expect([endpoint?.url, others]).toEqual(['https://loja.example/dois/pix', []])
+    expect((await sendOwn('DELETE')).status).toBe(204)
+    expect((await sendOwn('DELETE')).status).toBe(404)
+  })
+
+  test('many at the same moment register one address', async () => {
+    const own = await makeMerchant()
+    const { access } = await makeClient(own.id)
+    const path = `/v2/webhook/${accountKey(own.id, 'test')}`
+    const body = { webhookUrl: 'https://loja.example/um' }
+    const all = await Promise.all([1, 2, 3, 4].map(() => send('PUT', path, body, { access })))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(await db().webhookEndpoint.count({ where: { accountId: own.id } })).toBe(1)
+  })
+
+  test('registering again enables an endpoint that was given up', async () => {
+    const own = await makeMerchant()
+    const { access } = await makeClient(own.id)
+    const path = `/v2/webhook/${accountKey(own.id, 'test')}`
+    const body = { webhookUrl: 'https://loja.example/um' }
+    await send('PUT', path, body, { access })
+    const where = { accountId: own.id }
+    await db().webhookEndpoint.updateMany({ where, data: { disabledAt: new Date() } })
+    await send('PUT', path, body, { access })
+    expect((await db().webhookEndpoint.findFirstOrThrow({ where })).disabledAt).toBeNull()
+  })
+
+  test.each([
+    ['chave', 'outra', 'https://loja.example'],
+    ['webhookUrl', '', 'nada'],
+    ['webhookUrl', '', 'https://ana:segredo@loja.example'],
+    ['webhookUrl', '', 'http://10.0.0.1/pix'],
+  ])('400 names %s', async (propriedade, chave, webhookUrl) => {
+    const { status, body } = await send('PUT', `/v2/webhook/${chave || key}`, { webhookUrl })
+    expect([status, body.type, body.violacoes[0].propriedade]).toEqual([
+      400,
+      `${TYPES}WebhookOperacaoInvalida`,
+      propriedade,
+    ])
+  })
+
+  test('403 without webhooks:write, which no token has by itself', async () => {
+    const { access } = await makeClient(merchant.id, [...DEFAULT_PERMISSIONS])
+    const body = { webhookUrl: 'https://loja.example' }
+    expect((await send('PUT', `/v2/webhook/${key}`, body, { access })).status).toBe(403)
   })
 })
 

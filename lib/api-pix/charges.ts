@@ -174,7 +174,7 @@ function refuseOtherTerms({ readsPayers }: Merchant, charge: ChargeRow, change: 
   if (Object.keys(fields).length > 0) throw violation(fields)
 }
 
-function requireOwnKey({ key }: Reader, chave: string): void {
+export function requireOwnKey({ key }: Reader, chave: string): void {
   if (chave.toLowerCase() === key) return
   throw violation({
     chave: 'chave corresponde a uma conta que não pertence a este usuário recebedor',
@@ -226,7 +226,9 @@ export async function readCharge(merchant: Merchant, txid: string, revisao?: num
   if (!charge) throw refuse('transaction_not_found')
   if (revisao !== undefined && revisao !== readTerms(charge).revisao)
     throw violation({ revisao: 'revisao deve ser a atual: as anteriores não são guardadas' })
-  return serializeCobWithPix(charge, merchant)
+  const cob = serializeCobWithPix(charge, merchant)
+  // Efí's programs expect the key beside each payment of a list, and refuse it here, where the charge has it.
+  return 'pix' in cob ? { ...cob, pix: cob.pix.map(({ chave: _, ...pix }) => pix) } : cob
 }
 
 /** Maximum entries of a period: counting them takes 20 ms, which no page of a longer one would be worth. */

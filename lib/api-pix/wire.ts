@@ -8,7 +8,7 @@ import {
   EXPIRES_IN_MIN,
 } from '#lib/charges/schema.ts'
 import { DESCRIPTION_LENGTH_MAX } from '#lib/charges/states.ts'
-import { isObject } from '#lib/core/fields.ts'
+import { hasUserInfo, httpsUrl, httpUrl, isObject } from '#lib/core/fields.ts'
 import { removeHyphens, toUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX, formatDecimalAmount } from '#lib/core/money.ts'
@@ -185,7 +185,7 @@ function wholeNumber(min: number, max: number, otherwise: number) {
     .default(otherwise)
 }
 
-export const pageShape = {
+const pageShape = {
   'paginacao.paginaAtual': wholeNumber(0, 999_999, 0),
   'paginacao.itensPorPagina': wholeNumber(1, ITEMS_MAX, 100),
 }
@@ -246,6 +246,24 @@ export const paymentsQuery = z
   })
   .superRefine(refuseContradictions)
 export type PaymentsQuery = z.infer<typeof paymentsQuery>
+
+export const webhooksQuery = z.object({
+  inicio: instant.optional(),
+  fim: instant.optional(),
+  ...pageShape,
+})
+export type WebhooksQuery = z.infer<typeof webhooksQuery>
+
+function webhookBody(url: z.ZodType<string>, rule: string) {
+  const webhookUrl = z
+    .string(must(rule))
+    .refine(text => url.safeParse(text + '/pix').success && !hasUserInfo(text), must(rule))
+  return z.object({ webhookUrl })
+}
+export const webhookRequest = {
+  test: webhookBody(httpUrl, 'ser um endereço http ou https sem usuário e senha'),
+  live: webhookBody(httpsUrl, 'ser um endereço https sem usuário e senha'),
+}
 
 export const revisionQuery = z.object({
   revisao: wholeNumber(0, 999_999, 0).unwrap().optional(),
@@ -339,9 +357,7 @@ function locationIdOf(chargeId: string): number {
 /** Serializes a charge with its payment, if any. */
 export function serializeCobWithPix(charge: CobRow, reader: Reader) {
   const cob = serializeCob(charge, reader)
-  if (charge.status !== 'paid') return cob
-  const { chave: _, ...pix } = serializePix(charge, reader.key)
-  return { ...cob, pix: [pix] }
+  return charge.status === 'paid' ? { ...cob, pix: [serializePix(charge, reader.key)] } : cob
 }
 
 /** Serializes the payment of a paid charge. */
@@ -398,8 +414,12 @@ interface PixEvent {
   return?: { id: string; amount: number; nature: string | null; returned_at: string }
 }
 
-/** Serializes the event of a payment, or of a repayment, as the body of a call to `{webhookUrl}/pix`. */
+/**
+ * Serializes the event of a payment, or of a repayment, as the body of a call to `{webhookUrl}/pix`. `resource` null: a test
+ * that is about no payment.
+ */
 export function serializePixNotice(accountId: string, mode: Mode, resource: unknown) {
+  if (resource === null) return { pix: [] }
   const { refund, refund_reference = null, ...rest } = resource as ChargeRow & PixEvent
   const { return: returned, ...charge } = rest
   const repayments = [

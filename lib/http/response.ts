@@ -80,7 +80,9 @@ export function resultResponse(
       return jsonText(200, serializePage(mask), headers)
     }
   }
-  return status === 204 ? { status, text: '', headers: {} } : json(status, mask(result))
+  if (result === undefined)
+    return { status, text: '', headers: { 'cache-control': JSON_HEADERS['cache-control'] } }
+  return json(status, mask(result))
 }
 
 /** The caller may keep the file, but asks before it shows it again: it may be outdated. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '#lib/accounts/schema.ts'
+import { serializePixNotice } from '#lib/api-pix/wire.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { serializeChargeEvent } from '#lib/charges/list.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
@@ -22,6 +23,7 @@ export function makeDeliverer(): Deliverer {
   return createDeliverer({
     transaction: serializeChargeEvent,
     withdrawal: serializeWithdrawalEvent,
+    apiPix: serializePixNotice,
   })
 }
 

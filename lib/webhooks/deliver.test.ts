@@ -383,7 +383,11 @@ describe('a receiver that hangs', () => {
     const busy = [merchant, ...(await Promise.all([1, 2, 3, 4].map(() => makeMerchant())))]
     const url = `'${receiver.url}/' || n`
     for (const { id } of busy) await seedDueDeliveries({ accountId: id, count: 100, url })
-    const deliverer = createDeliverer({ transaction: () => ({}), withdrawal: () => ({}) })
+    const deliverer = createDeliverer({
+      transaction: () => ({}),
+      withdrawal: () => ({}),
+      apiPix: () => ({}),
+    })
     expect(await deliverer.run()).toBe(224)
     const other = await makeMerchant()
     await seedDueDeliveries({ accountId: other.id, count: 1, url: `'${receiver.url}/other'` })

@@ -15,10 +15,11 @@ import {
   type DueDelivery,
   maskBody,
   nextPauseMs,
-  readDocumentRule,
+  type ReceiverForm,
+  readReceiverForms,
 } from '#lib/webhooks/deliveries.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
-import { eventToIntegration, eventToWire, type ResourceSerializers } from '#lib/webhooks/events.ts'
+import { type BodySerializers, eventToIntegration, eventToWire } from '#lib/webhooks/events.ts'
 import { closeConnections, type Outcome, postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
 import { signatureHeaders } from '#lib/webhooks/secrets.ts'
@@ -42,7 +43,7 @@ export interface Deliverer {
 
 /** Creates a webhook deliverer. `onCapacity` is called when calls have freed capacity. */
 export function createDeliverer(
-  serializers: ResourceSerializers,
+  serializers: BodySerializers,
   onCapacity: () => void = () => {},
 ): Deliverer {
   const calls = new Pool({ perKeyMax: CONCURRENCY_MAX, onCapacity })
@@ -65,11 +66,11 @@ export function createDeliverer(
     const [first] = claimed
     if (!first) return
     // Before the renewal: if this query fails, the leases expire and the deliveries are claimed again.
-    const showsDocuments = await readDocumentRule(claimed)
+    const formOf = await readReceiverForms(claimed)
     const stopRenewal = renewLease('deliveries', first.lease)
     const started: Promise<void>[] = []
     for (const due of claimed) {
-      const call = deliver(due, serializers, showsDocuments(due), calls.signal)
+      const call = deliver(due, serializers, formOf(due), calls.signal)
       // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
       const logError = (err: unknown) =>
         log().error({ err, deliveryId: due.id }, 'delivery failed with an internal error')
@@ -91,8 +92,8 @@ export function createDeliverer(
 
 async function deliver(
   due: DueDelivery,
-  serializers: ResourceSerializers,
-  showsDocuments: boolean,
+  serializers: BodySerializers,
+  { showsDocuments, isApiPix }: ReceiverForm,
   signal: AbortSignal,
 ): Promise<void> {
   const { event, endpointId, url, mode } = due
@@ -100,7 +101,11 @@ async function deliver(
     unseal(Buffer.from(sealed, 'base64'), id),
   )
   const serialize = endpointId === null ? eventToWire : eventToIntegration
-  const firstBody = due.body ?? JSON.stringify(serialize(event, serializers, showsDocuments))
+  const build = () =>
+    isApiPix
+      ? serializers.apiPix(due.accountId, mode, event.resource)
+      : serialize(event, serializers, showsDocuments)
+  const firstBody = due.body ?? JSON.stringify(build())
   // A first attempt may have sent the document in full to an endpoint that now masks it.
   const body = showsDocuments ? firstBody : maskBody(firstBody)
   const eventSpan = traceOfEvent(due.trace, event.id)

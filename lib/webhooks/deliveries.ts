@@ -185,29 +185,40 @@ const attemptAsJson = asJson(Prisma.sql`
 
 type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'url' | 'event'>
 
+/** In which form a receiver gets its events. */
+export interface ReceiverForm {
+  showsDocuments: boolean
+  isApiPix: boolean
+}
+
 /**
- * Returns which of the deliveries contain payers' documents in full (docs/decisions/023). The flag of
+ * Returns the form of each delivery, and whether it contains payers' documents in full (docs/decisions/023). The flag of
  * an endpoint is for its present URL: a delivery to an earlier one, which a member without the
  * permission may have set, is masked. Call it after the claim: whoever changes a URL clears the flag
  * in the same transaction.
  */
-export async function readDocumentRule(due: Recipient[]): Promise<(one: Recipient) => boolean> {
+export async function readReceiverForms(
+  due: Recipient[],
+): Promise<(one: Recipient) => ReceiverForm> {
   const toEndpoints = due.filter(({ endpointId }) => endpointId !== null)
   const receivers = [...new Map(toEndpoints.map(one => [keyOf(one), one])).values()]
-  const full =
+  const found =
     receivers.length === 0
       ? []
-      : await queryRows<Pick<Recipient, 'accountId' | 'endpointId' | 'url'>>(Prisma.sql`
-          SELECT json_build_object('accountId', p.account_id, 'endpointId', p.id, 'url', p.url)::text
-            AS json
+      : await queryRows<Pick<Recipient, 'accountId' | 'endpointId' | 'url'> & ReceiverForm>(
+          Prisma.sql`
+          SELECT json_build_object('accountId', p.account_id, 'endpointId', p.id, 'url', k.url,
+            'showsDocuments', p.full_documents AND p.url = k.url, 'isApiPix', p.is_api_pix)::text AS json
           FROM unnest(${receivers.map(({ accountId }) => accountId)}::uuid[],
             ${receivers.map(({ endpointId }) => endpointId)}::uuid[],
             ${receivers.map(({ url }) => url)}::text[]) k (account_id, id, url)
-          JOIN webhook_endpoints p USING (account_id, id, url) WHERE p.full_documents`)
-  const fullKeys = new Set(full.map(keyOf))
+          JOIN webhook_endpoints p USING (account_id, id) WHERE p.full_documents OR p.is_api_pix`,
+        )
+  const forms = new Map(found.map(one => [keyOf(one), one]))
   return one => {
     const { webhook_masked } = one.event.resource as { webhook_masked?: boolean }
-    return one.endpointId === null ? webhook_masked !== true : fullKeys.has(keyOf(one))
+    if (one.endpointId === null) return { showsDocuments: webhook_masked !== true, isApiPix: false }
+    return forms.get(keyOf(one)) ?? { showsDocuments: false, isApiPix: false }
   }
 }
 

@@ -91,6 +91,13 @@ export async function readCreatedEndpoint(accountId: string, mode: Mode, id: str
   return { ...endpoint, secret }
 }
 
+/** Finds the endpoint of API Pix, of which an account has one in each mode. */
+export async function findApiPixEndpoint(accountId: string, mode: Mode) {
+  return db().webhookEndpoint.findFirst({
+    where: { accountId, mode, isApiPix: true, deletedAt: null },
+  })
+}
+
 async function findEndpoint(
   accountId: string,
   mode: Mode,
@@ -122,10 +129,13 @@ export async function hasDelivered(accountId: string, mode: Mode): Promise<boole
   return found !== undefined && (found.isStored || found.isFound)
 }
 
+/** `isApiPix`: the receiver gets payments as API Pix has them. */
+type NewEndpoint = EndpointRequest & { isApiPix?: boolean }
+
 /** The secret has the endpoint's id, so that a repeated request can return the same secret. */
 export async function createEndpoint(
   owner: Owner,
-  { url, event_types, full_documents: wanted }: EndpointRequest,
+  { url, event_types, full_documents: wanted, isApiPix = false }: NewEndpoint,
   once?: IdempotentRequest,
 ): Promise<string> {
   const { accountId, mode, note } = owner
@@ -143,7 +153,7 @@ export async function createEndpoint(
     })
     if (endpointCount >= ENDPOINTS_MAX) throw tooManyEndpoints()
     const data = { url, host: hostOf(url), eventTypes: event_types, fullDocuments: full_documents }
-    await tx.webhookEndpoint.create({ data: { accountId, id, mode, ...data } })
+    await tx.webhookEndpoint.create({ data: { accountId, id, mode, isApiPix, ...data } })
     await addSecret(tx, { accountId, mode, endpointId: id }, id)
     await note(tx, 'webhook_endpoint.created', id, {
       after: { mode, url: redactUrl(url), event_types, full_documents },

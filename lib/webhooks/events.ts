@@ -22,6 +22,11 @@ export type ResourceSerializers = Record<
   (resource: unknown, showsDocuments: boolean) => object
 >
 
+/** Serializers of what a receiver gets. `apiPix`: of the body that API Pix demands, for payments and refunds. */
+export interface BodySerializers extends ResourceSerializers {
+  apiPix: (accountId: string, mode: Mode, resource: unknown) => object
+}
+
 /** Serializes an event for a webhook body and for GET /events. */
 export function eventToWire(
   event: EventRow,

@@ -18,8 +18,13 @@ import type { TestResult } from '#lib/webhooks/wire.ts'
 /** Time that a test event waits for a place before it is refused with `too_many_requests`. */
 const PLACE_WAIT_MS = 2_000
 
-/** Returns an example resource. Passed in: this folder comes before charges and withdrawals. */
-type SampleOf = (type: EventType) => Record<string, unknown>
+/** Passed in: this folder comes before charges, withdrawals and API Pix. */
+interface Samples {
+  /** Returns an example resource. */
+  sampleOf: (type: EventType) => Record<string, unknown>
+  /** Serializes one for an endpoint of API Pix; null: a body without a payment. */
+  apiPix: (accountId: string, mode: Mode, resource: object | null) => object
+}
 
 /**
  * Sends at once, without retries; stores nothing. Also calls a disabled endpoint, to test it. In live
@@ -30,7 +35,7 @@ export async function sendTestEvent(
   mode: Mode,
   endpointId: string,
   requestedType: TestEventType | undefined,
-  sampleOf: SampleOf,
+  { sampleOf, apiPix }: Samples,
 ): Promise<TestResult> {
   const where = { accountId, mode, id: endpointId, deletedAt: null }
   const endpoint = isUuid(endpointId) ? await db().webhookEndpoint.findFirst({ where }) : null
@@ -41,7 +46,9 @@ export async function sendTestEvent(
   const at = await readDatabaseTime()
   const head = { id, mode, created_at: `${at.toISOString().slice(0, -1)}000Z` }
   const event = type === PING ? buildPing(head) : buildTestEvent(head, type, sampleOf(type))
-  const body = JSON.stringify(event)
+  const { transaction, refund, return: returned } = event as { [part: string]: unknown }
+  const resource = transaction ? { ...transaction, refund, return: returned } : null
+  const body = JSON.stringify(endpoint.isApiPix ? apiPix(accountId, mode, resource) : event)
   const secrets = await readSigningSecrets({ accountId, mode, endpointId })
   const { trace, requestId } = currentLogContext()
   const span = childSpan(trace ?? traceOfEvent(null, event.id))

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfCertificates } from '#lib/accounts/connections.ts'
+import { serializePixNotice } from '#lib/api-pix/wire.ts'
 import { type BankNotice, claimNotices, endNotices, QUESTIONS_MAX } from '#lib/banks/notices.ts'
 import { listServed } from '#lib/banks/served.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
@@ -92,7 +93,11 @@ export function startWorker(): Worker {
   const id = newId()
   const stopping = new AbortController()
   const { signal } = stopping
-  const serializers = { transaction: serializeChargeEvent, withdrawal: serializeWithdrawalEvent }
+  const serializers = {
+    transaction: serializeChargeEvent,
+    withdrawal: serializeWithdrawalEvent,
+    apiPix: serializePixNotice,
+  }
   const deliverer = createDeliverer(serializers, () => wakeLocal('deliveries'))
   const verifier = createVerifier(() => wakeLocal('charges'))
   const orders = createOrderSender(ORDER_RULES, () => wakeLocal('orders'))

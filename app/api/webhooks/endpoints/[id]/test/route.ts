@@ -1,3 +1,4 @@
+import { serializePixNotice } from '#lib/api-pix/wire.ts'
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
@@ -34,6 +35,7 @@ export const POST = endpoint({
   errorCodes: ['endpoint_not_found'],
   idempotency: { retentionS: 86_400 },
   async handle({ account, mode, body, params: { id = '' } }) {
-    return { data: await sendTestEvent(account.id, mode, id, body.type, sampleOf) }
+    const samples = { sampleOf, apiPix: serializePixNotice }
+    return { data: await sendTestEvent(account.id, mode, id, body.type, samples) }
   },
 })
