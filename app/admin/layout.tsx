@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import { AdminTabs } from '#app/admin/admin-tabs.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { ApiProvider, ConnectionNotice } from '#components/nav/api-provider.tsx'
 import { Frame } from '#components/nav/frame.tsx'
@@ -11,11 +10,10 @@ import { chooseAccount } from '#lib/session/preferences.ts'
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()
   return (
-    <ClientMessages namespaces={['adminTabs', 'viewing']}>
+    <ClientMessages namespaces={['viewing']}>
       <ApiProvider mode="test" userId={user.id} account={null}>
         <EarlyKeys />
         <Frame user={user} account={await chooseAccount(user)}>
-          <AdminTabs />
           {children}
         </Frame>
         <ConnectionNotice />

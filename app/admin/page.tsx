@@ -9,11 +9,12 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Section } from '#components/ui/sheet.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
-import { MODES } from '#lib/core/mode.ts'
+import type { Mode } from '#lib/core/mode.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { listStaffTasks } from '#lib/operator/health.ts'
 import { readOverview } from '#lib/operator/overview.ts'
 import {
+  type ChargeFigures,
   type Overview,
   type OverviewInterval,
   SPAN_NAMES,
@@ -33,35 +34,30 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
   await requireAdmin()
   const search = await searchParams
   const span = SPAN_NAMES.find(name => name === search.span) ?? '24h'
-  const mode = MODES.find(name => name === search.mode) ?? 'live'
-  const [t, locale, overview, waiting] = await Promise.all([
+  const [t, locale, overview, tasks] = await Promise.all([
     getTranslations('overview'),
     getLocale(),
-    readOverview(span, mode),
+    readOverview(span),
     listStaffTasks(),
   ])
   const spans = SPAN_NAMES.map(name => ({
-    href: `/admin?span=${name}&mode=${mode}`,
+    href: `/admin?span=${name}`,
     label: t(`span.${name}`),
     isCurrent: name === span,
   }))
-  const modes = [...MODES].reverse().map(name => ({
-    href: `/admin?span=${span}&mode=${name}`,
-    label: t(`mode.${name}`),
-    isCurrent: name === mode,
-  }))
   return (
-    <ClientMessages>
+    <ClientMessages namespaces={['needsYou']}>
       <PageHead title={t('title')} />
-      <NeedsYou items={waiting} />
-      <div className="mb-5 flex flex-wrap justify-between gap-3">
+      <NeedsYou rendered={tasks} />
+      <div className="mb-5">
         <Tabs label={t('spans')} tabs={spans} />
-        <Tabs label={t('modes')} tabs={modes} />
       </div>
       <OverviewCharts overview={overview} span={span} locale={locale} />
     </ClientMessages>
   )
 }
+
+const SHOWN_MODES: readonly Mode[] = ['live', 'test']
 
 /** In Sao Paulo, whose days the intervals follow. */
 const LABEL_FORMATS = {
@@ -92,87 +88,119 @@ function OverviewCharts({ overview: { intervals, total }, span, locale }: Overvi
   const { p50, p99 } = total
   const errors = total.refused + total.limited + total.failed
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-2">
-      <OverviewChart
-        {...shared}
-        title={t('volume')}
-        text={t('volumeText', { count: total.paid_count })}
-        total={money(total.paid_amount)}
-        kind="bars"
-        series={[
-          {
-            name: t('volume'),
-            color: 'accent',
-            values: valuesOf(interval => interval.paid_amount),
-          },
-        ]}
-        format={money}
-      />
-      <OverviewChart
-        {...shared}
-        title={t('conversion')}
-        text={t('conversionText', { paid: total.converted, created: total.created })}
-        total={total.created > 0 ? percent.format(total.converted / total.created) : '—'}
-        kind="lines"
-        series={[{ name: t('conversion'), color: 'accent', values: valuesOf(conversionOf) }]}
-        format={value => percent.format(value)}
-        top={1}
-      />
-      <OverviewChart
-        {...shared}
-        title={t('errors')}
-        text={t('errorsText', { requests: total.requests })}
-        total={t('errorsTotal', {
-          count: errors,
-          part: percent.format(total.requests > 0 ? errors / total.requests : 0),
-        })}
-        kind="bars"
-        series={[
-          { name: t('failed'), color: 'bad', values: valuesOf(interval => interval.failed) },
-          {
-            name: t('limited'),
-            color: 'lightWait',
-            values: valuesOf(interval => interval.limited),
-          },
-          {
-            name: t('refused'),
-            color: 'lightMuted',
-            values: valuesOf(interval => interval.refused),
-          },
-        ]}
-        format={value => number.format(value)}
-      />
-      <OverviewChart
-        {...shared}
-        title={t('latency')}
-        text={
-          p50 === null || p99 === null
-            ? t('latencyNone')
-            : t('latencyText', { p50: duration(p50), p99: duration(p99) })
-        }
-        total={p50 === null ? '—' : duration(p50)}
-        kind="lines"
-        series={[
-          { name: t('p50'), color: 'accent', values: valuesOf(interval => interval.p50) },
-          {
-            name: t('p99'),
-            color: 'wait',
-            values: valuesOf(interval => interval.p99),
-            isDashed: true,
-          },
-        ]}
-        format={duration}
-      />
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-6 gap-y-8 lg:grid-cols-2">
+      {SHOWN_MODES.map(mode => (
+        <section key={mode} aria-labelledby={`mode-${mode}`} className="grid gap-3">
+          <h2 id={`mode-${mode}`} className="text-title">
+            {t(`mode.${mode}`)}
+          </h2>
+          <OverviewChart
+            {...shared}
+            title={t('volume')}
+            tableName={t('tableName', { title: t('volume'), mode: t(`mode.${mode}`) })}
+            text={t('volumeText', { count: total[mode].paid_count })}
+            total={money(total[mode].paid_amount)}
+            kind="bars"
+            series={[
+              {
+                name: t('volume'),
+                color: 'accent',
+                values: valuesOf(interval => interval[mode].paid_amount),
+              },
+            ]}
+            format={money}
+          />
+          <OverviewChart
+            {...shared}
+            title={t('conversion')}
+            tableName={t('tableName', { title: t('conversion'), mode: t(`mode.${mode}`) })}
+            text={t('conversionText', {
+              paid: total[mode].converted,
+              created: total[mode].created,
+            })}
+            total={
+              total[mode].created > 0
+                ? percent.format(total[mode].converted / total[mode].created)
+                : '—'
+            }
+            kind="lines"
+            series={[
+              {
+                name: t('conversion'),
+                color: 'accent',
+                values: valuesOf(interval => conversionOf(interval[mode])),
+              },
+            ]}
+            format={value => percent.format(value)}
+            top={1}
+          />
+        </section>
+      ))}
+      <section
+        aria-labelledby="api"
+        className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-6 gap-y-3 lg:col-span-2 lg:grid-cols-2"
+      >
+        <h2 id="api" className="text-title lg:col-span-2">
+          {t('api')}
+        </h2>
+        <OverviewChart
+          {...shared}
+          title={t('errors')}
+          text={t('errorsText', { requests: total.requests })}
+          total={t('errorsTotal', {
+            count: errors,
+            part: percent.format(total.requests > 0 ? errors / total.requests : 0),
+          })}
+          kind="bars"
+          series={[
+            { name: t('failed'), color: 'bad', values: valuesOf(interval => interval.failed) },
+            {
+              name: t('limited'),
+              color: 'lightWait',
+              values: valuesOf(interval => interval.limited),
+            },
+            {
+              name: t('refused'),
+              color: 'lightMuted',
+              values: valuesOf(interval => interval.refused),
+            },
+          ]}
+          format={value => number.format(value)}
+        />
+        <OverviewChart
+          {...shared}
+          title={t('latency')}
+          text={
+            p50 === null || p99 === null
+              ? t('latencyNone')
+              : t('latencyText', { p50: duration(p50), p99: duration(p99) })
+          }
+          total={p50 === null ? '—' : duration(p50)}
+          kind="lines"
+          series={[
+            { name: t('p50'), color: 'accent', values: valuesOf(interval => interval.p50) },
+            {
+              name: t('p99'),
+              color: 'wait',
+              values: valuesOf(interval => interval.p99),
+              isDashed: true,
+            },
+          ]}
+          format={duration}
+        />
+      </section>
     </div>
   )
 }
 
-function conversionOf({ created, converted }: OverviewInterval): number | null {
+function conversionOf({ created, converted }: ChargeFigures): number | null {
   return created > 0 ? converted / created : null
 }
 
 interface OverviewChartProps {
   title: string
+  /** Name of the table of figures; by default the title. */
+  tableName?: string
   text: string
   /** The figure of the whole span. */
   total: ReactNode
@@ -216,7 +244,7 @@ function OverviewChart(props: OverviewChartProps) {
         </p>
       </div>
       {series.length > 1 ? <Legend series={series} /> : null}
-      <Figures {...{ title, series, labels, format, texts }} />
+      <Figures {...{ series, labels, format, texts }} title={props.tableName ?? title} />
     </Section>
   )
 }

@@ -44,6 +44,7 @@ export interface Routes {
   '/admin/orders/[id]/end': typeof import('#app/api/admin/orders/[id]/end/route.ts')
   '/admin/people/[id]/password': typeof import('#app/api/admin/people/[id]/password/route.ts')
   '/admin/people/[id]/second-factor': typeof import('#app/api/admin/people/[id]/second-factor/route.ts')
+  '/admin/tasks': typeof import('#app/api/admin/tasks/route.ts')
   '/balance/history': typeof import('#app/api/balance/history/route.ts')
   '/dashboard/account/approval/confirm': typeof import('#app/api/dashboard/account/approval/confirm/route.ts')
   '/dashboard/account/approval': typeof import('#app/api/dashboard/account/approval/route.ts')

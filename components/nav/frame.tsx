@@ -1,10 +1,13 @@
 import {
+  Activity,
   ArrowLeftRight,
   ArrowUpRight,
   BookOpen,
   Building2,
+  ChartLine,
   CircleUserRound,
   FlaskConical,
+  History,
   House,
   KeyRound,
   Landmark,
@@ -12,10 +15,14 @@ import {
   Menu,
   Plus,
   QrCode,
+  Route,
+  Scale,
   ScrollText,
   Settings2,
   ShieldAlert,
   ShieldCheck,
+  Store,
+  Users,
   Webhook,
 } from 'lucide-react'
 import Link from 'next/link'
@@ -24,6 +31,7 @@ import type { ReactNode } from 'react'
 import { NavLink } from '#components/nav/links.tsx'
 import { PreferenceSwitches } from '#components/nav/preference-switches.tsx'
 import { AccountSwitch, SignOutButton, ViewingBanner } from '#components/nav/session.tsx'
+import { StaffCount, type StaffSection } from '#components/nav/staff-tasks.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Logo } from '#components/ui/logo.tsx'
@@ -42,7 +50,7 @@ interface FrameProps {
 
 export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
-  const { main, more, phone } = navEntriesOf(user, account, mode ?? 'test')
+  const { main, more, phone } = mode ? navEntriesOf(user, account, mode) : staffEntries(account)
   const name = account?.name ?? user.name
   const menuEntries = [...main, ...more].filter(
     ({ href }) => !phone.some(entry => entry.href === href),
@@ -65,7 +73,9 @@ export function Frame({ user, account, mode, children }: FrameProps) {
           <Chip tone="test" icon={FlaskConical}>
             {t('test')}
           </Chip>
-        ) : null}
+        ) : mode ? null : (
+          <span className="font-semibold text-muted text-small">{t('admin')}</span>
+        )}
       </header>
       <main
         id="content"
@@ -77,7 +87,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
         ) : null}
         <div className="max-w-[1180px]">{children}</div>
       </main>
-      <BottomBar entries={phone} menu={ACCOUNT_MENU} />
+      <BottomBar entries={phone} menuEntries={menuEntries} />
       <AccountMenu user={user} account={account} name={name} mode={mode} entries={menuEntries} />
     </>
   )
@@ -85,36 +95,45 @@ export function Frame({ user, account, mode, children }: FrameProps) {
 
 interface BottomBarProps {
   entries: NavEntry[]
-  menu: string
+  /** Entries that the last button leads to. */
+  menuEntries: NavEntry[]
 }
 
 const ITEM_CLASS =
-  'flex min-w-0 flex-1 flex-col items-center justify-center gap-1 font-semibold text-[11.5px] text-muted aria-[current]:text-accent'
+  'relative flex min-w-0 flex-1 flex-col items-center justify-center gap-1 font-semibold text-[11.5px] text-muted aria-[current]:text-accent'
 
-function BottomBar({ entries, menu }: BottomBarProps) {
+function BottomBar({ entries, menuEntries }: BottomBarProps) {
   const t = useTranslations('nav')
   return (
     <nav
       aria-label={t('places')}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(60px+env(safe-area-inset-bottom))] border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
-      {entries.map(({ name, href, excludedPath, icon: Icon }) => (
+      {entries.map(({ name, href, excludedPath, isExact, icon: Icon, section }) => (
         <NavLink
           key={name}
           href={href}
           excludedPath={excludedPath}
+          isExact={isExact}
           icon={<Icon size={19} strokeWidth={1.8} aria-hidden />}
           className={ITEM_CLASS}
         >
           {t(`place.${name}`)}
+          {section ? <StaffCount sections={[section]} className={ON_ICON_CLASS} /> : null}
         </NavLink>
       ))}
-      <button type="button" popoverTarget={menu} className={ITEM_CLASS}>
+      <button type="button" popoverTarget={ACCOUNT_MENU} className={ITEM_CLASS}>
         <Menu size={19} strokeWidth={1.8} aria-hidden />
         {t('more')}
+        <SectionsCount entries={menuEntries} />
       </button>
     </nav>
   )
+}
+
+function SectionsCount({ entries }: { entries: NavEntry[] }) {
+  const sections = entries.flatMap(({ section }): StaffSection[] => (section ? [section] : []))
+  return sections.length > 0 ? <StaffCount sections={sections} className={ON_ICON_CLASS} /> : null
 }
 
 interface RailProps {
@@ -124,8 +143,11 @@ interface RailProps {
   name: string
 }
 
+/** A count beside the icon of an item whose name is below it. */
+const ON_ICON_CLASS = 'absolute top-1 left-1/2 ml-1.5'
+
 const ROW_CLASS =
-  'flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left max-rail:justify-center'
+  'relative flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left max-rail:justify-center'
 const QUIET_CLASS =
   'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
 const LINK_CLASS = `${ROW_CLASS} ${QUIET_CLASS} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
@@ -135,22 +157,34 @@ const NAME_CLASS = 'max-rail:sr-only'
 
 function Rail({ main, more, mode, name }: RailProps) {
   const t = useTranslations('nav')
-  const link = ({ name: key, href, excludedPath, icon: Icon }: NavEntry) => (
+  const link = ({ name: key, href, excludedPath, isExact, icon: Icon, section }: NavEntry) => (
     <NavLink
       key={key}
       href={href}
       excludedPath={excludedPath}
+      isExact={isExact}
       icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
       className={LINK_CLASS}
       title={t(`place.${key}`)}
     >
       <span className={NAME_CLASS}>{t(`place.${key}`)}</span>
+      {section ? (
+        <StaffCount
+          sections={[section]}
+          className="ml-auto max-rail:absolute max-rail:top-0 max-rail:right-0"
+        />
+      ) : null}
     </NavLink>
   )
   return (
     <header className="fixed inset-y-0 left-0 hidden w-17 flex-col overflow-y-auto border-line border-r bg-paper px-2.5 pt-7 pb-4 md:flex rail:w-59 rail:px-3.5 print:hidden">
       <div className="px-2.5 max-rail:px-3">
         <Logo size={24} nameClass={NAME_CLASS} />
+        {mode ? null : (
+          <p className="mt-1.5 font-semibold text-muted text-small max-rail:sr-only">
+            {t('admin')}
+          </p>
+        )}
       </div>
       <nav aria-label={t('places')} className="mt-6 mb-4 grid gap-0.5">
         {main.map(link)}
@@ -220,15 +254,17 @@ function AccountMenu({ user, account, name, mode, entries }: AccountMenuProps) {
         </div>
       ) : null}
       <div className="grid grid-cols-2 border-line border-t py-2 md:hidden">
-        {entries.map(({ name: key, href, excludedPath, icon: Icon }) => (
+        {entries.map(({ name: key, href, excludedPath, isExact, icon: Icon, section }) => (
           <NavLink
             key={key}
             href={href}
             excludedPath={excludedPath}
+            isExact={isExact}
             icon={<Icon size={16} aria-hidden />}
             className={`${buttonClass('plain')} aria-[current]:text-accent`}
           >
             {t(`place.${key}`)}
+            {section ? <StaffCount sections={[section]} className="ml-auto" /> : null}
           </NavLink>
         ))}
         <a href="/docs" className={buttonClass('plain')}>
@@ -287,6 +323,7 @@ function ModeSwitch({ mode }: { mode: Mode }) {
 }
 
 type NavName =
+  | StaffSection
   | 'home'
   | 'charges'
   | 'new'
@@ -298,13 +335,17 @@ type NavName =
   | 'bank'
   | 'disputes'
   | 'settings'
-  | 'accounts'
+  | 'admin'
+  | 'merchant'
 
 export interface NavEntry {
   name: NavName
   href: string
   icon: LucideIcon
   excludedPath?: string
+  /** Current only at `href` itself. */
+  isExact?: boolean
+  section?: StaffSection
 }
 
 interface NavEntries {
@@ -334,9 +375,7 @@ export function navEntriesOf(
     href: `${basePath}/withdrawals`,
     icon: ArrowUpRight,
   }
-  const admin: NavEntry[] = user.isAdmin
-    ? [{ name: 'accounts', href: '/admin', icon: Building2 }]
-    : []
+  const admin: NavEntry[] = user.isAdmin ? [{ name: 'admin', href: '/admin', icon: Building2 }] : []
   if (!account) {
     const main = user.isAdmin ? admin : [home]
     return { main, more: [], phone: main }
@@ -365,5 +404,29 @@ export function navEntriesOf(
       { name: 'settings', href: `${basePath}/settings`, icon: Settings2, excludedPath: tokens },
     ],
     phone: [home, charges, ...create, withdrawals],
+  }
+}
+
+/** In the order of the rail. */
+const STAFF_PLACES: Record<StaffSection, Pick<NavEntry, 'href' | 'icon' | 'isExact'>> = {
+  overview: { href: '/admin', icon: ChartLine, isExact: true },
+  accounts: { href: '/admin/accounts', icon: Building2 },
+  banks: { href: '/admin/banks', icon: Landmark },
+  reconciliation: { href: '/admin/reconciliation', icon: Scale },
+  staffDisputes: { href: '/admin/disputes', icon: ShieldAlert },
+  health: { href: '/admin/health', icon: Activity },
+  people: { href: '/admin/people', icon: Users },
+  staffTokens: { href: '/admin/tokens', icon: KeyRound },
+  audit: { href: '/admin/audit', icon: History },
+  trace: { href: '/admin/trace', icon: Route },
+}
+
+/** Returns the entries of the operator's pages. */
+function staffEntries(account: SessionAccount | null): NavEntries {
+  const entryOf = (name: StaffSection) => ({ name, section: name, ...STAFF_PLACES[name] })
+  return {
+    main: (Object.keys(STAFF_PLACES) as StaffSection[]).map(entryOf),
+    more: account ? [{ name: 'merchant', href: '/test/home', icon: Store }] : [],
+    phone: (['overview', 'accounts', 'reconciliation', 'health'] as const).map(entryOf),
   }
 }

@@ -10,15 +10,18 @@ interface NavLinkProps {
   href: string
   /** Path below `href` under which another link is current. */
   excludedPath?: string
+  /** Current only at `href` itself. */
+  isExact?: boolean
   icon: ReactNode
   className: string
   title?: string
   children: ReactNode
 }
 
-export function NavLink({ href, excludedPath, icon, className, title, children }: NavLinkProps) {
+export function NavLink(props: NavLinkProps) {
+  const { href, excludedPath, isExact, icon, className, title, children } = props
   const path = usePathname()
-  const isBelow = (place: string) => path === place || path.startsWith(`${place}/`)
+  const isBelow = (place: string) => path === place || (!isExact && path.startsWith(`${place}/`))
   const isCurrent = isBelow(href) && !(excludedPath && isBelow(excludedPath))
   return (
     <Link

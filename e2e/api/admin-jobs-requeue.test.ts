@@ -4,7 +4,7 @@ import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { queueMail } from '#lib/mail/queue.ts'
-import type { StuckJob } from '#lib/operator/schema.ts'
+import { STAFF_TASKS, type StaffTask, StaffTaskList, type StuckJob } from '#lib/operator/schema.ts'
 import { HealthRead } from '#lib/operator/wire.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
@@ -69,6 +69,17 @@ const send = (bank: StubBank) => {
 const sendUntilNothingIsDue = async (bank: StubBank) => {
   while ((await send(bank)) > 0);
 }
+
+test('what waits for the staff is listed with a count each', async () => {
+  await makeStuck(await withdraw())
+  const { status, body } = await call(api.url, 'GET', '/admin/tasks', { headers })
+  expect(status).toBe(200)
+  expectShape(StaffTaskList, body)
+  const names: string[] = body.data.map(({ name }: StaffTask) => name)
+  expect(names).toEqual(STAFF_TASKS.filter(name => names.includes(name)))
+  expect(names).not.toEqual([])
+  await dropOrders()
+})
 
 describe('a withdrawal without a result', () => {
   test("is reported as stuck after 15 minutes, with the bank's last response", async () => {

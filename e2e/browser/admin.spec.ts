@@ -1,5 +1,6 @@
 import { devices, type Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
+import { findPlace } from '#e2e/browser/layout.ts'
 import {
   addSession,
   createSession,
@@ -153,6 +154,7 @@ test('an owner asks for live mode, and an admin sees it', async ({ page, context
   await expect(page.getByRole('button', { name: 'Request live mode' })).toHaveCount(0)
 
   await admin.goto('/admin')
+  await expect(await findPlace(admin, /^Accounts \d+ waiting$/)).toBeVisible()
   await expectAccessible(admin)
   await admin.getByRole('link', { name: /for live mode$/ }).click()
   await admin.getByRole('link', { name: shop.name }).first().click()

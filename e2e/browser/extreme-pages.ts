@@ -46,7 +46,7 @@ export const MEMBER_PAGES = [
 
 /** Pages of the operator's staff. */
 export const ADMIN_PAGES = [
-  '/admin?span=30d&mode=test',
+  '/admin?span=30d',
   '/admin/accounts?q=:account',
   '/admin/accounts/:account',
   '/admin/accounts/:account/charges',

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
-import { listRows, PHONE } from '#e2e/browser/layout.ts'
+import { findPlace, listRows, PHONE } from '#e2e/browser/layout.ts'
 import { createShop, openAdmin, openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { PAGES } from '#e2e/browser/page-table.ts'
 import { findUnreadable } from '#e2e/browser/text-layout.ts'
@@ -57,16 +57,21 @@ test('an admin suspends and activates several accounts for a reason, and reads o
   const admin = await openAdmin(page)
   await admin.goto('/admin')
   await expectAccessible(admin)
-  for (const title of ['Volume paid', 'Conversion', 'API errors', 'API response time'])
+  for (const mode of ['Live', 'Test'])
+    for (const title of ['Volume paid', 'Conversion'])
+      await expect(
+        admin.getByRole('region', { name: mode }).getByRole('heading', { name: title }),
+      ).toBeVisible()
+  for (const title of ['API errors', 'API response time'])
     await expect(admin.getByRole('heading', { name: title })).toBeVisible()
-  await admin.getByRole('link', { name: 'Test' }).click()
-  await expect(admin).toHaveURL('/admin?span=24h&mode=test')
   await admin.getByRole('link', { name: '7 days' }).click()
-  await expect(admin).toHaveURL('/admin?span=7d&mode=test')
+  await expect(admin).toHaveURL('/admin?span=7d')
   await admin.getByText('Show figures').first().click()
-  await expect(admin.getByRole('table', { name: 'Volume paid' }).getByRole('row')).toHaveCount(29)
+  await expect(
+    admin.getByRole('table', { name: 'Volume paid, Live' }).getByRole('row'),
+  ).toHaveCount(29)
 
-  await admin.getByRole('link', { name: 'Accounts', exact: true }).first().click()
+  await (await findPlace(admin, /^Accounts/)).click()
   await searchAccounts(admin, name)
   const states = admin.getByTestId('account-status').filter({ visible: true })
   const select = (label: string | RegExp) =>

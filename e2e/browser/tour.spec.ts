@@ -51,7 +51,7 @@ const PAGES = [
   ['members', '/test/settings/members'],
   ['security', '/test/settings/security'],
   ['audit', '/test/settings/audit'],
-  ['admin-overview', '/admin?span=30d&mode=test'],
+  ['admin-overview', '/admin?span=30d'],
   ['admin-accounts', '/admin/accounts'],
   ['admin-account', '/admin/accounts/:account'],
   ['admin-charges', '/admin/accounts/:account/charges'],

@@ -14,8 +14,8 @@ import { checkLedgers } from '#lib/ledger/check.ts'
 import { queueMail } from '#lib/mail/queue.ts'
 import { assessDurability } from '#lib/operator/database.ts'
 import { examineReceivers } from '#lib/operator/gateways.ts'
-import { examineEndpoints, readHealth } from '#lib/operator/health.ts'
-import { FINDING_STATES } from '#lib/operator/schema.ts'
+import { examineEndpoints, readHealth, tasksOf } from '#lib/operator/health.ts'
+import { type Check, FINDING_STATES } from '#lib/operator/schema.ts'
 import { CHECK_GROUPS, type CheckName } from '#lib/operator/states.ts'
 import { examineTokens } from '#lib/operator/tokens.ts'
 import { StubBank } from '#lib/testing/bank.ts'
@@ -250,6 +250,24 @@ describe('a stuck queue', () => {
     const createdAt = new Date(Date.now() - 16 * 60_000)
     await changeOrder(id, { createdAt })
     expect(await readStuck()).toBe(before + 1)
+  })
+
+  test('and an ending certificate are tasks of the staff, apart from problems and warnings', () => {
+    const figures = {}
+    const ending = { name: 'certificates', level: 'warning', state: 'certificate_ends', figures }
+    const ended = { name: 'certificates', level: 'problem', state: 'certificate_ended', figures }
+    const late = { name: 'mails', level: 'warning', state: 'mails_wait', figures, stuck: 2 }
+    const moving = { name: 'refunds', level: 'ok', state: 'queue_moves', figures, stuck: 1 }
+    expect(tasksOf([ending, late, moving] as Check[])).toEqual({
+      problems: { count: 0, level: 'problem' },
+      warnings: { count: 1, level: 'warning' },
+      certificates: { count: 1, level: 'warning' },
+      stuck: { count: 3, level: 'warning' },
+    })
+    expect(tasksOf([ending, ended] as Check[])).toMatchObject({
+      problems: { count: 0 },
+      certificates: { count: 2, level: 'problem' },
+    })
   })
 
   test('of deliveries is reported for any receiver', async () => {

@@ -31,6 +31,7 @@ import {
   type Level,
   QUEUES,
   type QueueName,
+  STAFF_TASKS,
   type StaffTask,
   type WorkerLine,
 } from '#lib/operator/schema.ts'
@@ -127,44 +128,48 @@ export async function listStaffTasks(): Promise<StaffTask[]> {
     countPendingAccounts(),
     countLiveRequests(),
   ])
-  const countLevel = (level: Level) => checks.filter(check => check.level === level).length
-  const momentOf = <Of extends string>(of: Of, at: string | null) =>
-    at === null ? null : { of, at }
-  const items: StaffTask[] = [
-    { name: 'problems', count: countLevel('problem'), level: 'problem' },
-    {
-      name: 'disputes',
-      count: disputes.count,
-      level: 'problem',
-      moment: momentOf('disputes', disputes.due_at),
-    },
-    {
-      name: 'differences',
-      count: differences.count,
-      level: 'warning',
-      moment: momentOf('differences', differences.oldest_at),
-    },
-    { name: 'accounts', count: accounts, level: 'warning' },
-    { name: 'live', count: live, level: 'warning' },
-    { name: 'warnings', count: countLevel('warning'), level: 'warning' },
-  ]
-  return items.filter(({ count }) => count > 0)
+  const tasks: Record<StaffTask['name'], Omit<StaffTask, 'name'>> = {
+    ...tasksOf(checks),
+    disputes: { count: disputes.count, level: 'problem', at: disputes.due_at },
+    differences: { count: differences.count, level: 'warning', at: differences.oldest_at },
+    accounts: { count: accounts, level: 'warning' },
+    live: { count: live, level: 'warning' },
+  }
+  return STAFF_TASKS.map(name => ({ name, ...tasks[name] })).filter(({ count }) => count > 0)
 }
 
-const STUCK_KINDS: Partial<Record<CheckName, JobKind>> = {
-  charges: 'charge',
-  withdrawals: 'withdrawal',
-  refunds: 'refund',
-  deliveries: 'delivery',
-  mails: 'mail',
+/** Certificates have a task of their own; stuck work is one even if its queue is well. */
+export function tasksOf(checks: Check[]) {
+  const of = (level: Level, isCertificate: boolean) =>
+    checks.filter(
+      check => check.level === level && (check.name === 'certificates') === isCertificate,
+    ).length
+  const ended = of('problem', true)
+  return {
+    problems: { count: of('problem', false), level: 'problem' },
+    warnings: { count: of('warning', false), level: 'warning' },
+    certificates: {
+      count: ended + of('warning', true),
+      level: ended > 0 ? 'problem' : 'warning',
+    },
+    stuck: { count: checks.reduce((sum, { stuck = 0 }) => sum + stuck, 0), level: 'warning' },
+  } satisfies Partial<Record<StaffTask['name'], Omit<StaffTask, 'name'>>>
+}
+
+const STUCK_KINDS: Partial<Record<CheckName, JobKind[]>> = {
+  charges: ['charge'],
+  withdrawals: ['withdrawal'],
+  refunds: ['refund', 'return'],
+  deliveries: ['delivery'],
+  mails: ['mail'],
 }
 
 /** Adds to each queue how much of its work is stuck: it need not be overdue. */
 function countStuck(checks: Check[]): Promise<Check[]> {
   return Promise.all(
     checks.map(async check => {
-      const kind = STUCK_KINDS[check.name]
-      const stuck = kind ? await countStuckJobs(kind) : 0
+      const counts = await Promise.all((STUCK_KINDS[check.name] ?? []).map(countStuckJobs))
+      const stuck = counts.reduce((sum, count) => sum + count, 0)
       return stuck > 0 ? { ...check, stuck } : check
     }),
   )

@@ -2,7 +2,14 @@ import { idLowerBoundAt } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
-import { type Overview, type OverviewInterval, SPANS, type SpanName } from '#lib/operator/schema.ts'
+import {
+  type ChargeFigures,
+  type Overview,
+  type OverviewInterval,
+  type RequestFigures,
+  SPANS,
+  type SpanName,
+} from '#lib/operator/schema.ts'
 
 /**
  * Upper bounds of the histogram of response times, in milliseconds; one more class counts slower
@@ -43,57 +50,66 @@ const CACHED_MS = 60_000
 
 const cache = new Map<string, { readAt: number; overview: Promise<Overview> }>()
 
-/** Returns the figures of all accounts in a mode, at most a minute old. */
-export function readOverview(name: SpanName, mode: Mode): Promise<Overview> {
-  const key = `${name} ${mode}`
-  const known = cache.get(key)
+/** Returns the figures of all accounts in both modes, at most a minute old. */
+export function readOverview(name: SpanName): Promise<Overview> {
+  const known = cache.get(name)
   if (known && Date.now() - known.readAt < CACHED_MS) return known.overview
-  const overview = sumUp(name, mode)
-  cache.set(key, { readAt: Date.now(), overview })
-  overview.catch(() => cache.delete(key))
+  const overview = sumUp(name)
+  cache.set(name, { readAt: Date.now(), overview })
+  overview.catch(() => cache.delete(name))
   return overview
 }
 
 interface Span {
-  mode: Mode
   from: Date
   widthMs: number
 }
 
-type Payments = Pick<OverviewInterval, 'paid_amount' | 'paid_count'>
-type Created = Pick<OverviewInterval, 'created' | 'converted'>
-interface Requests extends Pick<OverviewInterval, 'refused' | 'limited' | 'failed'> {
+type Payments = Pick<ChargeFigures, 'paid_amount' | 'paid_count'>
+type Created = Pick<ChargeFigures, 'created' | 'converted'>
+interface Requests extends Pick<RequestFigures, 'refused' | 'limited' | 'failed'> {
   succeeded: number
   latencies: number[]
 }
 type OfInterval<Row> = Row & { at_ms: number }
 
 /** Computes the figures of the intervals up to and including the present one. */
-export async function sumUp(name: SpanName, mode: Mode, now = Date.now()): Promise<Overview> {
+export async function sumUp(name: SpanName, now = Date.now()): Promise<Overview> {
   const { hours, intervalHours } = SPANS[name]
   const widthMs = intervalHours * HOUR_MS
   const last = ORIGIN_MS + Math.floor((now - ORIGIN_MS) / widthMs) * widthMs
   const starts = Array.from({ length: hours / intervalHours }, (_, index) => last - index * widthMs)
   starts.reverse()
-  const span = { mode, from: new Date(starts[0] ?? last), widthMs }
-  const [payments, created, requests] = await Promise.all([
-    byInterval(readPayments(span)),
-    byInterval(readCreated(span)),
+  const span = { from: new Date(starts[0] ?? last), widthMs }
+  const [test, live, requests] = await Promise.all([
+    readCharges(span, 'test'),
+    readCharges(span, 'live'),
     readRequests(span),
   ])
   const requestsOf = (start: number) =>
     addUp(requests.filter(({ at_ms }) => at_ms >= start && at_ms < start + widthMs))
   const intervals = starts.map(start => ({
     at: new Date(start).toISOString(),
-    paid_amount: 0,
-    paid_count: 0,
-    ...payments.get(start),
-    created: 0,
-    converted: 0,
-    ...created.get(start),
+    test: test(start),
+    live: live(start),
     ...serializeRequests(requestsOf(start)),
   }))
-  return { intervals, total: totalOf(intervals, addUp(requests)) }
+  const total = {
+    test: sumCharges(intervals, 'test'),
+    live: sumCharges(intervals, 'live'),
+    ...serializeRequests(addUp(requests)),
+  }
+  return { intervals, total }
+}
+
+/** Returns a function that finds the figures of the interval that begins at a time. */
+async function readCharges(span: Span, mode: Mode): Promise<(start: number) => ChargeFigures> {
+  const [payments, created] = await Promise.all([
+    byInterval(readPayments(span, mode)),
+    byInterval(readCreated(span, mode)),
+  ])
+  const none = { paid_amount: 0, paid_count: 0, created: 0, converted: 0 }
+  return start => ({ ...none, ...payments.get(start), ...created.get(start) })
 }
 
 async function byInterval<Row>(rows: Promise<OfInterval<Row>[]>): Promise<Map<number, Row>> {
@@ -106,7 +122,7 @@ function intervalSql(column: string, widthMs: number): Prisma.Sql {
 }
 
 /** Reads one range of an index per account, and no table. */
-function readPayments({ mode, from, widthMs }: Span): Promise<OfInterval<Payments>[]> {
+function readPayments({ from, widthMs }: Span, mode: Mode): Promise<OfInterval<Payments>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', p.at_ms,
       'paid_amount', sum(p.amount), 'paid_count', count(*))::text AS json
@@ -116,7 +132,7 @@ function readPayments({ mode, from, widthMs }: Span): Promise<OfInterval<Payment
     GROUP BY p.at_ms`)
 }
 
-function readCreated({ mode, from, widthMs }: Span): Promise<OfInterval<Created>[]> {
+function readCreated({ from, widthMs }: Span, mode: Mode): Promise<OfInterval<Created>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', p.at_ms,
       'created', count(*), 'converted', count(*) FILTER (WHERE p.status = 'paid'))::text AS json
@@ -127,7 +143,6 @@ function readCreated({ mode, from, widthMs }: Span): Promise<OfInterval<Created>
     GROUP BY p.at_ms`)
 }
 
-/** Reads the hours, in both modes together: a refused caller may have none. */
 function readRequests({ from }: Span): Promise<OfInterval<Requests>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', (extract(epoch FROM r.hour) * 1000)::bigint,
@@ -153,14 +168,13 @@ function serializeRequests({ succeeded, refused, limited, failed, latencies }: R
   return { requests, refused, limited, failed, p50: p50 ?? null, p99: p99 ?? null }
 }
 
-function totalOf(intervals: OverviewInterval[], requests: Requests): Overview['total'] {
-  const sum = (key: 'paid_amount' | 'paid_count' | 'created' | 'converted') =>
-    intervals.reduce((total, interval) => total + interval[key], 0)
+function sumCharges(intervals: OverviewInterval[], mode: Mode): ChargeFigures {
+  const sum = (key: keyof ChargeFigures) =>
+    intervals.reduce((total, interval) => total + interval[mode][key], 0)
   return {
     paid_amount: sum('paid_amount'),
     paid_count: sum('paid_count'),
     created: sum('created'),
     converted: sum('converted'),
-    ...serializeRequests(requests),
   }
 }

@@ -243,16 +243,29 @@ export type Finding = {
 /** `stuck`: jobs of a queue that do not end by themselves; absent if there are none. */
 export type Check = Finding & { name: CheckName; stuck?: number }
 
-/** Work for a person of the staff. */
-export interface StaffTask {
-  name: 'problems' | 'disputes' | 'differences' | 'accounts' | 'live' | 'warnings'
-  count: number
-  level: Exclude<Level, 'ok'>
-  /** The first deadline of the disputes, or the time of the oldest difference. */
-  moment?: { of: 'disputes' | 'differences'; at: string } | null
-}
-
 const count = z.int().min(0)
+
+/** Work that waits for a person of the staff, the most urgent first. */
+export const STAFF_TASKS = [
+  'problems',
+  'disputes',
+  'differences',
+  'certificates',
+  'stuck',
+  'accounts',
+  'live',
+  'warnings',
+] as const
+
+export const StaffTask = z.object({
+  name: z.enum(STAFF_TASKS),
+  count,
+  level: z.enum(['warning', 'problem']),
+  /** The first deadline of the disputes, or the time of the oldest difference. */
+  at: instant.nullish(),
+})
+export type StaffTask = z.infer<typeof StaffTask>
+export const StaffTaskList = z.object({ data: z.array(StaffTask) })
 
 export const WorkerLine = z.object({
   id: z.uuid(),
@@ -303,14 +316,17 @@ export const SPANS = {
 export type SpanName = keyof typeof SPANS
 export const SPAN_NAMES = Object.keys(SPANS) as SpanName[]
 
-/** What happened from `at` until the next interval. Amounts in cents, times in milliseconds. */
-export interface OverviewInterval {
-  at: string
+/** Charges of a mode. Amounts in cents. */
+export interface ChargeFigures {
   paid_amount: number
   paid_count: number
   created: number
   /** How many of those created have been paid by now. */
   converted: number
+}
+
+/** Requests with a token, in both modes together: a refused one may have none. Times in milliseconds. */
+export interface RequestFigures {
   requests: number
   /** Responses with a status from 400 to 499, except 429. */
   refused: number
@@ -318,6 +334,11 @@ export interface OverviewInterval {
   failed: number
   p50: number | null
   p99: number | null
+}
+
+/** What happened from `at` until the next interval. */
+export interface OverviewInterval extends RequestFigures, Record<Mode, ChargeFigures> {
+  at: string
 }
 
 export interface Overview {

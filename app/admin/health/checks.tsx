@@ -15,13 +15,17 @@ import {
   type FindingSubject,
 } from '#lib/operator/states.ts'
 
-/** First what needs attention, problems before warnings; then all that is well, by group. */
+/** First what needs attention, problems before warnings and stuck work; then all that is well, by group. */
 export function Checks({ checks }: { checks: Check[] }) {
   const ofLevel = (level: Level) => checks.filter(check => check.level === level)
-  const well = ofLevel('ok')
+  const well = ofLevel('ok').filter(({ stuck }) => stuck === undefined)
+  const stuck = ofLevel('ok').filter(({ stuck }) => stuck !== undefined)
   return (
     <div className="grid gap-6">
-      <CheckGroup name="attention" checks={[...ofLevel('problem'), ...ofLevel('warning')]} />
+      <CheckGroup
+        name="attention"
+        checks={[...ofLevel('problem'), ...ofLevel('warning'), ...stuck]}
+      />
       {(Object.keys(CHECK_GROUPS) as CheckGroupName[]).map(name => {
         const names: readonly CheckName[] = CHECK_GROUPS[name]
         return (
@@ -80,7 +84,7 @@ function CheckLine({ check }: { check: Check }) {
           <>
             {' '}
             <a href={`#${JOBS_ID}`} className={LINK_CLASS}>
-              {t('stuck', { count: check.stuck })}
+              {check.level === 'ok' ? t('cause.jobs') : t('stuck', { count: check.stuck })}
             </a>
           </>
         ) : null}
@@ -91,7 +95,7 @@ function CheckLine({ check }: { check: Check }) {
           </span>
         )}
       </span>
-      <LevelChip level={check.level} />
+      <StateChip check={check} />
     </li>
   )
 }
@@ -103,9 +107,13 @@ function Advice({ text }: { text: string }) {
     .map((part, index) => (index % 2 === 0 ? part : <Code key={part}>{part}</Code>))
 }
 
-function LevelChip({ level }: { level: Level }) {
+function StateChip({ check: { level, stuck } }: { check: Check }) {
   const t = useTranslations('health')
-  return <Chip {...LEVEL_STYLES[level]}>{t(`level.${level}`)}</Chip>
+  return level === 'ok' && stuck ? (
+    <Chip {...LEVEL_STYLES.warning}>{t('stuck', { count: stuck })}</Chip>
+  ) : (
+    <Chip {...LEVEL_STYLES[level]}>{t(`level.${level}`)}</Chip>
+  )
 }
 
 const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const

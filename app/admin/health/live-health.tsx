@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { Check, CircleAlert, TriangleAlert } from 'lucide-react'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { Checks } from '#app/admin/health/checks.tsx'
 import { Jobs, Workers } from '#app/admin/health/jobs.tsx'
 import { Problem } from '#components/api/problem.tsx'
@@ -32,15 +32,22 @@ export function LiveHealth({ initialData }: { initialData: Health }) {
 
 function HealthSummary({ checks }: { checks: CheckLine[] }) {
   const t = useTranslations('health')
+  const list = new Intl.ListFormat(useLocale(), { type: 'conjunction' })
   const count = (level: CheckLine['level']) => checks.filter(check => check.level === level).length
-  const [problems, warnings] = [count('problem'), count('warning')]
+  const counts = {
+    problems: count('problem'),
+    warnings: count('warning'),
+    stuck: checks.reduce((sum, { stuck = 0 }) => sum + stuck, 0),
+  }
+  const found = (['problems', 'warnings', 'stuck'] as const)
+    .filter(name => counts[name] > 0)
+    .map(name => t(name, { count: counts[name] }))
   const style =
-    problems > 0
+    counts.problems > 0
       ? { icon: CircleAlert, tone: 'bg-bad-soft text-bad' }
-      : warnings > 0
+      : found.length > 0
         ? { icon: TriangleAlert, tone: 'bg-wait-soft text-wait' }
         : { icon: Check, tone: 'bg-ok-soft text-ok' }
-  const both = problems > 0 && warnings > 0 ? 'yes' : 'no'
   return (
     <p
       role="status"
@@ -48,7 +55,7 @@ function HealthSummary({ checks }: { checks: CheckLine[] }) {
       className={`flex items-center gap-3 rounded-sheet px-4 py-3.5 font-semibold md:px-6 ${style.tone}`}
     >
       <style.icon size={20} aria-hidden />
-      {problems + warnings === 0 ? t('allWell') : t('counts', { problems, warnings, both })}
+      {found.length === 0 ? t('allWell') : list.format(found)}
     </p>
   )
 }
