@@ -260,6 +260,7 @@ const LABELS: Record<FindingLevel, string> = {
   warning: 'NOTE ',
   problem: 'WRONG',
   unanswered: 'DOWN ',
+  untried: 'SKIP ',
 }
 
 /** Builds the sentence about a finding and, if the operator must act, the advice. */
@@ -307,12 +308,16 @@ const SENTENCES: Record<FindingCode, Sentences> = {
     `no connection to ${host} (${reason})`,
     'Allow outgoing connections to it in your firewall, and repeat the check. If it goes on, ask the bank',
   ],
+  token_untried: () => [
+    'not tried: the token, the scopes, the list of payments, the balance and the notices',
+  ],
   token_issued: () => ['the bank accepts client_id and client_secret'],
   token_refused: ({ reason }) => [
     `the bank issues no token (${reason})`,
     'Compare client_id, client_secret and the certificate with those of the bank for this environment, and give the right ones with `bank renew`',
   ],
   token_unanswered: ({ reason }) => [`no answer to the request for a token (${reason})`, ASK_AGAIN],
+  calls_untried: () => ['not tried: the scopes, the list of payments, the balance and the notices'],
   clock_agrees: ({ seconds }) => [`the clock of the bank differs by ${seconds} s`],
   clock_differs: ({ seconds }) => [
     `the clock of the bank differs by ${seconds} s`,

@@ -103,7 +103,11 @@ describe('a check of a good bank', () => {
 describe('the check names', () => {
   test('an expired certificate once, although the bank refuses it as well', async () => {
     const { code, findings } = await check(credentialsOf(bank.certificates.expiredClient))
-    expect(findings.map(finding => finding.code)).toEqual(['certificate_expired', 'server_trusted'])
+    expect(findings.map(finding => finding.code)).toEqual([
+      'certificate_expired',
+      'server_trusted',
+      'calls_untried',
+    ])
     expect(code).toBe('blocked')
   })
 
@@ -113,6 +117,7 @@ describe('the check names', () => {
       'certificate_expires_soon',
       'server_trusted',
       'certificate_dropped',
+      'calls_untried',
     ])
     expect(code).toBeNull()
   })
@@ -135,6 +140,7 @@ describe('the check names', () => {
             reason: expect.stringMatching(reason),
           }),
         },
+        { code: 'token_untried', params: {} },
       ])
       expect(code).toBe('blocked')
       expect(await bank.run('readTraffic', {})).toHaveLength(before)
@@ -146,7 +152,10 @@ describe('the check names', () => {
     const { code, findings } = await check(
       credentialsOf(bank.certificates.client, { client_secret }),
     )
-    expect(notOk(findings)).toEqual([['token_refused', expect.stringContaining('invalid_client')]])
+    expect(notOk(findings)).toEqual([
+      ['token_refused', expect.stringContaining('invalid_client')],
+      ['calls_untried', ''],
+    ])
     expect(JSON.stringify(findings)).not.toContain('canary')
     expect(code).toBe('blocked')
   })
@@ -230,7 +239,10 @@ describe('a check without an answer keeps the result of the one before', () => {
     expect(before.code).toBe('ok')
     await down.stop()
     const { code, findings } = await checkConnection(id, ACTOR)
-    expect(notOk(findings)).toEqual([['server_unreachable', '127.0.0.1']])
+    expect(notOk(findings)).toEqual([
+      ['server_unreachable', '127.0.0.1'],
+      ['token_untried', ''],
+    ])
     expect(code).toBeNull()
     expect(await db().connection.findUniqueOrThrow({ where: { id } })).toMatchObject({
       checkCode: 'ok',
@@ -240,7 +252,10 @@ describe('a check without an answer keeps the result of the one before', () => {
   test('if it responds to no request for a token', async () => {
     await bank.run('addFault', { kind: 'respond', path: '/oauth/token' })
     const { code, findings } = await check()
-    expect(notOk(findings)).toEqual([['token_unanswered', expect.any(String)]])
+    expect(notOk(findings)).toEqual([
+      ['token_unanswered', expect.any(String)],
+      ['calls_untried', ''],
+    ])
     expect(code).toBeNull()
   })
 })

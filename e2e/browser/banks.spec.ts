@@ -75,6 +75,10 @@ test('an admin adds a bank, checks it, registers its notices, assigns it and clo
   await page.getByRole('button', { name: 'Add bank' }).click()
   await expect(page.getByText('Enter a name (up to 60 characters, unique).')).toBeVisible()
   await expect(page.getByText('Choose a P12 file that can be read')).toBeVisible()
+  await page.getByLabel('Receiving keys').fill('no key')
+  await page.getByLabel('Receiving keys').blur()
+  // Before the password, which only sending asks for.
+  await expect(page.getByText('Enter Pix keys, one per line')).toBeVisible()
   await expectAccessible(page)
   await expectFits(page, PHONE)
   await fillBank(page, name)

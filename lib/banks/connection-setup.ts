@@ -23,7 +23,7 @@ import {
 import { invalidInput, isTrocoError, refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { seal } from '#lib/core/keys.ts'
-import { inferPixKeyType, maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
+import { maskPixKey, readDictKey } from '#lib/core/pix/pix-key.ts'
 import { db, type Prisma, type Tx, transaction } from '#lib/db/client.ts'
 
 /** Informs others of a new connection. */
@@ -111,12 +111,9 @@ function parse(request: NewConnection) {
 
 /** Returns the key in the form of the bank's key directory. */
 function readKey(field: string, typed: string): { key: string; masked: string } {
-  const inferred = inferPixKeyType(typed, 'dict')
-  if (inferred.ok) {
-    const reading = normalizePixKey(inferred.type, typed, 'dict')
-    if (reading.ok) return { key: reading.key, masked: maskPixKey(inferred.type, reading.key) }
-  }
-  throw invalidInput(field, 'must be a PIX key')
+  const read = readDictKey(typed)
+  if (!read) throw invalidInput(field, 'must be a PIX key')
+  return { key: read.key, masked: maskPixKey(read.type, read.key) }
 }
 
 /** Returns the text of the credentials that the adapter reads. Refuses them by the field to change. */

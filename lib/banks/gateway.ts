@@ -275,9 +275,9 @@ export function rejectionAssignments(reason: Rejection | BankRefusal): Prisma.Sq
 
 /**
  * ok: works. warning: live mode works without it. problem: the operator must act before live mode works.
- * unanswered: the bank gave no answer.
+ * unanswered: the bank gave no answer. untried: another finding kept it from being asked.
  */
-export type FindingLevel = 'ok' | 'warning' | 'problem' | 'unanswered'
+export type FindingLevel = 'ok' | 'warning' | 'problem' | 'unanswered' | 'untried'
 
 /** What a check of a connection can find: its level and, of a problem, what it blocks. */
 export const FINDINGS = {
@@ -291,9 +291,11 @@ export const FINDINGS = {
   server_untrusted: { level: 'problem', block: 'certificate' },
   server_private: { level: 'problem', block: 'other' },
   server_unreachable: { level: 'unanswered' },
+  token_untried: { level: 'untried' },
   token_issued: { level: 'ok' },
   token_refused: { level: 'problem', block: 'credentials' },
   token_unanswered: { level: 'unanswered' },
+  calls_untried: { level: 'untried' },
   clock_agrees: { level: 'ok' },
   clock_differs: { level: 'warning' },
   scope_used: { level: 'ok' },

@@ -210,7 +210,7 @@ describe('a connection of the kind api_pix', () => {
     const id = await addConnection(requestTo(), ACTOR)
     azul.tokenScript.push({ status: 401, body: { error: 'invalid_client' } })
     const { code, findings } = await checkConnection(id, ACTOR)
-    expect([code, findings.at(-1)]).toEqual([
+    expect([code, findings.at(-2)]).toEqual([
       'blocked',
       { code: 'token_refused', params: { reason: 'invalid_client' } },
     ])

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { BANK_KINDS, type ConnectionKind } from '#lib/banks/states.ts'
 import { listOf, must, openApiMeta, text, wholeCents } from '#lib/core/fields.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
+import { readDictKey } from '#lib/core/pix/pix-key.ts'
 
 /** A connection for homologation is checked and tried, and never serves an account. */
 export const ENVIRONMENTS = ['homologation', 'production'] as const
@@ -104,6 +105,12 @@ export type CredentialsRequest = z.infer<typeof CredentialsRequest>
 const httpsAddress = z.url({ protocol: /^https$/, ...must('be an https address') }).optional()
 const KEYS_MAX = 20
 
+/** Judged by the form, before it asks for the password. */
+const pixKey = z
+  .string()
+  .max(100)
+  .refine(key => readDictKey(key) !== null, must('be a PIX key'))
+
 /** A new connection as a form sends it. */
 export const BankRequest = CredentialsRequest.extend({
   ...NewConnection.pick({ name: true, kind: true, environment: true, profile: true }).shape,
@@ -113,7 +120,10 @@ export const BankRequest = CredentialsRequest.extend({
     .regex(/-----BEGIN CERTIFICATE-----/, must('have a certificate as PEM'))
     .optional(),
   payouts_in_flight: ConnectionSettings.shape.payouts_in_flight,
-  receiving_keys: listOf(z.string().max(100), KEYS_MAX).default([]),
-  paying_key: z.string().max(100).optional(),
+  receiving_keys: listOf(pixKey, KEYS_MAX).default([]),
+  paying_key: pixKey.optional(),
+}).refine(({ receiving_keys, paying_key }) => receiving_keys.length > 0 || paying_key, {
+  path: ['receiving_keys'],
+  ...must('have a key, unless there is a paying_key'),
 })
 export type BankRequest = z.infer<typeof BankRequest>

@@ -147,17 +147,22 @@ async function isHealthy(connection: ServedConnection): Promise<boolean> {
   return (await calls.checkHealth()).outcome === 'ok'
 }
 
-/** Counts the calls of the last hour except those of this page. A call without an outcome after 30 s counts as failed. */
+/**
+ * Counts the calls of the last hour except those of this page. A call without an outcome after 30 s counts as failed.
+ * The latency is that of the others, which the bank answered.
+ */
 export async function readTraffic(connectionId: string): Promise<Traffic> {
   const failedCondition = Prisma.sql`(t.outcome IN ('retryable', 'unknown')
     OR t.outcome IS NULL AND t.created_at < now() - interval '30 seconds')`
-  const durationSql = Prisma.sql`extract(epoch FROM t.finished_at - t.created_at) * 1000`
+  const latencySql = (part: number) => Prisma.sql`round(percentile_cont(${part}::float8)
+    WITHIN GROUP (ORDER BY extract(epoch FROM t.finished_at - t.created_at) * 1000)
+    FILTER (WHERE NOT ${failedCondition}))`
   const [traffic] = await queryRows<Traffic>(Prisma.sql`
     SELECT json_build_object('calls', count(*), 'failed', count(*) FILTER (WHERE ${failedCondition}),
       'failed5', count(*) FILTER (
         WHERE ${failedCondition} AND t.created_at > now() - interval '5 minutes'),
-      'p50_ms', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ${durationSql})),
-      'p95_ms', round(percentile_cont(0.95) WITHIN GROUP (ORDER BY ${durationSql})))::text AS json
+      'p50_ms', ${latencySql(0.5)},
+      'p95_ms', ${latencySql(0.95)})::text AS json
     FROM (
       SELECT outcome, created_at, finished_at FROM gateway_calls
       WHERE created_at > now() - interval '1 hour'

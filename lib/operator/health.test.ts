@@ -360,6 +360,11 @@ test('a gateway that is down, fails or is slow is reported', async () => {
     await call(outcome, 10)
     expect(await readBank()).toEqual(['warning', 'gateway_fails'])
   }
+  await call('ok', 300)
+  const { figures } =
+    (await readHealth()).checks.find(check => check.figures.name === 'Banco Azul') ?? {}
+  // The latency is that of the answers: 10 calls of 10 have failed sooner.
+  expect(figures).toMatchObject({ calls: 20, failed: 10, p50_ms: 300 })
   await deleteCalls()
   await call('ok', 9_000)
   expect(await readBank()).toEqual(['warning', 'gateway_slow'])

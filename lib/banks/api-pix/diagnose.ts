@@ -48,16 +48,17 @@ export async function diagnose(bank: Diagnosed, signal: AbortSignal): Promise<Ba
   return [...(certificate ? [certificate] : []), ...others.filter(isNews)]
 }
 
-/** Ends early where the rest could only fail. The first finding is about the own certificate. */
+/** Ends early where the rest could only fail, and says so. The first finding is about the own certificate. */
 async function examine(bank: Diagnosed, signal: AbortSignal): Promise<BankFinding[]> {
   const { identity } = bank.client.options.credentials
   const certificate = examineCertificate(identity)
   const servers = await examineServers(bank.client, signal)
   const findings = [certificate, ...servers]
-  if (servers.some(finding => findingLevelOf(finding) !== 'ok')) return findings
+  if (servers.some(finding => findingLevelOf(finding) !== 'ok'))
+    return [...findings, find('token_untried')]
   const { client, missing, ...token } = await examineToken(bank.client, signal)
   findings.push(...token.findings)
-  if (!client) return findings
+  if (!client) return [...findings, find('calls_untried')]
   findings.push(...examineClock(client))
   const isGranted = (scope: string) => !missing.includes(scope)
   if (bank.receives) {

@@ -132,6 +132,14 @@ function readRandom(text: string): PixKeyReading {
   return /^[0-9a-f-]{36}$/.test(key) ? { ok: true, key } : { ok: false, reason: 'form' }
 }
 
+/** Reads a key whose type is not known into the form of the directory; null: it is none, or ambiguous. */
+export function readDictKey(raw: string): { type: PixKeyType; key: string } | null {
+  const inferred = inferPixKeyType(raw, 'dict')
+  if (!inferred.ok) return null
+  const reading = normalizePixKey(inferred.type, raw, 'dict')
+  return reading.ok ? { type: inferred.type, key: reading.key } : null
+}
+
 /** Masks a key in the form of the directory, whose type is not known. */
 export function maskDictKey(dictKey: string): string {
   const kind = inferPixKeyType(dictKey, 'form')

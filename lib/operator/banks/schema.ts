@@ -34,7 +34,7 @@ export const BankLine = z.object({
   ),
   checked_at: instant.nullable(),
   certificate_ends_at: z.string().nullable(),
-  /** Calls of the last hour, in milliseconds; null without one. */
+  /** Of the answered calls of the last hour, in milliseconds; null without one. */
   latency: z.object({ calls: count, failed: count, p50_ms: count, p95_ms: count }).nullable(),
   /** Accounts that receive or pay out through it. */
   accounts: count,
@@ -107,7 +107,7 @@ export const BankChecked = z.object({
     findings: z.array(
       z.object({
         code: z.string(),
-        level: z.enum(['ok', 'warning', 'problem', 'unanswered']),
+        level: z.enum(['ok', 'warning', 'problem', 'unanswered', 'untried']),
         params: z.record(z.string(), z.union([z.string(), z.number()])),
       }),
     ),

@@ -1,6 +1,6 @@
 'use client'
 
-import { Check, CircleAlert, CircleDashed, TriangleAlert } from 'lucide-react'
+import { Check, CircleAlert, CircleDashed, CircleSlash, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -138,9 +138,10 @@ const LEVELS = {
   warning: { tone: 'wait', icon: TriangleAlert },
   problem: { tone: 'bad', icon: CircleAlert },
   unanswered: { tone: 'off', icon: CircleDashed },
+  untried: { tone: 'off', icon: CircleSlash },
 } as const
 /** Worst first: what must be done is read before what works. */
-const ORDER = ['problem', 'unanswered', 'warning', 'ok'] as const
+const ORDER = ['problem', 'unanswered', 'untried', 'warning', 'ok'] as const
 
 /** Findings of a check, each with the action that solves it. */
 function Findings({ findings }: { findings: Finding[] }) {
