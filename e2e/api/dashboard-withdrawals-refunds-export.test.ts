@@ -39,11 +39,11 @@ test('withdrawals are exported with masked keys, local times and filters, newest
   expect(first).toMatch(/^'=1\+1;Enviado;10,00;0,00;E-mail;[^;]*\*[^;]*;"Ana; ""Bia""";/)
   expect(first).toContain(';09/03/2026 22:30:05;')
   expect(first).not.toContain('hold@')
-  expect(second).toContain(';Pendente;10,00;')
+  expect(second).toContain(';Em processamento;10,00;')
   expect(second).toContain(world.withdrawal)
   const [, ...pending] = await readExport('withdrawals', 'locale=en&status=pending')
   expect(pending.map(line => line.split(',').at(-1))).toEqual([world.withdrawal])
-  expect(pending[0]).toContain(',Pending,10.00,')
+  expect(pending[0]).toContain(',Processing,10.00,')
   expect(await readExport('withdrawals', `locale=en&q=${world.withdrawal}`)).toHaveLength(2)
 })
 

@@ -57,6 +57,26 @@ describe('POST /withdrawals', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
+  test('a memo is cleaned, and returned with the withdrawal only: not by its creation', async () => {
+    const { body, headers } = await withdraw({ memo: ' Aluguel\nde 3º andar ' })
+    expect(Object.keys(body.data)).not.toContain('memo')
+    expect(headers.get('x-ignored-fields')).toBe('memo')
+    expect((await read(body.data.id)).body.data.memo).toBe('Aluguelde 3º andar')
+    const found = await call(api.url, 'GET', '/withdrawals?q=3%C2%BA%20ANDAR', { token })
+    expect(found.body.data).toMatchObject([{ id: body.data.id, memo: 'Aluguelde 3º andar' }])
+    for (const memo of ['', '  ', null, undefined]) {
+      const plain = (await withdraw({ memo })).body.data
+      expect((await read(plain.id)).body.data).not.toHaveProperty('memo')
+    }
+    const count = await countWithdrawals()
+    const tooLong = await withdraw({ memo: 'x'.repeat(141) })
+    expect([tooLong.status, tooLong.body]).toEqual([
+      422,
+      { errors: { memo: ['memo must have at most 140 characters'] } },
+    ])
+    expect(await countWithdrawals()).toBe(count)
+  })
+
   test('created_at is the database’s time in microseconds and never changes', async () => {
     const times: string[] = []
     for (let count = 0; count < 3; count++) {

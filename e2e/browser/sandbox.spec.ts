@@ -100,7 +100,7 @@ test.describe('on a desktop, in English', () => {
     const shop = await openShop(context)
     const { id } = await send(shop, '/withdrawals', { amount: 10_000, pix_key: 'hold@a.example' })
     await page.goto('/test/withdrawals')
-    await expect(listRows(page)).toContainText('Waiting for the bank')
+    await expect(listRows(page)).toContainText('Processing')
     await listRows(page).getByRole('link').click()
     await expect(page).toHaveURL(`/test/withdrawals/${id}`)
     const bank = findBank(page, 'Simulated bank')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, expectBalance, test } from '#e2e/browser/app.ts'
-import { PHONE } from '#e2e/browser/layout.ts'
+import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { openShop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/core/ids.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
@@ -24,6 +24,7 @@ test.describe('on a phone', () => {
     await expectBalance(page, 'R$ 1.000,00')
     await page.getByLabel('Valor').fill('150,5')
     await page.getByLabel('Chave Pix').fill('11 98765-4321')
+    await page.getByLabel('Anotação').fill('Frete de novembro')
     await expect(page.getByLabel('Tipo da chave')).toHaveValue('phone')
     await expect(page.getByText('Seu saldo ficará em R$ 849,50 após este saque.')).toBeVisible()
     await expectAccessible(page)
@@ -48,6 +49,8 @@ test.describe('on a phone', () => {
     await expectAccessible(page)
     await page.getByRole('navigation').getByRole('link', { name: 'Saques' }).first().click()
     await expect(findStatus(page)).toHaveText('Enviado')
+    await expect(page.getByTestId('withdrawal-total')).toHaveText('1 saque R$ 150,50 no total')
+    await expect(listRows(page)).toContainText('+55 (11) *****-4321Frete de novembro')
     await expectAccessible(page)
   })
 })
@@ -67,7 +70,7 @@ test.describe('in English', () => {
     await expect(page.getByText('hold@example.com', { exact: true })).toBeVisible()
     await page.getByRole('button', { name: 'Confirm withdrawal' }).click()
     await page.waitForURL(/\/withdrawals\/[0-9a-f-]{36}$/)
-    await expect(findStatus(page)).toHaveText('Waiting for the bank')
+    await expect(findStatus(page)).toHaveText('Processing')
     await page.getByRole('button', { name: 'Reject' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click()
     await expect(findStatus(page)).toHaveText('Rejected')

@@ -220,13 +220,14 @@ type ExportedWithdrawal = Omit<WithdrawalRow, 'pix_key' | 'webhook_url'> & {
   dict_key: string
   payee_name: string | null
   payee_bank: string | null
+  memo: string | null
   pix_key_type: PixKeyType
 }
 
 const withdrawalColumns = asJson(Prisma.sql`
   w.id, w.external_id, w.status, w.amount, w.returned_amount, w.pix_key_type, w.dict_key,
   w.payee_name, w.payee_bank, ${utc('w.created_at')}, ${utc('w.approved_at')},
-  ${utc('w.rejected_at')}, w.end_to_end_id`)
+  ${utc('w.rejected_at')}, w.end_to_end_id, w.memo`)
 
 /** Exports the matching withdrawals, newest first, with masked keys as in the list. */
 export async function exportWithdrawals(
@@ -258,6 +259,7 @@ export async function exportWithdrawals(
       t.created,
       t.approved,
       t.rejected,
+      t.memo,
       t.endToEnd,
       t.id,
     ],
@@ -274,6 +276,7 @@ export async function exportWithdrawals(
       at(row.created_at),
       at(row.approved_at),
       at(row.rejected_at),
+      row.memo,
       row.end_to_end_id,
       row.id,
     ],

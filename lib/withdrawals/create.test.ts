@@ -55,6 +55,7 @@ test('a withdrawal holds its amount, which cannot be spent a second time', async
     rejected_at: null,
     returned_amount: 0,
     owner_doc: null,
+    memo: null,
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
     updated_at: expect.stringMatching(/\.\d{6}Z$/),
   })

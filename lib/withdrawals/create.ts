@@ -170,12 +170,13 @@ function insertSql(
     ctes: {
       made: Prisma.sql`
         INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, requested_by, trace,
+          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, memo, requested_by, trace,
           ${approvalColumns}, created_at)
         SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
           ${terms.connectionId ?? connectionIn(mode, null)}::uuid, 'pending', ${terms.amount}::bigint,
           ${terms.pixKeyType}, ${terms.pixKey}, ${terms.dictKey}, ${terms.ownerDoc ?? null},
-          ${terms.webhookUrl ?? null}, ${hostOf(terms.webhookUrl)}, ${terms.externalId ?? null}, ${terms.requestedBy ?? null}::uuid,
+          ${terms.webhookUrl ?? null}, ${hostOf(terms.webhookUrl)}, ${terms.externalId ?? null},
+          ${terms.memo ?? null}, ${terms.requestedBy ?? null}::uuid,
           ${currentCause()},
           n.*, COALESCE(${bookedAt}, now())
         FROM (${approvalSql(accountIdOf(account), mode, terms)}) n

@@ -4,7 +4,7 @@ import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { parseSearchedReais } from '#lib/core/money.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { type Page, pageSql, readPage } from '#lib/db/page.ts'
+import { filterSql, type Page, pageSql, readPage } from '#lib/db/page.ts'
 import {
   asJson,
   columnsOf,
@@ -15,11 +15,16 @@ import {
   withoutTaxIds,
 } from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
-import { ListedWithdrawal, type WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
+import {
+  ListedWithdrawal,
+  type WithdrawalDetail,
+  type WithdrawalTotals,
+  withdrawalToWire,
+} from '#lib/withdrawals/wire.ts'
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. A statement that makes one does not see its order. */
 export const withdrawalColumns = Prisma.sql`
-  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc,
+  w.id, w.external_id, w.mode, w.status, w.amount, w.pix_key_type, w.pix_key, w.owner_doc, w.memo,
   w.webhook_url, w.rejection_reason, w.rejection_code,
   CASE WHEN w.status <> 'pending' THEN NULL WHEN w.approval_due_at IS NOT NULL THEN 'approval'
     ELSE COALESCE((SELECT CASE WHEN o.state = 'waiting' AND o.attempts = 0 THEN 'balance_window' ELSE 'bank' END
@@ -102,6 +107,28 @@ export async function listShownWithdrawals(
   return { ...page, rows: page.rows.map(row => pickFields(ListedWithdrawal.shape, row)) }
 }
 
+/** A count of more rows would take longer than the list itself. */
+const COUNTED_MAX = 10_000
+
+/** Sums the matching withdrawals on all pages. */
+export async function totalWithdrawals(
+  accountId: string,
+  mode: Mode,
+  { q, limit, cursor, ...filters }: ListQuery,
+  { isViewing = false }: ListOptions = {},
+): Promise<WithdrawalTotals> {
+  const found = q ? Prisma.sql`AND ${withdrawalMatches(q, isViewing)}` : Prisma.empty
+  const [total] = await queryRows<Omit<WithdrawalTotals, 'is_exact'>>(Prisma.sql`
+    SELECT json_build_object('count', count(*),
+      'amount', LEAST(COALESCE(sum(r.amount), 0), ${Number.MAX_SAFE_INTEGER}::bigint))::text AS json
+    FROM (SELECT w.amount FROM withdrawals w
+      WHERE ${onPrimary} AND w.account_id = ${accountId}::uuid AND w.mode = ${mode} ${found}
+        ${filterSql('w', filters)} LIMIT ${COUNTED_MAX + 1}) r`)
+  const { count = 0, amount = 0 } = total ?? {}
+  const isExact = count <= COUNTED_MAX && amount < Number.MAX_SAFE_INTEGER
+  return { count: Math.min(count, COUNTED_MAX), amount, is_exact: isExact }
+}
+
 interface Reading {
   accountId: string
   mode: Mode
@@ -121,19 +148,19 @@ function readWithdrawals<Row extends { id: string }>(
 }
 
 /**
- * Matches an id, part of the reference, an amount or the end of an end-to-end id, and a
- * whole Pix key. Staff that views the account sees documents masked and could guess them: for it,
- * neither a key nor a document in a reference matches.
+ * Matches an id, part of the reference or of the memo, an amount or the end of an end-to-end id, and
+ * a whole Pix key. Staff that views the account sees documents masked and could guess them: for it,
+ * neither a key nor a document in a reference or memo matches.
  */
 export function withdrawalMatches(q: string, isViewing = false): Prisma.Sql {
   const text = q.trim()
   const key = isViewing ? null : text
-  const reference = Prisma.sql`w.external_id`
-  const shown = isViewing ? withoutTaxIds(reference) : reference
+  const shown = (column: Prisma.Sql) => (isViewing ? withoutTaxIds(column) : column)
   return Prisma.sql`(w.pix_key = ${key} OR w.dict_key = ${key}
     OR w.id = ${isUuid(text) ? text : null}::uuid OR w.end_to_end_id = ${text}
     OR starts_with(upper(reverse(w.end_to_end_id)), ${reverseTail(text)})
     OR w.amount = ${parseSearchedReais(text)}::bigint OR w.external_id = ${text}
     OR (w.external_id <> replace(w.id::text, '-', '')
-      AND strpos(lower(${shown}), lower(${text})) > 0))`
+      AND strpos(lower(${shown(Prisma.sql`w.external_id`)}), lower(${text})) > 0)
+    OR strpos(lower(${shown(Prisma.sql`w.memo`)}), lower(${text})) > 0)`
 }

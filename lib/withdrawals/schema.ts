@@ -22,7 +22,11 @@ import {
 } from '#lib/core/pix/pix-key.ts'
 import { isValidCnpj, isValidCpf } from '#lib/core/pix/tax-id.ts'
 
-export type { ListedWithdrawal, WithdrawalRow } from '#lib/withdrawals/wire.ts'
+export type {
+  ListedWithdrawal,
+  ListedWithdrawalPage,
+  WithdrawalRow,
+} from '#lib/withdrawals/wire.ts'
 
 export const WITHDRAWAL_AMOUNT_MIN = 1_000
 const PIX_KEY_MAX = 77
@@ -31,6 +35,10 @@ const OWNER_DOC_MAX = 30
 const OWNER_DOC_RULE = 'be a CPF or CNPJ with valid check digits'
 const OWNER_DOC_DESCRIPTION =
   'CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to somebody else. Default: the owner of the key is not checked.'
+
+export const MEMO_LENGTH_MAX = 140
+const MEMO_DESCRIPTION =
+  'Note for your own people, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none.'
 
 const PIX_KEY_TYPE_DESCRIPTION =
   'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'
@@ -58,10 +66,15 @@ const WithdrawalRequest = z.object({
     .meta(openApiMeta(OWNER_DOC_DESCRIPTION, '529.982.247-25')),
   webhook_url: httpUrl.optional().meta(openApiMeta(WEBHOOK_URL_DESCRIPTION)),
   external_id: externalId.optional(),
+  memo: cleanedText()
+    .trim()
+    .max(MEMO_LENGTH_MAX, must(`have at most ${MEMO_LENGTH_MAX} characters`))
+    .optional()
+    .meta(openApiMeta(MEMO_DESCRIPTION, 'Invoice 212')),
 })
 /** Lists the fields of a withdrawal that lose control characters. */
 export function listIgnoredOfWithdrawal(content: Record<string, unknown>): string[] {
-  return listCleaned(content, ['pix_key', 'owner_doc'])
+  return listCleaned(content, ['pix_key', 'owner_doc', 'memo'])
 }
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>
 
@@ -112,6 +125,7 @@ export interface WithdrawalTerms {
   ownerDoc?: string
   webhookUrl?: string
   externalId?: string
+  memo?: string
   /** Connection by which the account pays out in the mode. Default: in test mode the simulator, else none. */
   connectionId?: string | null
   /** Booking time; defaults to now, set only for demo data. */
@@ -135,6 +149,7 @@ export function toWithdrawalOrder(mode: Mode, body: WithdrawalRequest) {
     ownerDoc: body.owner_doc,
     webhookUrl: body.webhook_url,
     externalId: body.external_id,
+    memo: body.memo || undefined,
   }
 }
 

@@ -15,6 +15,8 @@ const END_TO_END_ID_DESCRIPTION =
 const OWNER_DOC_DESCRIPTION =
   'CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
+const MEMO_DESCRIPTION = 'Note for your own people, if there is one.'
+
 const WithdrawalStatus = z
   .enum(WITHDRAWAL_STATUSES)
   .meta({ id: 'WithdrawalStatus', ...openApiMeta(STATUS_DESCRIPTION, 'pending') })
@@ -70,11 +72,15 @@ export const WithdrawalDetail = z
   .object({
     ...detailFields,
     owner_doc: z.string().optional().meta(openApiMeta(OWNER_DOC_DESCRIPTION, '529.982.247-25')),
+    memo: z.string().optional().meta(openApiMeta(MEMO_DESCRIPTION, 'Invoice 212')),
   })
   .meta({ id: 'Withdrawal' })
 export type WithdrawalDetail = z.infer<typeof WithdrawalDetail>
 
-export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc'> & { owner_doc?: string | null }
+export type WithdrawalRow = Omit<WithdrawalDetail, 'owner_doc' | 'memo'> & {
+  owner_doc?: string | null
+  memo?: string | null
+}
 
 export const WithdrawalRead = z.object({ data: WithdrawalDetail }).meta({ id: 'WithdrawalRead' })
 export const WithdrawalPage = pageOf(WithdrawalDetail).meta({ id: 'WithdrawalPage' })
@@ -96,9 +102,18 @@ export const ListedWithdrawal = WithdrawalDetail.pick({
 }).extend({
   /** As the bank names the receiver; null as long as it has not. */
   payee: z.object({ name: z.string(), masked_doc: z.string().nullable() }).nullable(),
+  memo: z.string().nullable(),
 })
 export type ListedWithdrawal = z.infer<typeof ListedWithdrawal>
-export const ListedWithdrawalPage = pageOf(ListedWithdrawal)
+const WithdrawalTotals = z.object({
+  count: z.int(),
+  amount: z.int(),
+  /** False: there are more withdrawals, and the other two values are lower bounds. */
+  is_exact: z.boolean(),
+})
+export type WithdrawalTotals = z.infer<typeof WithdrawalTotals>
+export const ListedWithdrawalPage = pageOf(ListedWithdrawal, { total: WithdrawalTotals })
+export type ListedWithdrawalPage = z.infer<typeof ListedWithdrawalPage>
 
 export function createdWithdrawalToWire(withdrawal: WithdrawalRow) {
   return pickFields(createdFields, withdrawal)
@@ -119,8 +134,12 @@ export function withdrawalToWire(withdrawal: WithdrawalRow): WithdrawalDetail {
 }
 
 /** Serializes in wire order. Rows that older versions stored in events have others, and fewer, fields. */
-export function serializeWithdrawal({ owner_doc, ...withdrawal }: WithdrawalRow): WithdrawalDetail {
+export function serializeWithdrawal({
+  owner_doc,
+  memo,
+  ...withdrawal
+}: WithdrawalRow): WithdrawalDetail {
   const returned_amount = withdrawal.returned_amount ?? 0
   const detail = pickFields(detailFields, { ...withdrawal, returned_amount })
-  return { ...detail, ...(owner_doc && { owner_doc }) }
+  return { ...detail, ...(owner_doc && { owner_doc }), ...(memo && { memo }) }
 }

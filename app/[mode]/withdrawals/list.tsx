@@ -9,13 +9,13 @@ import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
 import {
   ChoiceFilter,
-  type ListPage,
   PeriodFilter,
   SearchFilter,
   useFilters,
   whilePending,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { Money } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { AmountRows } from '#components/status/amount-rows.tsx'
 import { useRejectionText } from '#components/status/problem-text.ts'
@@ -26,7 +26,7 @@ import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
 import type { RejectionFields, WaitingWithdrawal } from '#lib/dashboard/schema.ts'
-import type { ListedWithdrawal } from '#lib/withdrawals/schema.ts'
+import type { ListedWithdrawal, ListedWithdrawalPage } from '#lib/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 
 const REFRESH_MS = 2_000
@@ -36,7 +36,7 @@ interface WithdrawalListProps {
   query: QueryOf<'/dashboard/withdrawals'>
   /** The query without limit and cursor. */
   exportFilters: QueryOf<'/dashboard/withdrawals'>
-  initialData: ListPage<ListedWithdrawal>
+  initialData: ListedWithdrawalPage
   initialWaiting: WaitingWithdrawal[]
 }
 
@@ -60,7 +60,12 @@ export function WithdrawalList({
     <>
       <WaitingNotice waiting={waiting} />
       <WithdrawalFilters {...filters} />
-      {data.data.length > 0 ? <ExportWithdrawals filters={exportFilters} /> : null}
+      {data.data.length > 0 ? (
+        <div className="mb-2 flex flex-wrap items-center gap-x-5 gap-y-1 text-small">
+          <Total {...data.total} />
+          <ExportWithdrawals filters={exportFilters} />
+        </div>
+      ) : null}
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
           <WithdrawalRows withdrawals={data.data} />
@@ -96,23 +101,35 @@ function WithdrawalFilters({ get, set }: Pick<ReturnType<typeof useFilters>, 'ge
   )
 }
 
+/** Count and sum of all pages. */
+function Total({ count, amount, is_exact }: ListedWithdrawalPage['total']) {
+  const t = useTranslations('withdrawals')
+  return (
+    <p className="flex min-h-[22px] flex-wrap gap-x-4" data-testid="withdrawal-total">
+      <span className="font-semibold">{t(is_exact ? 'count' : 'countMore', { count })}</span>
+      <span>
+        {is_exact ? null : <span className="text-muted">≥ </span>}
+        <Money cents={amount} /> <span className="text-muted">{t('sum')}</span>
+      </span>
+    </p>
+  )
+}
+
 function ExportWithdrawals({ filters }: { filters: QueryOf<'/dashboard/withdrawals'> }) {
   const t = useTranslations('withdrawals')
   const api = useApi()
   const query = { ...filters, locale: useLocale() }
   return (
-    <div className="mb-2 flex flex-wrap items-center">
-      <ExportButton
-        read={signal => api.fetchRaw('/dashboard/withdrawals/export', { query, signal })}
-        labels={{
-          save: t('export'),
-          stop: t('stop'),
-          broken: t('exportBroken'),
-          saving: rows => t('exporting', { rows }),
-          saved: rows => t('exported', { rows }),
-        }}
-      />
-    </div>
+    <ExportButton
+      read={signal => api.fetchRaw('/dashboard/withdrawals/export', { query, signal })}
+      labels={{
+        save: t('export'),
+        stop: t('stop'),
+        broken: t('exportBroken'),
+        saving: rows => t('exporting', { rows }),
+        saved: rows => t('exported', { rows }),
+      }}
+    />
   )
 }
 
@@ -163,16 +180,16 @@ function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
     created: t('created'),
     amount: t('amount'),
   }
-  return <AmountRows label={t('title')} heads={heads} statusWidth="216px" rows={rows} />
+  return <AmountRows label={t('title')} heads={heads} statusWidth="208px" rows={rows} />
 }
 
-/** The receiver as the bank names it, else the key. */
+/** The receiver as the bank names it, else the readable part of the key; below it, what else tells it apart. */
 function ReceiverLink({ withdrawal }: { withdrawal: ListedWithdrawal }) {
   const t = useTranslations('pixKey')
-  const { id, mode, pix_key_type: type, pix_key, payee } = withdrawal
+  const { id, mode, pix_key_type: type, pix_key, payee, memo } = withdrawal
   const normalized = normalizePixKey(type, pix_key, 'form')
   const key = maskPixKey(type, normalized.ok ? normalized.key : pix_key)
-  const about = payee ? [payee.masked_doc, key] : [t(type)]
+  const about = payee ? [payee.masked_doc ?? key, memo] : [memo ?? t(type)]
   return (
     <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
       <span className={TWO_LINES}>{payee ? payee.name : key}</span>

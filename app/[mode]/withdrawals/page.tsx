@@ -16,7 +16,7 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { listWaiting } from '#lib/dashboard/timeline.ts'
 import { readWithdrawalFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
-import { listShownWithdrawals } from '#lib/withdrawals/queries.ts'
+import { listShownWithdrawals, totalWithdrawals } from '#lib/withdrawals/queries.ts'
 
 interface WithdrawalsPageProps {
   params: Promise<{ mode: string }>
@@ -40,7 +40,10 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
   const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
   const asked = hideFromViewer(user, query)
   const isViewing = user.viewing !== null
-  const { rows, nextCursor } = await listShownWithdrawals(account.id, mode, asked, { isViewing })
+  const [{ rows, nextCursor }, total] = await Promise.all([
+    listShownWithdrawals(account.id, mode, asked, { isViewing }),
+    totalWithdrawals(account.id, mode, asked, { isViewing }),
+  ])
   const { cursor, ...exportFilters } = apiParams
   return (
     <>
@@ -85,6 +88,7 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
           initialData={{
             data: hideFromViewer(user, rows),
             next_cursor: nextCursor,
+            total,
           }}
         />
       </ClientMessages>

@@ -848,6 +848,7 @@ CREATE TABLE withdrawals (
   other_end_to_end_id text,
   returned_amount bigint NOT NULL DEFAULT 0,
   owner_doc text,
+  memo text,
   trace text,
   CONSTRAINT withdrawals_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT withdrawals_account_id_fkey FOREIGN KEY (account_id)
@@ -857,6 +858,7 @@ CREATE TABLE withdrawals (
     WHEN '00000000-0000-7000-8000-000000000003' THEN 1 ELSE 1000 END AND '999999999999'),
   CONSTRAINT withdrawals_approval_reason_known CHECK (approval_reason IN ('amount', 'day_amount', 'new_key')),
   CONSTRAINT withdrawals_approved_has_time CHECK ((status = 'approved') = (approved_at IS NOT NULL)),
+  CONSTRAINT withdrawals_memo_length CHECK (length(memo) BETWEEN 1 AND 140),
   CONSTRAINT withdrawals_mode_known CHECK (mode IN ('test', 'live')),
   CONSTRAINT withdrawals_owner_doc_length CHECK (length(owner_doc) BETWEEN 11 AND 30),
   CONSTRAINT withdrawals_pix_key_type_known CHECK (pix_key_type IN ('cpf', 'cnpj', 'email', 'phone', 'random')),

@@ -23,12 +23,12 @@ import type { WithdrawalStep, WithdrawalTimelineData } from '#lib/dashboard/sche
 /** Past steps, oldest first; while the withdrawal is pending, a last step says what it waits for. */
 export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineData }) {
   const t = useTranslations()
-  const { withdrawal, approval, steps } = timeline
+  const { withdrawal, approval } = timeline
   return (
     <>
       <h2 className="mb-5 text-title">{t('withdrawal.history')}</h2>
       <Timeline label={t('withdrawal.history')} hasDates>
-        {steps.map((step, index) => (
+        {stepsToShow(timeline).map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps are only ever added at the end
           <WithdrawalTimelineStep key={index} step={step} amount={withdrawal.amount} />
         ))}
@@ -47,6 +47,18 @@ export function WithdrawalTimeline({ timeline }: { timeline: WithdrawalTimelineD
       </Timeline>
     </>
   )
+}
+
+const QUICK_MS = 60_000
+
+/** Of a withdrawal that the bank ended within a minute, questions about its state say nothing. */
+function stepsToShow({ withdrawal, steps }: WithdrawalTimelineData): WithdrawalStep[] {
+  const endedAt = withdrawal.approved_at ?? withdrawal.rejected_at
+  const firstCall = steps.find(step => step.what === 'call')
+  const isQuick = firstCall && endedAt && Date.parse(endedAt) - Date.parse(firstCall.at) < QUICK_MS
+  return isQuick
+    ? steps.filter(step => step.what !== 'call' || step.operation === 'sendPayout')
+    : steps
 }
 
 const STEP_STYLES: Record<Exclude<WithdrawalStep['what'], 'call' | 'told'>, [Tone, LucideIcon]> = {

@@ -143,6 +143,11 @@ function WithdrawalFacts({ withdrawal, dictKey, payee }: WithdrawalFactsProps) {
           </span>
         </Fact>
       ) : null}
+      {withdrawal.memo ? (
+        <Fact name={t('memo')}>
+          <span className="break-words">{withdrawal.memo}</span>
+        </Fact>
+      ) : null}
       <Fact name={t('reference')}>
         {withdrawal.external_id ? (
           <CopyValue name={t('reference')} value={withdrawal.external_id} />

@@ -27,6 +27,7 @@ import {
 } from '#lib/core/pix/pix-key.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 import {
+  MEMO_LENGTH_MAX,
   readPixKey,
   WITHDRAWAL_AMOUNT_MIN,
   type WithdrawalRequest,
@@ -151,6 +152,7 @@ function readFields(data: FormData, locale: string) {
     pix_key_type: text('pix_key_type'),
     owner_doc: text('owner_doc'),
     external_id: text('external_id'),
+    memo: text('memo'),
     webhook_url: text('webhook_url'),
   }
 }
@@ -191,6 +193,11 @@ function WithdrawalReview({ mode, body, available, ...rest }: WithdrawalReviewPr
       {body.external_id ? (
         <ReviewRow name={t('withdrawals.reference')}>
           <span className="break-all font-mono text-[14px]">{body.external_id}</span>
+        </ReviewRow>
+      ) : null}
+      {body.memo ? (
+        <ReviewRow name={t('withdrawals.memo')}>
+          <span className="break-words">{body.memo}</span>
         </ReviewRow>
       ) : null}
       {body.amount <= available ? (
@@ -255,6 +262,15 @@ function RequestFields(props: RequestFieldsProps) {
     <>
       <AmountField {...props} />
       <KeyFields mode={mode} problems={form.problems} isTypeMissing={props.isTypeMissing} />
+      <Field
+        name="memo"
+        label={t('withdrawals.memo')}
+        note={t('ui.optional')}
+        autoComplete="off"
+        maxLength={MEMO_LENGTH_MAX}
+        hint={t('withdrawalRequest.memoHint')}
+        problem={form.problems.memo ? t('withdrawalRequest.memoInvalid') : null}
+      />
       <details className="group" open={isReferenceTaken || undefined}>
         <summary className="flex min-h-8 w-fit list-none items-center gap-1.5 font-semibold text-accent text-small [&::-webkit-details-marker]:hidden">
           <ChevronDown
