@@ -28,7 +28,7 @@ import {
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { NavLink } from '#components/nav/links.tsx'
+import { NavLink, SearchButton } from '#components/nav/links.tsx'
 import { PreferenceSwitches } from '#components/nav/preference-switches.tsx'
 import { AccountSwitch, SignOutButton, ViewingBanner } from '#components/nav/session.tsx'
 import { StaffCount, type StaffSection } from '#components/nav/staff-tasks.tsx'
@@ -52,6 +52,7 @@ export function Frame({ user, account, mode, children }: FrameProps) {
   const t = useTranslations('nav')
   const { main, more, phone } = mode ? navEntriesOf(user, account, mode) : staffEntries(account)
   const name = account?.name ?? user.name
+  const hasSearch = account !== null || user.isAdmin
   const menuEntries = [...main, ...more].filter(
     ({ href }) => !phone.some(entry => entry.href === href),
   )
@@ -66,8 +67,8 @@ export function Frame({ user, account, mode, children }: FrameProps) {
       {mode === 'test' ? (
         <div aria-hidden className="fixed inset-x-0 top-0 z-40 h-1 bg-test print:hidden" />
       ) : null}
-      <Rail main={main} more={more} mode={mode} name={name} />
-      <header className="flex h-15 items-center justify-between px-4 pt-1 md:hidden print:hidden">
+      <Rail main={main} more={more} mode={mode} name={name} hasSearch={hasSearch} />
+      <header className="sticky top-0 z-30 flex h-15 items-center gap-3 bg-paper px-4 pt-1 md:hidden print:hidden">
         <Logo size={21} />
         {mode === 'test' ? (
           <Chip tone="test" icon={FlaskConical}>
@@ -76,11 +77,16 @@ export function Frame({ user, account, mode, children }: FrameProps) {
         ) : mode ? null : (
           <span className="font-semibold text-muted text-small">{t('admin')}</span>
         )}
+        {hasSearch ? (
+          <div className="ml-auto">
+            <SearchButton />
+          </div>
+        ) : null}
       </header>
       <main
         id="content"
         tabIndex={-1}
-        className="px-4 pt-1 pb-28 outline-none md:ml-17 rail:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
+        className="px-4 pt-1 pb-28 outline-none md:ml-22 rail:ml-59 md:px-8 md:pt-9 md:pb-16 lg:px-10 print:m-0 print:p-0"
       >
         {user.viewing && account ? (
           <ViewingBanner viewing={user.viewing} accountName={account.name} />
@@ -141,21 +147,20 @@ interface RailProps {
   more: NavEntry[]
   mode: Mode | undefined
   name: string
+  hasSearch: boolean
 }
 
 /** A count beside the icon of an item whose name is below it. */
 const ON_ICON_CLASS = 'absolute top-1 left-1/2 ml-1.5'
 
+/** In the narrow rail, the name stands below the icon. */
 const ROW_CLASS =
-  'relative flex min-h-10 w-full items-center gap-3 rounded-control px-2.5 text-left max-rail:justify-center'
+  'relative flex w-full items-center rounded-control rail:min-h-10 rail:gap-3 rail:px-2.5 rail:text-left max-rail:flex-col max-rail:gap-0.5 max-rail:px-0.5 max-rail:py-1.5 max-rail:text-center max-rail:text-[11px] max-rail:leading-[14px]'
 const QUIET_CLASS =
   'font-medium text-muted transition-colors duration-150 hover:bg-sunk hover:text-ink'
 const LINK_CLASS = `${ROW_CLASS} ${QUIET_CLASS} aria-[current]:bg-accent-soft aria-[current]:font-semibold aria-[current]:text-accent`
 
-/** A name beside an icon: hidden where the rail is narrow. */
-const NAME_CLASS = 'max-rail:sr-only'
-
-function Rail({ main, more, mode, name }: RailProps) {
+function Rail({ main, more, mode, name, hasSearch }: RailProps) {
   const t = useTranslations('nav')
   const link = ({ name: key, href, excludedPath, isExact, icon: Icon, section }: NavEntry) => (
     <NavLink
@@ -165,34 +170,38 @@ function Rail({ main, more, mode, name }: RailProps) {
       isExact={isExact}
       icon={<Icon size={18} strokeWidth={1.8} aria-hidden />}
       className={LINK_CLASS}
-      title={t(`place.${key}`)}
     >
-      <span className={NAME_CLASS}>{t(`place.${key}`)}</span>
+      <span className="max-w-full break-words">{t(`place.${key}`)}</span>
       {section ? (
         <StaffCount
           sections={[section]}
-          className="ml-auto max-rail:absolute max-rail:top-0 max-rail:right-0"
+          className="ml-auto max-rail:absolute max-rail:top-0 max-rail:left-1/2 max-rail:ml-1.5"
         />
       ) : null}
     </NavLink>
   )
   return (
-    <header className="fixed inset-y-0 left-0 hidden w-17 flex-col overflow-y-auto border-line border-r bg-paper px-2.5 pt-7 pb-4 md:flex rail:w-59 rail:px-3.5 print:hidden">
-      <div className="px-2.5 max-rail:px-3">
-        <Logo size={24} nameClass={NAME_CLASS} />
+    <header className="fixed inset-y-0 left-0 hidden w-22 flex-col overflow-y-auto border-line border-r bg-paper px-1.5 pt-6 pb-4 md:flex rail:w-59 rail:px-3.5 rail:pt-7 print:hidden">
+      <div className="rail:px-2.5 max-rail:mx-auto max-rail:text-center">
+        <Logo size={24} nameClass="max-rail:sr-only" />
         {mode ? null : (
-          <p className="mt-1.5 font-semibold text-muted text-small max-rail:sr-only">
+          <p className="mt-1.5 font-semibold text-muted text-small max-rail:text-[11px]">
             {t('admin')}
           </p>
         )}
       </div>
-      <nav aria-label={t('places')} className="mt-6 mb-4 grid gap-0.5">
+      {hasSearch ? (
+        <div className="mt-5 max-rail:mx-auto max-rail:mt-4">
+          <SearchButton />
+        </div>
+      ) : null}
+      <nav aria-label={t('places')} className="mt-4 mb-4 grid gap-0.5">
         {main.map(link)}
         <div aria-hidden className="mx-2.5 my-3.5 max-rail:my-2 border-line border-t" />
         {more.slice(0, -1).map(link)}
-        <a href="/docs" title={t('place.docs')} className={LINK_CLASS}>
+        <a href="/docs" className={LINK_CLASS}>
           <BookOpen size={18} strokeWidth={1.8} aria-hidden />
-          <span className={NAME_CLASS}>{t('place.docs')}</span>
+          <span className="max-w-full break-words">{t('place.docs')}</span>
         </a>
         {more.slice(-1).map(link)}
       </nav>
@@ -205,7 +214,7 @@ function Rail({ main, more, mode, name }: RailProps) {
           className={`${ROW_CLASS} ${QUIET_CLASS}`}
         >
           <CircleUserRound size={18} strokeWidth={1.8} aria-hidden className="shrink-0" />
-          <span className={`truncate ${NAME_CLASS}`}>{name}</span>
+          <span className="max-w-full truncate">{name}</span>
         </button>
       </div>
     </header>
@@ -304,11 +313,13 @@ function ModeSwitch({ mode }: { mode: Mode }) {
     <Link
       href={`/${OTHER_MODE[mode]}/home`}
       prefetch={false}
-      className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk md:max-rail:justify-center"
+      className="flex min-h-10 items-center gap-3 rounded-control border border-line2 px-2.5 transition-colors duration-150 hover:bg-sunk md:max-rail:flex-col md:max-rail:gap-0.5 md:max-rail:px-0.5 md:max-rail:py-1.5 md:max-rail:text-center"
       title={t(`mode.${mode}`)}
     >
       <FlaskConical size={18} strokeWidth={1.8} aria-hidden className={text} />
-      <span className={`font-semibold text-small md:max-rail:sr-only ${text}`}>
+      <span
+        className={`font-semibold text-small md:max-rail:text-[11px] md:max-rail:leading-[14px] ${text}`}
+      >
         {t(`mode.${mode}`)}
       </span>
       <span className="sr-only">{t(`modeOther.${mode}`)}</span>

@@ -56,13 +56,14 @@ export function SearchButton() {
       type="button"
       onClick={openPalette}
       aria-keyshortcuts="Control+K Meta+K"
-      className="flex h-10 items-center gap-2.5 rounded-control border border-line2 bg-surface px-3 text-faint text-small transition-colors duration-150 hover:border-faint lg:w-56 xl:w-[316px]"
+      title={t('search')}
+      className="flex h-10 items-center gap-2.5 rounded-control border border-line2 bg-surface px-2.5 text-faint text-small transition-colors duration-150 hover:border-faint max-rail:w-10 max-rail:justify-center rail:w-full"
     >
-      <Search size={16} aria-hidden className="shrink-0 text-muted" />
-      <span className="truncate max-lg:sr-only">{t('search')}</span>
+      <Search size={17} aria-hidden className="shrink-0 text-muted" />
+      <span className="truncate max-rail:sr-only">{t('search')}</span>
       <kbd
         aria-hidden
-        className="ml-auto shrink-0 whitespace-nowrap rounded-[5px] border border-line2 px-1.5 font-sans text-muted text-tiny max-lg:hidden"
+        className="ml-auto shrink-0 whitespace-nowrap rounded-[5px] border border-line2 px-1.5 font-sans text-muted text-tiny max-rail:hidden"
       >
         {isApple ? '⌘K' : 'Ctrl K'}
       </kbd>

@@ -16,7 +16,6 @@ import {
   Row,
   Table,
   TWO_LINES,
-  WIDE_ONLY,
 } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import { ownReference, shownStatusOf } from '#lib/charges/states.ts'
@@ -62,12 +61,10 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
       <thead>
         <tr>
           <HeaderCell>{heads.subject}</HeaderCell>
-          <HeaderCell width="20%" isWideOnly>
-            {heads.reference}
-          </HeaderCell>
+          <HeaderCell width="18%">{heads.reference}</HeaderCell>
           <HeaderCell width={statusWidth}>{heads.status}</HeaderCell>
-          <HeaderCell width="165px">{heads.created}</HeaderCell>
-          <HeaderCell width="174px" side="right">
+          <HeaderCell width="138px">{heads.created}</HeaderCell>
+          <HeaderCell width="168px" side="right">
             {heads.amount}
           </HeaderCell>
         </tr>
@@ -78,7 +75,7 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
             <Cell className="font-medium" title={row.title}>
               {row.subject}
             </Cell>
-            <CodeCell code={row.external_id} className={WIDE_ONLY} />
+            <CodeCell code={row.external_id} />
             <Cell>
               {row.state}
               {row.note ? (
@@ -165,5 +162,5 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     created: createdLabel,
     amount: t('amount'),
   }
-  return <AmountRows label={label} heads={heads} statusWidth="196px" rows={rows} />
+  return <AmountRows label={label} heads={heads} statusWidth="188px" rows={rows} />
 }

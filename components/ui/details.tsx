@@ -19,7 +19,7 @@ export function Fact({ name, children }: FactProps) {
   return (
     <div className="min-w-0 sm:contents">
       <dt className="text-muted text-small sm:leading-[1.65]">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
+      <dd className="min-h-6 min-w-0 break-words">{children}</dd>
     </div>
   )
 }

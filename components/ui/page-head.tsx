@@ -1,7 +1,6 @@
 import { ChevronRight } from 'lucide-react'
 import Link from 'next/link'
 import type { ReactNode } from 'react'
-import { SearchButton } from '#components/nav/links.tsx'
 
 const SHORT_ID_LENGTH = 8
 
@@ -27,15 +26,14 @@ interface PageHeadProps {
   beside?: ReactNode
   /** A chip beside the title. */
   state?: ReactNode
+  /** Buttons. They have no element of their own, which would move when one of them goes. */
   children?: ReactNode
-  isTitleDesktopOnly?: boolean
 }
 
-export function PageHead(props: PageHeadProps) {
-  const { title, parent, beside, state, children, isTitleDesktopOnly } = props
+export function PageHead({ title, parent, beside, state, children }: PageHeadProps) {
   return (
-    <div className="mb-6 grid grid-cols-[minmax(0,1fr)_auto] items-end gap-x-3 lg:mb-7 lg:flex lg:min-h-11 lg:flex-wrap lg:gap-y-3">
-      <div className="min-w-0 lg:grow">
+    <div className="mb-6 flex flex-wrap items-end gap-x-3 gap-y-2 lg:mb-7 lg:min-h-11">
+      <div className={`min-w-0 grow ${parent ? 'max-lg:basis-full' : ''}`}>
         {parent ? (
           <nav className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2 text-muted text-small">
             <Link
@@ -50,22 +48,11 @@ export function PageHead(props: PageHeadProps) {
           </nav>
         ) : null}
         <div className="flex flex-wrap items-center gap-x-3">
-          <h1
-            className={`min-w-0 text-balance break-words pb-1 text-head ${isTitleDesktopOnly ? 'max-lg:sr-only' : ''}`}
-          >
-            {title}
-          </h1>
+          <h1 className="min-w-0 text-balance break-words pb-1 text-head">{title}</h1>
           {state}
         </div>
       </div>
-      <div className="max-lg:contents lg:flex lg:flex-wrap lg:items-center lg:gap-3">
-        <SearchButton />
-        {children ? (
-          <div className="flex flex-wrap items-center gap-3 max-lg:col-span-2 max-lg:mt-2 max-lg:empty:hidden">
-            {children}
-          </div>
-        ) : null}
-      </div>
+      {children}
     </div>
   )
 }

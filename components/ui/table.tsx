@@ -24,7 +24,7 @@ export function HeaderCell({ width, side = 'left', isWideOnly, children }: Heade
     <th
       scope="col"
       style={{ width }}
-      className={`px-[18px] py-3 font-medium text-[12.5px] text-muted ${SIDES[side]} ${isWideOnly ? WIDE_ONLY : ''}`}
+      className={`px-3.5 py-3 font-medium @wide:px-[18px] text-[12.5px] text-muted ${SIDES[side]} ${isWideOnly ? WIDE_ONLY : ''}`}
     >
       {children}
     </th>
@@ -36,7 +36,7 @@ export function Row(props: ComponentProps<'tr'>) {
 }
 
 export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
-  return <td {...rest} className={`px-[18px] py-2 ${className}`} />
+  return <td {...rest} className={`px-3.5 py-2 @wide:px-[18px] ${className}`} />
 }
 
 /** Limits a text to two lines, with an ellipsis at the end of longer ones. */

@@ -30,6 +30,11 @@ async function createCharge(page: Page, shop: Shop, overrides: object = {}): Pro
   return created.transaction_id
 }
 
+interface LayoutShift extends PerformanceEntry {
+  value: number
+  sources: { node: Node | null }[]
+}
+
 const simulateOutcome = (page: Page, shop: Shop, id: string, outcome: string) =>
   post(page, shop, `/sandbox/transactions/${id}`, { outcome })
 
@@ -122,6 +127,33 @@ test.describe('on a desktop', () => {
     await expect(timeline.getByText('Saldo: R$ 2.234,56')).toBeVisible()
     await expectAccessible(page)
   })
+
+  for (const size of [DESKTOP, { width: 1024, height: 768 }, PHONE]) {
+    test(`nothing on the page moves when a charge turns paid, ${size.width} px wide`, async ({
+      page,
+      context,
+    }) => {
+      const shop = await openShop(context)
+      const id = await createCharge(page, shop)
+      await page.setViewportSize(size)
+      await page.goto(`/test/charges/${id}`)
+      await expectStatus(page, 'Pendente')
+      await page.waitForResponse(/\/live$/)
+      const shifts = await page.evaluateHandle(() => {
+        const seen: string[] = []
+        new PerformanceObserver(list => {
+          for (const entry of list.getEntries() as LayoutShift[])
+            for (const { node } of entry.sources)
+              seen.push(`${entry.value} ${node?.nodeName} ${node?.textContent?.slice(0, 40)}`)
+        }).observe({ type: 'layout-shift' })
+        return seen
+      })
+      await simulateOutcome(page, shop, id, 'paid')
+      await expectStatus(page, 'Paga')
+      await expect(page.getByText('Pagamento confirmado')).toBeAttached()
+      expect(await shifts.jsonValue()).toEqual([])
+    })
+  }
 
   test('a form sent again keeps its idempotency key until it is edited', async ({
     page,

@@ -170,7 +170,7 @@ test('the palette takes what is typed, and Enter, before its scripts are loaded'
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   const releaseEntered = await holdScripts(page, url => !html.includes(url.split('/').at(-1) ?? ''))
   await page.goto('/test/settings')
-  const opener = page.getByRole('button', { name: 'Busque ou cole um código' })
+  const opener = page.getByRole('button', { name: 'Buscar', exact: true })
   await expect(async () => {
     if (!(await palette.isVisible())) await opener.click({ timeout: 2_000 })
     await expect(input).toBeFocused({ timeout: 2_000 })

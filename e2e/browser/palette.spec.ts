@@ -69,7 +69,7 @@ test('the keyboard opens every page and command, by words of both languages', {
   await (await openPalette(page)).fill('escuro')
   await page.keyboard.press('Enter')
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
-  const search = page.getByRole('button', { name: 'Busque ou cole' })
+  const search = page.getByRole('button', { name: 'Buscar', exact: true })
   await search.focus()
   await openPalette(page)
   await page.keyboard.press('Escape')

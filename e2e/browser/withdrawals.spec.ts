@@ -49,7 +49,7 @@ test.describe('on a phone', () => {
     await expectAccessible(page)
     await page.getByRole('navigation').getByRole('link', { name: 'Saques' }).first().click()
     await expect(findStatus(page)).toHaveText('Enviado')
-    await expect(page.getByTestId('withdrawal-total')).toHaveText('1 saque R$ 150,50 no total')
+    await expect(page.getByTestId('withdrawal-total')).toHaveText('1 saqueR$ 150,50 no total')
     await expect(listRows(page)).toContainText('+55 (11) *****-4321Frete de novembro')
     await expectAccessible(page)
   })

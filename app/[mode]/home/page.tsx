@@ -81,10 +81,10 @@ async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
   return (
-    <div className="relative">
-      {/* On phones, the page starts with the balance, and the search button is beside it. */}
-      <div className="max-lg:absolute max-lg:top-0 max-lg:right-0 max-lg:z-10">
-        <PageHead title={<Greeting name={user.name} />} isTitleDesktopOnly>
+    <>
+      {/* On phones, the page starts with the balance. */}
+      <div className="max-lg:sr-only">
+        <PageHead title={<Greeting name={user.name} />}>
           <IfAllowed permission="transactions:write">
             <Link
               href={`/${mode}/charges/new`}
@@ -109,7 +109,7 @@ async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
           ) : null}
         </LiveHome>
       </ClientMessages>
-    </div>
+    </>
   )
 }
 

@@ -20,16 +20,16 @@ import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 /** Ids of the charge in other systems. The end-to-end id exists only after the payment. */
 export function Identifiers() {
   const t = useTranslations('charge')
-  const { id, external_id, end_to_end_id } = useLiveCharge().timeline.charge
+  const { id, status, external_id, end_to_end_id } = useLiveCharge().timeline.charge
   const identifiers = [
     [t('reference'), ownReference(id, external_id)],
     [t('id'), id],
     [t('endToEnd'), end_to_end_id],
   ] as const
   return identifiers.map(([name, value]) =>
-    value ? (
+    value || (status === 'pending' && name === t('endToEnd')) ? (
       <Fact key={name} name={name}>
-        <CopyValue name={name} value={value} />
+        {value ? <CopyValue name={name} value={value} /> : '—'}
       </Fact>
     ) : null,
   )
@@ -38,14 +38,15 @@ export function Identifiers() {
 /** The payer whom the bank reports, who may differ from the person in the charge. */
 export function PaidBy() {
   const t = useTranslations('charge')
-  const { payer } = useLiveCharge().timeline.charge
-  if (!payer) return null
-  const { name, document, bank } = payer
+  const { payer, status } = useLiveCharge().timeline.charge
+  if (!payer && status !== 'pending' && status !== 'paid') return null
+  const about = payer && [payer.document, payer.bank && t('paidByBank', { bank: payer.bank })]
   return (
     <Fact name={t('paidBy')}>
-      <span className="break-words">{name}</span>
+      <span className="break-words">{payer?.name ?? '—'}</span>
       <span className="block text-muted text-small">
-        {[document, bank && t('paidByBank', { bank })].filter(Boolean).join(' · ')}
+        {about?.filter(Boolean).join(' · ') ??
+          t(status === 'paid' ? 'paidByNobody' : 'paidByLater')}
       </span>
     </Fact>
   )
@@ -99,10 +100,10 @@ export function Description() {
   // A text that the form of a new charge could not save.
   const unsaved = useSearchParams().get('description') ?? ''
   const [isOpen, setOpen] = useState(canWrite && !description && unsaved !== '')
-  if (!description && !canWrite && !isOpen) return null
   return (
     <Fact name={t('label')}>
       {description ? <span className="mr-3 break-words">{description}</span> : null}
+      {description || canWrite ? null : '—'}
       {canWrite ? (
         <button
           type="button"
@@ -140,14 +141,14 @@ export function ChargeActions({ merchant }: { merchant: string }) {
           <CopyButton
             text={payment_url}
             label={t('charge.payerLink')}
-            className="rounded-r-none border-r-0"
+            className="max-md:px-3 md:rounded-r-none md:border-r-0"
           />
           <a
             href={payment_url}
             target="_blank"
             rel="noopener"
             aria-label={t('charge.openPayerPage')}
-            className={`${buttonClass('quiet')} rounded-l-none px-2.5`}
+            className={`${buttonClass('quiet')} rounded-l-none px-2.5 max-md:hidden`}
           >
             <ExternalLink size={16} aria-hidden />
           </a>

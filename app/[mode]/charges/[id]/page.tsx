@@ -92,15 +92,14 @@ export default async function ChargePage({ params }: PageProps) {
           <ChargeActions merchant={account.name} />
         </PageHead>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
-          <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-            <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
-            <ChargeSandbox />
-          </div>
+          <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
+          {/* What grows with a payment stands last, so that nothing in view moves. */}
           <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
             <Disputes />
-            <ChargeTimeline />
-            <Refunds />
             <ChargeDetails charge={charge} />
+            <Refunds />
+            <ChargeTimeline />
+            <ChargeSandbox />
           </div>
         </div>
       </LiveCharge>

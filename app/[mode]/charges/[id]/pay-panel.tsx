@@ -3,7 +3,7 @@
 import { Ban, Landmark, Timer } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { ShareButton } from '#app/[mode]/charges/[id]/live-facts.tsx'
 import { clockText, moneyText, useSecondsTo } from '#components/format/format.tsx'
@@ -29,13 +29,27 @@ interface PayPanelProps {
 
 export function PayPanel({ merchant, qr }: PayPanelProps) {
   const outcome = shownStatusOf(useLiveCharge().timeline.charge)
+  const content = useRef<HTMLDivElement>(null)
+  const [codeHeight, setCodeHeight] = useState<number>()
+  useEffect(() => {
+    if (outcome === 'pending') setCodeHeight(content.current?.offsetHeight)
+  }, [outcome])
   return (
     <Sheet className="p-4 md:p-6">
-      {outcome === 'pending' ? (
-        <PaymentCode qr={qr} />
-      ) : (
-        <ChargeOutcome outcome={outcome} merchant={merchant} />
-      )}
+      <div
+        ref={content}
+        // The outcome takes the height of the code that it replaces, so that nothing moves.
+        style={outcome === 'pending' ? undefined : { minHeight: codeHeight }}
+        className="grid grid-cols-[minmax(0,1fr)]"
+      >
+        {outcome === 'pending' ? (
+          <div>
+            <PaymentCode qr={qr} />
+          </div>
+        ) : (
+          <ChargeOutcome outcome={outcome} merchant={merchant} />
+        )}
+      </div>
     </Sheet>
   )
 }
@@ -76,9 +90,8 @@ type Outcome = Exclude<ShownChargeStatus, 'pending'>
 const isUnpaid = (outcome: Outcome) =>
   outcome === 'expired' || outcome === 'cancelled' || outcome === 'failed'
 
-/** Fades in at the size of the replaced QR code, so that the layout does not shift. */
 const OUTCOME_TRANSITION =
-  'aspect-square transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
+  'transition-[opacity,scale] duration-200 starting:scale-95 starting:opacity-0 motion-reduce:transition-none'
 
 const OUTCOME_TEXT = 'mt-1 w-full max-w-[36ch] text-balance break-words text-muted text-small'
 
