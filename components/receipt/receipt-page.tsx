@@ -44,6 +44,7 @@ export function ReceiptPage({ sheet, parent, pdfPath }: ReceiptPageProps) {
               ))}
             </Facts>
           </div>
+          <ReceiptCheck sheet={sheet} />
           <p className="mt-6 border-line border-t pt-4 font-semibold">{t('notFiscal')}</p>
         </div>
       </Sheet>
@@ -63,29 +64,33 @@ function TestNotice() {
   )
 }
 
-/** Size in CSS pixels: cameras read smaller codes badly from a screen. */
-const QR_SIZE_PX = 240
+function ReceiptHead({ sheet: { merchant, cnpj, operation, amount } }: { sheet: ReceiptSheet }) {
+  const t = useTranslations('receipt')
+  return (
+    <>
+      <p className="font-display font-semibold text-title">{t('title')}</p>
+      <p className="mt-1 break-words">{merchant}</p>
+      {cnpj ? <p className="text-muted text-small">CNPJ {cnpj}</p> : null}
+      <p className="mt-6 text-muted">{operation}</p>
+      <p
+        data-testid="receipt-amount"
+        className="whitespace-nowrap font-bold font-display text-[34px] leading-tight sm:text-[44px]"
+      >
+        {amount}
+      </p>
+    </>
+  )
+}
+
+/** Size in CSS pixels: cameras still read the code of about 60 modules from a screen. */
+const QR_SIZE_PX = 168
 /** Margin around the QR code in modules, as ISO/IEC 18004 requires. */
 const QUIET_ZONE_MODULES = 4
 
-function ReceiptHead({ sheet }: { sheet: ReceiptSheet }) {
+function ReceiptCheck({ sheet: { url, address } }: { sheet: ReceiptSheet }) {
   const t = useTranslations('receipt')
-  const { merchant, operation, amount, url, address } = sheet
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[minmax(0,1fr)_240px] sm:gap-7 print:grid-cols-[minmax(0,1fr)_240px]">
-      <div className="min-w-0">
-        <p className="font-display font-semibold text-title">{t('title')}</p>
-        <p className="mt-1 break-words">{merchant}</p>
-        <p className="mt-7 text-muted">{operation}</p>
-        <p
-          data-testid="receipt-amount"
-          className="whitespace-nowrap font-bold font-display text-head"
-        >
-          {amount}
-        </p>
-        <p className="mt-7 font-semibold text-small">{t('check')}</p>
-        <p className="mt-0.5 break-words text-muted text-small">{t('checkText', { address })}</p>
-      </div>
+    <div className="mt-6 flex flex-wrap items-center gap-x-6 gap-y-4 border-line border-t pt-5">
       <QRCodeSVG
         role="img"
         aria-label={t('qr')}
@@ -96,8 +101,12 @@ function ReceiptHead({ sheet }: { sheet: ReceiptSheet }) {
         marginSize={QUIET_ZONE_MODULES}
         fgColor="#17211D"
         bgColor="#FFFFFF"
-        className="block h-auto w-full min-w-[240px] max-w-[320px] self-start justify-self-center rounded-control border border-line"
+        className="block shrink-0 rounded-control border border-line"
       />
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="font-semibold text-small">{t('check')}</p>
+        <p className="mt-0.5 break-words text-muted text-small">{t('checkText', { address })}</p>
+      </div>
     </div>
   )
 }

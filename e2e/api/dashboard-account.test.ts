@@ -59,7 +59,8 @@ const listAuditRecords = () =>
 describe('PATCH account', () => {
   test('200: stores the settings, shows them in the session and audits old and new values', async () => {
     const { status, body } = await patch('account', SETTINGS)
-    const data = { id: merchant.id, ...SETTINGS, repeats_external_ids: false }
+    const unset = { repeats_external_ids: false, shop_url: null, cnpj: null }
+    const data = { id: merchant.id, ...SETTINGS, ...unset }
     expect([status, body.data]).toEqual([200, data])
     expectShape(AccountSettings, body)
     const [account] = (await readSession(secret))?.accounts ?? []
@@ -100,7 +101,18 @@ describe('PATCH account', () => {
     expect((await read(pending.transaction_id)).br_code).toBe(pending.br_code)
   })
 
+  test('the shop address and the CNPJ are stored without punctuation, and removed', async () => {
+    const details = { shop_url: 'https://loja.example/obrigado', cnpj: '12.ABC.345/01DE-35' }
+    const stored = { ...details, cnpj: '12ABC34501DE35' }
+    expect((await patch('account', { ...SETTINGS, ...details })).body.data).toMatchObject(stored)
+    const none = { shop_url: null, cnpj: null }
+    expect((await patch('account', { ...SETTINGS, ...none })).body.data).toMatchObject(none)
+    expect((await listAuditRecords()).at(-1)).toMatchObject({ before: stored, after: none })
+  })
+
   const zoneMessage = 'time_zone must be a time zone such as America/Sao_Paulo'
+  const urlMessage = 'shop_url must be an http or https address'
+  const httpsMessage = 'shop_url must be an https address'
   const secondsMessage = 'expires_in must be a whole number of seconds from 60 to 2592000'
   const reviewMessage = 'charge_review_above must be a whole number of cents from 0 to 999999999999'
   test.each([
@@ -116,6 +128,10 @@ describe('PATCH account', () => {
     [{ charge_review_above: '5000' }, { charge_review_above: [reviewMessage] }],
     [{ time_zone: 'America/Atlantis' }, { time_zone: [zoneMessage] }],
     [{ time_zone: "UTC'; --" }, { time_zone: [zoneMessage] }],
+    [{ shop_url: 'http://loja.example' }, { shop_url: ['shop_url must be an https address'] }],
+    [{ shop_url: 'javascript:alert(1)' }, { shop_url: [urlMessage, httpsMessage] }],
+    [{ cnpj: '11.222.333/0001-82' }, { cnpj: ['cnpj must be a CNPJ with valid check digits'] }],
+    [{ cnpj: '529.982.247-25' }, { cnpj: ['cnpj must be a CNPJ with valid check digits'] }],
   ])('422 names the invalid field in %j', async (invalid, errors) => {
     const response = await patch('account', { ...SETTINGS, ...invalid })
     expect([response.status, response.body]).toEqual([422, { errors }])

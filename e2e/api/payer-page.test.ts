@@ -32,7 +32,7 @@ const PAYER = {
   ip: '203.0.113.77',
   metadata: { canary: 'canary-metadata' },
   utms: { canary: 'canary-utm' },
-  items: [{ name: 'canary-item' }],
+  items: [{ name: 'Pão <1 kg>', canary: 'canary-item' }],
 }
 const PORTUGUESE = { 'accept-language': 'pt-BR,pt;q=0.9' }
 
@@ -178,6 +178,71 @@ describe('the page', () => {
     expectNoPayerData(text)
   })
 
+  test('shows the items as they were sent, with what can be an amount or a quantity', async () => {
+    const items = [
+      { name: 'Café <1 kg>', quantity: 2, price: 4_500 },
+      { name: 'Frete', quantity: '1', price: '990' },
+      { name: ' ', price: 'grátis' },
+      { quantity: 3, price: -1 },
+      ...Array.from({ length: 20 }, () => ({ name: 'x'.repeat(300) })),
+    ]
+    const charge = await createTestCharge({ items })
+    const listItems = (text: string) =>
+      [...text.matchAll(/<li>(.*?)<\/li>/g)].map(([, item = '']) => item.replace(/<[^>]+>/g, '|'))
+    const { text } = await fetchPage(pageUrl(charge.id))
+    expect(listItems(text).slice(0, 5)).toEqual([
+      '|Café &#60;1 kg&#62;||2 × R$\u00a045,00|',
+      '|Frete||R$\u00a09,90|',
+      '|Item|',
+      '|3 × Item|',
+      `|${'x'.repeat(80)}|`,
+    ])
+    expect(listItems(text)).toHaveLength(20)
+    expect(text).toContain('e mais 4')
+    await simulateCharge(merchant.id, charge.id, 'paid')
+    expect(listItems((await fetchPage(pageUrl(charge.id))).text)).toHaveLength(20)
+    expect(
+      (await fetchPage(pageUrl((await createTestCharge({ items: [] })).id))).text,
+    ).not.toContain('<li>')
+  })
+
+  test('leads to the receipt after the payment, and to the shop if it has an address', async () => {
+    const shop = await makeMerchant('Loja com endereço')
+    const { id } = await createTestCharge({}, shop)
+    const linksOf = async () =>
+      [...(await fetchPage(pageUrl(id))).text.matchAll(/<a class="(\w+)" href="([^"]+)">/g)].map(
+        ([, look, href]) => `${look} ${href}`,
+      )
+    expect(await linksOf()).toEqual([])
+    await simulateCharge(shop.id, id, 'paid')
+    const [receipt = '', ...others] = await linksOf()
+    expect(receipt).toMatch(/^go http:.+\/receipt\/1\./)
+    expect(others).toEqual([])
+    const address = new URL(receipt.slice(3)).pathname
+    expect((await fetchPage(api.url + address)).text).toContain('Comprovante autêntico')
+    await db().account.update({
+      where: { id: shop.id },
+      data: { shopUrl: 'https://shop.example/?a=1&b' },
+    })
+    expect(await linksOf()).toEqual([
+      'go https://shop.example/?a=1&#38;b',
+      receipt.replace('go', 'also'),
+    ])
+  })
+
+  test('loads one font of its own, which is cached for good', async () => {
+    const { id } = await createTestCharge()
+    const { text } = await fetchPage(pageUrl(id))
+    const urls = new Set(
+      [...text.matchAll(/\/docs\/assets\/hanken\.woff2\?v=[\w-]{11}/g)].map(([url]) => url),
+    )
+    expect(urls.size).toBe(1)
+    const response = await fetch(api.url + [...urls][0])
+    expect(response.status).toBe(200)
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect((await response.arrayBuffer()).byteLength).toBeLessThan(20_000)
+  })
+
   test('of a refunded charge shows the amount and whether it is partial', async () => {
     const charge = await createTestCharge()
     await simulateCharge(merchant.id, charge.id, 'paid')
@@ -290,20 +355,21 @@ describe('the response', () => {
       'x-content-type-options': 'nosniff',
       'content-security-policy': [
         `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'`,
-        "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'",
+        "img-src data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'",
         "frame-ancestors 'none'",
       ].join('; '),
     })
     expect(first.headers.get('set-cookie')).toBeNull()
   })
 
-  test('is smaller than 15 KB compressed', async () => {
+  test('with the most items is smaller than 12 KB compressed', async () => {
     const long = await createTestCharge({
       amount: 999_999_999_999,
       external_id: `${newId()}${'x'.repeat(200)}`,
+      items: Array.from({ length: 50 }, () => ({ name: newId(), quantity: 3, price: 1_234_567 })),
     })
     const { text } = await fetchPage(pageUrl(long.id))
-    expect(gzipSync(text).byteLength).toBeLessThan(15_000)
+    expect(gzipSync(text).byteLength).toBeLessThan(12_000)
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
   })
 

@@ -92,6 +92,26 @@ test.describe('on a phone', () => {
     expect(await isSamePage()).toBe(true)
   })
 
+  test('on a low screen the button to copy is above the code and in view', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShopSignedOut(
+      context,
+      'Comércio de Alimentos Naturais do Vale do Ribeira',
+    )
+    const charge = await openCharge(shop, 4_990)
+    await page.setViewportSize({ width: 320, height: 568 })
+    await page.goto(charge.payment_url)
+    const button = await page.getByRole('button', { name: 'Copiar código Pix' }).boundingBox()
+    const code = await page.getByTestId('qr-code').boundingBox()
+    if (!button || !code) throw new Error('The button or the code is missing')
+    expect(button.y + button.height).toBeLessThan(Math.min(code.y, 568))
+    for (const name of await page.getByText('Comércio de Alimentos').all())
+      expect((await name.boundingBox())?.height).toBeLessThan(26)
+    await expectFits(page)
+  })
+
   test.describe('accessibility', () => {
     // axe adds styles to the page, which its CSP forbids.
     test.use({ bypassCSP: true, expectedStatuses: [404] })

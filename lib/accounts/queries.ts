@@ -60,10 +60,15 @@ export async function readTimeZone(id: string): Promise<string> {
   return (await db().account.findUniqueOrThrow({ where: { id }, select })).timeZone
 }
 
-/** Whether several charges of the account may have the same external_id. */
-export async function readRepeatsExternalIds(id: string): Promise<boolean> {
-  const select = { repeatsExternalIds: true } as const
-  return (await db().account.findUniqueOrThrow({ where: { id }, select })).repeatsExternalIds
+/** Returns the settings that no session carries. */
+export async function readDetails(id: string) {
+  const select = { repeatsExternalIds: true, shopUrl: true, cnpj: true } as const
+  const found = await db().account.findUniqueOrThrow({ where: { id }, select })
+  return {
+    repeats_external_ids: found.repeatsExternalIds,
+    shop_url: found.shopUrl,
+    cnpj: found.cnpj,
+  }
 }
 
 /** Returns the live-mode limits in cents; null is no limit. */

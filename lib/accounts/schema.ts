@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {
+  httpsUrl,
   instant,
   must,
   normalizeEmail,
@@ -11,6 +12,7 @@ import {
 import { LOCALES } from '#lib/core/locale.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'
+import { isValidCnpj, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { ROLES, type Role } from '#lib/people/roles.ts'
 import { newPassword, tokenDecisions } from '#lib/people/schema.ts'
 
@@ -38,6 +40,7 @@ const EXPIRES_IN_RULE = 'be a whole number of seconds from 60 to 2592000'
 function isPrintable(value: string): boolean {
   return foldText(value) !== ''
 }
+const CNPJ_RULE = 'be a CNPJ with valid check digits'
 const accountName = properName(100).refine(isPrintable, must('contain a letter or digit'))
 
 const AccountChange = z.object({
@@ -55,6 +58,17 @@ const AccountChange = z.object({
     .boolean(must('be true or false'))
     .optional()
     .meta(openApiMeta('Whether charges may repeat an external_id. Absent: unchanged.')),
+  shop_url: httpsUrl
+    .nullish()
+    .transform(value => value ?? null)
+    .meta(openApiMeta('Where payers go after a payment; null: nowhere.')),
+  cnpj: z
+    .string(must(CNPJ_RULE))
+    .refine(isValidCnpj, must(CNPJ_RULE))
+    .transform(normalizeTaxId)
+    .nullish()
+    .transform(value => value ?? null)
+    .meta(openApiMeta('CNPJ on receipts; null: none.')),
 })
 export type AccountChange = z.infer<typeof AccountChange>
 export const accountChange = { test: AccountChange, live: AccountChange }
@@ -213,6 +227,8 @@ export const AccountSettings = z.object({
     time_zone: z.string(),
     charge_review_above: z.int().nullable(),
     repeats_external_ids: z.boolean(),
+    shop_url: z.string().nullable(),
+    cnpj: z.string().nullable(),
   }),
 })
 

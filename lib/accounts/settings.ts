@@ -28,7 +28,8 @@ export async function updateAccount(
   await requireKnownZone(change.time_zone)
   return transaction(async tx => {
     const [stored] = await tx.$queryRaw<StoredSettings[]>`
-      SELECT name, city, expires_in, time_zone, charge_review_above, repeats_external_ids
+      SELECT name, city, expires_in, time_zone, charge_review_above, repeats_external_ids,
+        shop_url, cnpj
       FROM accounts
       WHERE id = ${id}::uuid FOR NO KEY UPDATE`
     if (!stored) throw new Invariant(`account ${id} has members but is missing`)
@@ -42,9 +43,10 @@ export async function updateAccount(
     )
     if (!repeats_external_ids && old.repeats_external_ids) await refuseIfRepeated(tx, id)
     if (names.length > 0) {
-      const { name, city, expires_in: expiresIn, time_zone: timeZone } = change
-      const camelCased = { expiresIn, timeZone, repeatsExternalIds: repeats_external_ids }
-      const data = { name, city, ...camelCased, chargeReviewAbove: change.charge_review_above }
+      const { name, city, expires_in: expiresIn, time_zone: timeZone, cnpj } = change
+      const camelCased = { expiresIn, timeZone, repeatsExternalIds: repeats_external_ids, cnpj }
+      const { charge_review_above: chargeReviewAbove, shop_url: shopUrl } = change
+      const data = { name, city, ...camelCased, chargeReviewAbove, shopUrl }
       await tx.account.update({ where: { id }, data })
       const [before, after] = [old, changed].map(values =>
         Object.fromEntries(names.map(name => [name, values[name]])),

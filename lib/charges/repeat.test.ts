@@ -40,6 +40,8 @@ function allow(repeats_external_ids: boolean, { id, name, city, expiresIn } = me
     expires_in: expiresIn,
     time_zone: 'America/Sao_Paulo',
     charge_review_above: null,
+    shop_url: null,
+    cnpj: null,
   }
   return updateAccount(id, { ...change, repeats_external_ids }, { type: 'user', id: ownerId })
 }
@@ -97,6 +99,8 @@ test('without repetitions it can be switched off, and then nothing repeats', asy
     expires_in: 3_600,
     time_zone: 'UTC',
     charge_review_above: null,
+    shop_url: null,
+    cnpj: null,
   }
   const set = (repeats_external_ids: boolean | undefined) =>
     updateAccount(other.id, { ...change, repeats_external_ids }, { type: 'user', id: owner })

@@ -191,6 +191,8 @@ export interface ReceiptSheet {
   operation: string
   amount: string
   merchant: string
+  /** With punctuation. */
+  cnpj: string | null
   rows: { name: string; value: string; isCode?: boolean }[]
   /** Content of the QR code: the public page on which the receipt proves itself. */
   url: string

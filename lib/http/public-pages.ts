@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { recordChargeView } from '#lib/charges/list.ts'
-import { txidsOfPage } from '#lib/charges/urls.ts'
+import { createChargeReceiptUrl, txidsOfPage } from '#lib/charges/urls.ts'
 import { isDatabaseUnavailable, isTrocoError } from '#lib/core/errors.ts'
 import { type LogContext, log, logFailure, withLogContext } from '#lib/core/log.ts'
 import { INTERNAL_ERROR } from '#lib/core/refusals.ts'
@@ -92,6 +92,7 @@ function pageResponse(
     `script-src 'nonce-${nonce}'`,
     `style-src 'nonce-${nonce}'`,
     'img-src data:',
+    "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -137,7 +138,8 @@ async function chargeResponse(
       log().warn({ err: error, chargeId: charge.id }, 'recording a charge view failed'),
     )
   }
-  return pageResponse(200, renderCharge(charge, texts), texts)
+  const receiptUrl = await createChargeReceiptUrl(charge)
+  return pageResponse(200, renderCharge(charge, receiptUrl, texts), texts)
 }
 
 /** Returns whether a payer opened the page: not a prefetch, preview or signed-in member. */

@@ -6,6 +6,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { LOCALES, languageOf, preferredLocale } from '#lib/core/locale.ts'
+import { TEXT_FACE, versionOf } from '#lib/core/text-face.ts'
 import type { ApiDocument } from '#lib/docs/document.ts'
 import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/docs/package.ts'
 import { type Assets, renderPage } from '#lib/docs/render.ts'
@@ -52,12 +53,10 @@ const PAGE_POLICY = [
 ].join('; ')
 
 const ASSET_FOLDER = new URL('../docs/assets/', import.meta.url)
-const FONT = '@fontsource-variable/hanken-grotesk/files/hanken-grotesk-latin-wght-normal.woff2'
 const ASSETS = {
   style: ['style.css', 'text/css; charset=utf-8', new URL('style.css', ASSET_FOLDER)],
   reader: ['reader.js', 'text/javascript; charset=utf-8', new URL('reader.js', ASSET_FOLDER)],
   trial: ['trial.js', 'text/javascript; charset=utf-8', new URL('trial.js', ASSET_FOLDER)],
-  font: ['hanken.woff2', 'font/woff2', new URL(import.meta.resolve(FONT))],
 } as const
 
 type Files = Map<string, FileHandler>
@@ -127,15 +126,15 @@ async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler
   const load = async ([name, type, source]: readonly [string, string, URL]) => {
     return asset(name, type, await readFile(source))
   }
-  const [css, reader, trial, font] = await Promise.all([
+  const [css, reader, trial] = await Promise.all([
     readFile(ASSETS.style[2], 'utf8'),
     load(ASSETS.reader),
     load(ASSETS.trial),
-    load(ASSETS.font),
   ])
+  const font = asset(TEXT_FACE.name, 'font/woff2', TEXT_FACE.file)
   // The same URL as in the page's preload, or browsers would load the font twice.
   const [name, type] = ASSETS.style
-  const style = asset(name, type, Buffer.from(css.replace(ASSETS.font[0], font.url)))
+  const style = asset(name, type, Buffer.from(css.replace(TEXT_FACE.name, font.url)))
   return {
     urls: { style: style.url, reader: reader.url, trial: trial.url, font: font.url },
     files: [style, reader, trial, font].map(({ path, handler }) => [path, handler]),
@@ -146,7 +145,7 @@ async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler
 function asset(name: string, type: string, body: Buffer) {
   const path = `/docs/assets/${name}`
   const file = buildFile(body, type, CACHE_MINUTE)
-  const version = file.headers.etag?.slice(1, 12)
+  const version = versionOf(body)
   const lasting = { body, headers: { ...file.headers, 'cache-control': CACHE_YEAR } }
   const handler: FileHandler = async (request, response) => {
     const isCurrent = request.url?.endsWith(`?v=${version}`)

@@ -1,6 +1,7 @@
 import type { ChargeStatus } from '#lib/charges/states.ts'
 import { type Html, html } from '#lib/core/html.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { renderQrCode } from '#lib/core/qr.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, utc } from '#lib/db/sql.ts'
@@ -34,7 +35,18 @@ export interface PayableCharge {
   /** Written by a member for the payer. */
   description: string | null
   merchant: string
+  /** Where the payer goes after the payment. */
+  shop_url: string | null
   time_zone: string
+  items: PayableItem[]
+  item_count: number
+}
+
+/** Texts as the merchant sent them; each may be absent. */
+interface PayableItem {
+  name: string | null
+  price: string | null
+  quantity: string | null
 }
 
 /** Null if generated or if it contains the payer's e-mail, name, document or phone. */
@@ -47,6 +59,16 @@ const REFERENCE = Prisma.sql`
       nullif(right(regexp_replace(c.client_phone, '\\D', '', 'g'), 8), '')) > 0
   THEN NULL ELSE c.external_id END AS reference`
 
+/** More items, or longer names, would make the page slow. */
+const ITEMS_MAX = 20
+const ITEM_NAME_MAX = 80
+
+const ITEMS = Prisma.sql`
+  (SELECT COALESCE(json_agg(json_build_object('name', left(i.item ->> 'name', ${ITEM_NAME_MAX}::int),
+      'price', left(i.item ->> 'price', 20), 'quantity', left(i.item ->> 'quantity', 20)) ORDER BY i.nth), '[]')
+    FROM (SELECT e.value AS item, e.nth FROM json_array_elements(c.items) WITH ORDINALITY e(value, nth)
+      LIMIT ${ITEMS_MAX}) i)`
+
 /**
  * Finds the charge of a payer's page by txid, its only key that is unique across accounts. Fails on a
  * standby, which may lack it (prisma/functions/troco_refuse_caller.sql).
@@ -58,7 +80,8 @@ export async function readPayableCharge(txids: string[]): Promise<PayableCharge 
     ${utc('c.cancelled_at')},
     c.end_to_end_id, c.refunded_amount + c.returned_amount AS refunded_amount,
     c.returned_amount > 0 AS is_returned, c.viewed_at IS NOT NULL AS is_viewed, a.name AS merchant,
-    a.time_zone, c.description`
+    a.shop_url, a.time_zone, c.description, ${ITEMS} AS items,
+    COALESCE(json_array_length(c.items), 0) AS item_count`
   const [row] = await queryRows<PayableCharge | null>(Prisma.sql`
     SELECT CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE (
       SELECT ${asJson(columns)}::text FROM charges c JOIN accounts a ON a.id = c.account_id
@@ -89,7 +112,11 @@ export function stateKey(charge: PayableCharge): string {
   return `${stateOf(charge)}.${charge.refunded_amount}`
 }
 
-export function renderCharge(charge: PayableCharge, texts: PayerTexts): PageContent {
+export function renderCharge(
+  charge: PayableCharge,
+  receiptUrl: string | null,
+  texts: PayerTexts,
+): PageContent {
   const { t, moneyText } = texts
   const state = stateOf(charge)
   const values = { merchant: charge.merchant, amount: moneyText(charge.amount) }
@@ -103,6 +130,8 @@ export function renderCharge(charge: PayableCharge, texts: PayerTexts): PageCont
  data-said="${isOpen ? '' : `${t(state)}. ${explainState(charge, state, texts)}`}">
 ${renderHead(charge, state, texts)}
 ${isOpen ? renderPayable(charge, texts) : renderOutcome(charge, state, texts)}
+${receiptUrl !== null && renderWays(charge.shop_url, receiptUrl, texts)}
+${renderItems(charge, texts)}
 </main>`
   const refreshS = isOpen ? REFRESH_S : isLate ? LATE_REFRESH_S : 0
   const ribbon: PageContent['ribbon'] = charge.mode === 'test' ? [t('test'), t('testText')] : null
@@ -126,9 +155,9 @@ ${reference !== null && html`<p class="ref">${t('order', { reference })}</p>`}</
 
 function renderPayable(charge: PayableCharge, { t, timeText }: PayerTexts): Html {
   const { br_code, merchant, expires_at, time_zone, seconds_left } = charge
-  return html`<div class="sheet">
-${br_code !== null && renderQrCode(br_code)}
+  return html`<div class="sheet pay">
 <button id="copy" class="js" type="button">${icon('copy')}<span id="label">${t('copy')}</span></button>
+${br_code !== null && renderQrCode(br_code)}
 <p class="sr" id="code-name">${t('code')}</p>
 <code id="code" class="code" data-testid="br-code" tabindex="0" role="textbox" aria-readonly="true" aria-labelledby="code-name">${br_code}</code>
 <p class="how js" id="how">${t('how')}</p><noscript><p class="how">${t('howPlain')}</p></noscript>
@@ -136,6 +165,30 @@ ${br_code !== null && renderQrCode(br_code)}
 <p class="line js">${icon('timer')}<span>${t('left')} <b id="left" role="timer">${formatTimeLeft(seconds_left, t)}</b></span></p>
 <noscript><p class="line">${icon('timer')}<span>${t('expires', { time: timeText(expires_at, time_zone) })}</span></p></noscript>
 <p class="line small">${icon('shield')}<span>${t('check')} <b>${merchant}</b></span></p>`
+}
+
+/** Where a payer goes after the payment. */
+function renderWays(shopUrl: string | null, receiptUrl: string, { t }: PayerTexts): Html {
+  return html`<p class="ways">${shopUrl !== null && html`<a class="go" href="${shopUrl}">${t('backToShop')}</a>`}
+<a class="${shopUrl === null ? 'go' : 'also'}" href="${receiptUrl}">${t('receipt')}</a></p>`
+}
+
+function renderItems({ items, item_count: count }: PayableCharge, texts: PayerTexts): Html | null {
+  if (items.length === 0) return null
+  const { t } = texts
+  return html`<div class="sheet items"><h2>${t('items')}</h2><ul>${items.map(item => renderItem(item, texts))}</ul>
+${count > items.length && html`<p>${t('moreItems', { count: String(count - items.length) })}</p>`}</div>`
+}
+
+/** Prices are cents, as numbers or as text; merchants may send anything else, which is left out. */
+function renderItem({ name, price, quantity }: PayableItem, { t, moneyText }: PayerTexts): Html {
+  const cents = price === null ? Number.NaN : Math.round(Number(price.replace(',', '.')))
+  const isAmount = cents > 0 && cents <= AMOUNT_MAX
+  const times = quantity !== null && quantity !== '1' ? `${quantity} × ` : ''
+  const label = name?.trim() || t('item')
+  return isAmount
+    ? html`<li><span>${label}</span><span>${times}${moneyText(cents)}</span></li>`
+    : html`<li><span>${times}${label}</span></li>`
 }
 
 /** Formats the time as the page's script does, so that the text does not change when it starts. */

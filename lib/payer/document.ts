@@ -9,6 +9,7 @@ import {
   numberFormat,
   preferredLocale,
 } from '#lib/core/locale.ts'
+import { TEXT_FACE } from '#lib/core/text-face.ts'
 import { PAYER_WORDS } from '#messages/words.ts'
 
 export interface PageContent {
@@ -48,7 +49,8 @@ ${
 <meta property="og:title" content="${preview.title}">
 <meta property="og:description" content="${preview.text}">
 `
-}<link rel="icon" href="${new Html(FAVICON)}">
+}<link rel="preload" href="${TEXT_FACE.url}" as="font" type="font/woff2" crossorigin>
+<link rel="icon" href="${new Html(FAVICON)}">
 <style nonce="${nonce}">${STYLES}</style>
 ${hasScript ? html`<noscript><style nonce="${nonce}">${PLAIN_STYLES}</style>${refresh}</noscript>` : refresh}
 </head>
@@ -156,10 +158,11 @@ const FAVICON = `data:image/svg+xml,${encodeURIComponent(MARK)}`
 
 /** The dashboard's colours and proportions, in CSS for old phones too. */
 const STYLES = new Html(`
+@font-face{font-family:Hanken;font-weight:400 700;font-display:swap;src:url(${TEXT_FACE.url}) format("woff2")}
 :root{color-scheme:light dark;--paper:#f7f5f0;--surface:#fff;--sunk:#f0ede6;--ink:#17211d;--muted:#5d6862;--line:#e3dfd5;--accent:#0a6a57;--on:#fff;--ok:#18734b;--ok-soft:#ddf0e4;--bad:#a8321f;--bad-soft:#f8dfd9;--off:#59635d;--off-soft:#e9e6de;--test:#ae4512;--test-soft:#fbe6d8;--lift:0 1px 2px rgba(23,33,29,.06),0 4px 12px rgba(23,33,29,.06)}
 @media(prefers-color-scheme:dark){:root{--paper:#0f1513;--surface:#161e1b;--sunk:#1c2622;--ink:#e8eeea;--muted:#a0ada6;--line:#26312c;--accent:#4cc9a4;--on:#06231b;--ok:#5bd39a;--ok-soft:#12301f;--bad:#f08a76;--bad-soft:#3a1812;--off:#a0ada6;--off-soft:#232d29;--test:#f39a63;--test-soft:#3a2112;--lift:none}}
 *{box-sizing:border-box;margin:0}
-html{background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%;text-size-adjust:100%}
+html{background:var(--paper);color:var(--ink);font:15px/1.5 Hanken,system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{display:flex;flex-direction:column;min-height:100vh;min-height:100dvh}
 main{width:100%;max-width:390px;margin:0 auto;padding:26px 22px 12px;outline:0}
 .r{border-top:4px solid var(--test);background:var(--test-soft);color:var(--test);padding:10px 22px;text-align:center;font-size:13.5px}
@@ -167,7 +170,7 @@ main{width:100%;max-width:390px;margin:0 auto;padding:26px 22px 12px;outline:0}
 .r .i{width:16px;height:16px;margin-right:6px;vertical-align:-3px}
 .i{width:18px;height:18px;flex:none;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .head{text-align:center;margin-bottom:24px}
-.name{font-weight:600;overflow-wrap:anywhere}
+.name{font-weight:600;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .sum{font-size:46px;font-weight:700;letter-spacing:-.025em;line-height:1.25;white-space:nowrap}
 .sum.long{font-size:32px}
 .sum i{font-style:normal;font-weight:400;font-size:.5em;color:var(--muted);letter-spacing:0;margin-right:.28em}
@@ -176,10 +179,20 @@ main{width:100%;max-width:390px;margin:0 auto;padding:26px 22px 12px;outline:0}
 .ref{color:var(--muted);font-size:13.5px;overflow-wrap:anywhere;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
 .sheet{background:var(--surface);border:1px solid var(--line);border-radius:16px;box-shadow:var(--lift);padding:20px}
 .qr{display:block;width:100%;max-width:304px;margin:0 auto;height:auto;aspect-ratio:1;background:#fff;border:1px solid var(--line);border-radius:12px}
-button{display:flex;align-items:center;justify-content:center;gap:8px;width:100%;min-height:52px;margin-top:16px;border:0;border-radius:10px;background:var(--accent);color:var(--on);font-family:inherit;font-size:16px;font-weight:600;cursor:pointer}
-button:hover{filter:brightness(1.1)}
+.pay{display:flex;flex-direction:column}
+button,.go,.also{display:flex;align-items:center;justify-content:center;gap:8px;width:100%;min-height:52px;border:0;border-radius:10px;background:var(--accent);color:var(--on);font-family:inherit;font-size:16px;font-weight:600;text-decoration:none;cursor:pointer}
+.also{min-height:44px;margin-top:8px;background:none;color:var(--accent)}
+button:hover,.go:hover{filter:brightness(1.1)}
+.qr{margin-top:16px}
+.ways{margin-top:16px}
+.items{margin-top:16px;padding-block:14px}
+h2{font-size:13.5px;font-weight:400;color:var(--muted)}
+ul{list-style:none;padding:0}
+li{display:flex;justify-content:space-between;gap:16px;padding:4px 0;overflow-wrap:anywhere}
+li span+span{flex:none;font-weight:500}
+.items p{color:var(--muted);font-size:13.5px}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:4px}
-button:focus-visible{border-radius:10px}
+button:focus-visible,.go:focus-visible,.also:focus-visible{border-radius:10px}
 .code{display:block;margin-top:12px;padding:10px 12px;border-radius:10px;background:var(--sunk);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;-webkit-user-select:all;user-select:all}
 .how{margin-top:12px;text-align:center;color:var(--muted);font-size:13.5px;text-wrap:balance}
 .line{display:flex;align-items:center;justify-content:center;gap:10px;margin-top:20px;color:var(--muted);text-align:center}
@@ -187,6 +200,7 @@ button:focus-visible{border-radius:10px}
 .line b{color:var(--ink);font-weight:600;overflow-wrap:anywhere}
 .small{font-size:13.5px}
 .line.small{display:block}
+.line.small b{display:block;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .line.small .i{margin-right:8px;vertical-align:-4px}
 .state{text-align:center;padding:8px 0 4px}
 .badge{display:inline-flex;align-items:center;justify-content:center;width:56px;height:56px;border-radius:50%}
@@ -207,6 +221,8 @@ footer a{color:var(--muted);display:inline-block;padding:6px 10px}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 [hidden]{display:none!important}
 @media(max-width:359px){main{padding-inline:14px}.sheet{padding:14px}.sum{font-size:38px}.sum.long{font-size:26px}dl div{display:block}dd{text-align:left}}
+@media(min-width:600px){.pay .qr{order:-1;margin-top:0}.pay button{margin-top:16px}}
+@media(max-height:600px){main{padding-top:14px}.head{margin-bottom:14px}}
 @media(min-width:700px) and (min-height:820px){main{margin-block:auto}}
 @media(prefers-reduced-motion:no-preference){.badge{animation:in .18s ease-out}@keyframes in{from{transform:scale(.8);opacity:0}}}
 `)

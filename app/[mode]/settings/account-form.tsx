@@ -22,6 +22,7 @@ import {
 } from '#lib/accounts/schema.ts'
 import { formatReais, parseReais } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'
+import { formatTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 
 interface AccountFormProps {
@@ -107,6 +108,26 @@ export function AccountForm({ account, canWrite, timeZones }: AccountFormProps) 
             problem={problems.charge_review_above ? t('account.reviewAboveInvalid') : null}
           />
         </div>
+        <Field
+          label={t('account.cnpj')}
+          name="cnpj"
+          note={t('account.optional')}
+          maxLength={18}
+          autoComplete="off"
+          defaultValue={stored.cnpj ? formatTaxId(stored.cnpj) : ''}
+          hint={t('account.cnpjHint')}
+          problem={problems.cnpj ? t('account.cnpjInvalid') : null}
+        />
+        <Field
+          label={t('account.shopUrl')}
+          name="shop_url"
+          type="url"
+          note={t('account.optional')}
+          autoComplete="url"
+          defaultValue={stored.shop_url ?? ''}
+          hint={t('account.shopUrlHint')}
+          problem={problems.shop_url ? t('account.shopUrlInvalid') : null}
+        />
         <label className="flex items-start gap-3 sm:col-span-2">
           <input
             type="checkbox"
@@ -148,6 +169,8 @@ function readTrimmedFields(data: FormData, locale: string): AccountChange {
     time_zone,
     charge_review_above,
     repeats_external_ids: data.has('repeats_external_ids'),
+    shop_url: text('shop_url') || null,
+    cnpj: text('cnpj') === '' ? null : normalizeTaxId(text('cnpj')),
   }
 }
 

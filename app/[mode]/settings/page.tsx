@@ -11,7 +11,7 @@ import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
-import { readLimits, readRepeatsExternalIds } from '#lib/accounts/queries.ts'
+import { readDetails, readLimits } from '#lib/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
 import { readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { hasPermission, hasPermissionNow } from '#lib/people/roles.ts'
@@ -70,10 +70,7 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
 }
 
 async function AccountSection({ account }: { account: SessionAccount }) {
-  const [t, repeats_external_ids] = await Promise.all([
-    getTranslations('settings'),
-    readRepeatsExternalIds(account.id),
-  ])
+  const [t, details] = await Promise.all([getTranslations('settings'), readDetails(account.id)])
   const canWrite = hasPermissionNow(account, 'settings:write')
   const { name, city, expiresIn: expires_in, timeZone: time_zone } = account
   const charge_review_above = account.chargeReviewAbove
@@ -87,7 +84,7 @@ async function AccountSection({ account }: { account: SessionAccount }) {
         </div>
       )}
       <AccountForm
-        account={{ name, city, expires_in, time_zone, charge_review_above, repeats_external_ids }}
+        account={{ name, city, expires_in, time_zone, charge_review_above, ...details }}
         canWrite={canWrite}
         timeZones={
           <TimeZoneOptions brazilLabel={t('account.brazil')} worldLabel={t('account.world')} />
