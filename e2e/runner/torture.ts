@@ -19,7 +19,7 @@ const REPORT = '.cache/torture.json'
 const FIGURES_FILE = resolve('.cache/torture-figures')
 /** Mentioned by tests that are larger, or run only, in torture. */
 const TORTURE_PATTERN =
-  /\b(pickSize|pickInTurn|testInTorture|FUZZ_REQUESTS|MODEL_RUNS|MODEL_COMMANDS|PARALLEL_WITHDRAWALS|MATRIX_FULL|LANES)\b/
+  /\b(pickSize|pickInTurn|testInTorture|FUZZ_REQUESTS|MODEL_RUNS|MODEL_COMMANDS|PARALLEL_WITHDRAWALS|MATRIX_FULL|RECEIVERS)\b/
 const tortureFiles = globSync(TESTS).filter(
   file => file.startsWith('e2e/torture/') || TORTURE_PATTERN.test(readFileSync(file, 'utf8')),
 )
@@ -40,7 +40,7 @@ const settings = {
   MODEL_COMMANDS: '100',
   PARALLEL_WITHDRAWALS: '10000',
   MATRIX_FULL: '1',
-  LANES: '100000',
+  RECEIVERS: '100000',
 }
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
 // Sequential, because each of these files can use all cores.

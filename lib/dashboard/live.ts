@@ -133,7 +133,7 @@ async function readMarks(watchers: Watcher[]): Promise<ChargeMark[]> {
     FROM unnest(${accounts}::uuid[], ${charges}::uuid[]) w (account_id, id)
     JOIN charges c ON c.account_id = w.account_id AND c.id = w.id
     CROSS JOIN LATERAL (
-      SELECT concat_ws(' ', sum(d.attempts), count(d.lease), max(d.updated_at)) AS mark
+      SELECT concat_ws(' ', sum(d.attempts), max(d.updated_at)) AS mark
       FROM deliveries d WHERE d.account_id = c.account_id AND d.subject_id = c.id) d`)
 }
 

@@ -23,6 +23,7 @@ import { disputeColumns } from '#lib/dashboard/disputes.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, reasonColumns, utc, utcText } from '#lib/db/sql.ts'
 import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
+import { isUnderWaySql } from '#lib/webhooks/deliveries.ts'
 import { Attempt } from '#lib/webhooks/wire.ts'
 import { findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
@@ -463,9 +464,8 @@ async function readChargeHistory(accountId: string, id: string): Promise<ChargeH
     WHERE ${accountCondition('d')} AND d.subject_id = ${id}::uuid
     ORDER BY a.created_at LIMIT ${ROWS_MAX}`
   const next = Prisma.sql`
-    SELECT d.host, d.attempts + CASE WHEN d.lease IS NULL THEN 1 ELSE 0 END AS number,
-      t.at FROM deliveries d CROSS JOIN LATERAL (
-        SELECT ${utc('CASE WHEN d.lease IS NULL THEN d.due_at END', 'at')}) t
+    SELECT d.host, d.attempts + 1 AS number, ${utc('CASE WHEN NOT n.is_under_way THEN d.due_at END', 'at')}
+    FROM deliveries d CROSS JOIN LATERAL (SELECT ${isUnderWaySql} AS is_under_way) n
     WHERE ${accountCondition('d')} AND d.subject_id = ${id}::uuid AND d.status = 'pending'
       AND d.due_at IS NOT NULL
     ORDER BY d.due_at LIMIT ${ROWS_MAX}`

@@ -10,7 +10,7 @@ const ACCOUNT_ROW = ['account_id', 'id']
 const KEYS = {
   charges: ACCOUNT_ROW,
   bank_orders: ACCOUNT_ROW,
-  deliveries: ACCOUNT_ROW,
+  delivery_queues: ['account_id'],
   mails: ['id'],
   payment_readings: ['connection_id', 'pace'],
   reconciled_days: ['connection_id', 'day'],
@@ -65,7 +65,7 @@ export interface ClaimOptions extends ClaimedAs {
 
 /**
  * Claims due rows, the longest due first: the row is the job, and `due_at` moves to the end of the lease, so a
- * crash needs no cleanup. Apart are prisma/functions/troco_claim_deliveries.sql, which is fair to receivers, and
+ * crash needs no cleanup. Apart are deliveries, of which a worker claims the queue (lib/webhooks/queue.ts), and
  * what stores the time of the next question instead of a lease: notices, ended orders, mails to approvers.
  */
 export function claim<Row extends { lease: string } = Claim>(
@@ -152,16 +152,10 @@ export async function withLease<Row extends { lease: string } = Claim>(
   return due.length
 }
 
-/** Renews a lease until the returned function is called or no row has the lease any more. */
+/** Renews a lease until the returned function is called. */
 export function renewLease(table: JobTable, lease: string): () => void {
-  const rows = Prisma.raw(table)
   const durationMs = leaseMs()
-  const renew = async () => {
-    const renewed = await db().$executeRaw`
-      UPDATE ${rows} SET due_at = ${nowPlusMs(durationMs)}
-      WHERE lease = ${lease}::uuid`
-    if (renewed === 0) stopRenewal()
-  }
+  const renew = () => changeHeld(table, lease, Prisma.sql`due_at = ${nowPlusMs(durationMs)}`)
   const timer = setInterval(() => {
     renew().catch(error => log().warn({ err: error, table, lease }, 'lease renewal failed'))
   }, durationMs / 3)
@@ -178,7 +172,21 @@ export function renewLease(table: JobTable, lease: string): () => void {
 export async function releaseLeases(): Promise<void> {
   for (const [lease, table] of [...heldLeases]) {
     heldLeases.delete(lease)
-    await db().$executeRaw`
-      UPDATE ${Prisma.raw(table)} SET due_at = now(), lease = NULL WHERE lease = ${lease}::uuid`
+    await releaseLease(table, lease)
   }
+}
+
+/** Ends a lease. Its rows are due at once. */
+export async function releaseLease(table: JobTable, lease: string): Promise<void> {
+  await changeHeld(table, lease, Prisma.sql`due_at = now(), lease = NULL`)
+}
+
+/** Locks the rows in the order of their keys: other statements wait for several of them, too. */
+async function changeHeld(table: JobTable, lease: string, assignments: Prisma.Sql): Promise<void> {
+  const isHeld = KEYS[table].map(key => `r.${key} = h.${key}`).join(' AND ')
+  await db().$executeRaw`
+    WITH held AS MATERIALIZED (
+      SELECT ${keysOf(table)} FROM ${Prisma.raw(table)} r WHERE r.lease = ${lease}::uuid
+      ORDER BY ${keysOf(table)} FOR NO KEY UPDATE)
+    UPDATE ${Prisma.raw(table)} r SET ${assignments} FROM held h WHERE ${Prisma.raw(isHeld)}`
 }

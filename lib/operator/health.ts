@@ -39,6 +39,7 @@ import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
 import { countStuckJobs, listStuckJobs } from '#lib/operator/stuck.ts'
 import { examineTokens } from '#lib/operator/tokens.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
+import { queuedAccountsSql } from '#lib/webhooks/queue.ts'
 import { findTarget, type ResolveName } from '#lib/webhooks/target.ts'
 
 /** Three heartbeats missed; workers send one every 10 s. */
@@ -281,7 +282,7 @@ async function examineStaff(): Promise<Finding> {
 
 /** Maximum rows counted; more would not change the finding. */
 const COUNTED_MAX = 10_000
-const DUE_PER_RECEIVER_MAX = 1_000
+const DUE_PER_ACCOUNT_MAX = 1_000
 
 /** Seconds overdue until a queue is a warning (soon noticeable) and a problem (noticeable), which raises an alert. */
 export const OVERDUE_LIMITS_S: Record<QueueName, [warning: number, problem: number]> = {
@@ -349,23 +350,13 @@ const dueCharges = Prisma.sql`(
     SELECT due_at FROM charges WHERE connection_id = n.id AND due_at <= now()
     ORDER BY due_at LIMIT ${COUNTED_MAX}) c) charges`
 
-/** Steps from receiver to receiver, so that a long queue is never read completely. */
+/** Per account, so that a long queue is never read completely. */
 const dueDeliveries = Prisma.sql`
-  WITH RECURSIVE receivers AS (
-    (SELECT d.account_id, d.host FROM deliveries d WHERE d.due_at IS NOT NULL
-      ORDER BY d.account_id, d.host LIMIT 1)
-    UNION ALL
-    SELECT n.account_id, n.host FROM receivers r CROSS JOIN LATERAL (
-      SELECT d.account_id, d.host FROM deliveries d
-      WHERE d.due_at IS NOT NULL AND (d.account_id, d.host) > (r.account_id, r.host)
-      ORDER BY d.account_id, d.host LIMIT 1) n
-  )
   SELECT json_build_object('due', least(count(*), ${COUNTED_MAX}::int),
     'oldestS', extract(epoch FROM now() - min(w.due_at)))::text AS json
-  FROM (SELECT * FROM receivers LIMIT ${COUNTED_MAX}) r CROSS JOIN LATERAL (
-    SELECT d.due_at FROM deliveries d
-    WHERE d.account_id = r.account_id AND d.host = r.host AND d.due_at <= now()
-    ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_RECEIVER_MAX}) w`
+  FROM (${queuedAccountsSql} LIMIT ${COUNTED_MAX}) q CROSS JOIN LATERAL (
+    SELECT d.due_at FROM deliveries d WHERE d.account_id = q.account_id AND d.due_at <= now()
+    ORDER BY d.due_at, d.sequence LIMIT ${DUE_PER_ACCOUNT_MAX}) w`
 
 /** Counts accounts and modes with a charge after their search mark, by the first such charge. */
 function unindexedCharges(): Prisma.Sql {

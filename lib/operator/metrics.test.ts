@@ -145,9 +145,7 @@ test('attempts of deliveries count by what became of them', async () => {
       .find(each => each.startsWith(series))
     return Number(line?.slice(series.length) ?? 0)
   }
-  await runAsOwner(
-    'TRUNCATE deliveries, delivery_attempts, events, delivery_lanes, delivery_accounts',
-  )
+  await runAsOwner('TRUNCATE deliveries, delivery_attempts, events, delivery_queues')
   const [delivered, retried] = [countOf('delivered'), countOf('retried')]
   const receiver = await openReceiver(status(500))
   await addEndpoint(merchant, receiver.url)

@@ -11,6 +11,7 @@ import { env } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { CHARGE } from '#lib/testing/fixtures.ts'
 import { createDeliverer, type Deliverer } from '#lib/webhooks/deliver.ts'
+import { claimQueues, type DueDelivery, Queue, readQueues } from '#lib/webhooks/queue.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
@@ -39,6 +40,18 @@ export async function deliverForMerchant(merchant: Account): Promise<void> {
     (await deliveriesOf(merchant)).every(({ attemptLog }) => attemptLog.length > 0)
   for (; !(await areAttempted()); await sleep(20)) await deliverer.run()
   deliverer.abort()
+  await deliverer.idle()
+}
+
+/** Claims the queue of an account and reads due deliveries, as a worker does. */
+export async function readAsWorker({ id }: Pick<Account, 'id'>): Promise<DueDelivery[]> {
+  const lease = newId()
+  await claimQueues(lease, 1_000)
+  const queue = new Queue(id)
+  await readQueues(lease, [queue])
+  const due: DueDelivery[] = []
+  for (let next = queue.take(); next; next = queue.take()) due.push(next)
+  return due
 }
 
 /** Makes all pending retries due. */

@@ -56,19 +56,6 @@ export async function withClient<T>(
   }
 }
 
-/** Buffers and rows of a claim with the plans that the client has; it is rolled back. */
-export async function measureClaim(
-  client: Client,
-  claim: string,
-): Promise<{ buffers: number; rows: number }> {
-  await client.query(`BEGIN; ${claim}; ROLLBACK; BEGIN`)
-  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${claim}`)
-  await client.query('ROLLBACK')
-  const { Plan: plan } = rows[0]['QUERY PLAN'][0]
-  const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-  return { buffers, rows: plan['Actual Rows'] }
-}
-
 /** Disconnects and returns the deadlocks of the database, which PostgreSQL counts when sessions end. Retries hide them. */
 export async function countDeadlocks(): Promise<number> {
   await disconnect()

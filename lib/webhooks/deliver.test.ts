@@ -15,6 +15,7 @@ import {
   deliveriesOf,
   makeDeliverer,
   makeRetriesDue,
+  readAsWorker,
 } from '#lib/testing/deliveries.ts'
 import { seedDueDeliveries } from '#lib/testing/due-deliveries.ts'
 import {
@@ -27,7 +28,6 @@ import {
 import { makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
 import { createDeliverer, finishDelivery } from '#lib/webhooks/deliver.ts'
-import { claimDueDeliveries } from '#lib/webhooks/deliveries.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
 import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
@@ -41,10 +41,9 @@ const HOUR = 60 * MINUTE
 let merchant: Account
 let receiver: Receiver
 beforeEach(async () => {
-  await db().$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL, lease = NULL
-    WHERE status = 'pending'`
-  await db().deliveryLane.deleteMany()
-  await db().deliveryAccount.deleteMany()
+  await db()
+    .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE status = 'pending'`
+  await db().deliveryQueue.deleteMany()
   merchant = await makeMerchant()
   receiver = await openReceiver()
 })
@@ -190,7 +189,7 @@ describe('a receiver that fails', () => {
     await makeRetriesDue()
     await deliverDue()
     const [delivery] = await deliveriesOf(merchant)
-    expect(delivery).toMatchObject({ status: 'exhausted', dueAt: null, lease: null })
+    expect(delivery).toMatchObject({ status: 'exhausted', dueAt: null })
     expect(delivery?.attempts).toBe(expected.length + 1)
     expect(receiver.calls).toHaveLength(expected.length + 1)
   })
@@ -380,7 +379,7 @@ describe('a receiver that hangs', () => {
 
   test('leaves 32 of the 256 places of a worker to accounts without a call in progress', async () => {
     receiver.respondWith(() => {})
-    const busy = [merchant, ...(await Promise.all([1, 2, 3, 4].map(() => makeMerchant())))]
+    const busy = [merchant, ...(await Promise.all([1, 2, 3].map(() => makeMerchant())))]
     const url = `'${receiver.url}/' || n`
     for (const { id } of busy) await seedDueDeliveries({ accountId: id, count: 100, url })
     const deliverer = createDeliverer({
@@ -401,8 +400,8 @@ describe('a receiver that hangs', () => {
 describe('a worker that', () => {
   test('lost its lease does not overwrite the result of the new worker', async () => {
     await createPaidCharge(merchant, receiver.url)
-    const [stalled] = (await claimDueDeliveries(10)).claimed
-    await makeRetriesDue()
+    const [stalled] = await readAsWorker(merchant)
+    await db().$executeRaw`UPDATE delivery_queues SET due_at = now()`
     await deliverDue()
     const sent = { headers: {}, body: stalled?.body ?? '{}' }
     const problem = { code: 'status', params: { status: 500 } } as const
@@ -438,7 +437,7 @@ describe('a worker that', () => {
     await releaseLeases()
     await deliverer.idle()
     expect(await deliveriesOf(merchant)).toMatchObject([
-      { status: 'pending', attempts: 0, lease: null, attemptLog: [] },
+      { status: 'pending', attempts: 0, attemptLog: [] },
     ])
     receiver.respondWith(status(200))
     await deliverDue()
@@ -469,7 +468,7 @@ describe('an endpoint', () => {
     await createPaidCharge(merchant)
     await deliverDue()
     expect(receiver.calls).toEqual([])
-    const paused = { status: 'pending', dueAt: null, lease: null }
+    const paused = { status: 'pending', dueAt: null }
     expect(await deliveriesOf(merchant)).toMatchObject([paused, paused])
   })
 

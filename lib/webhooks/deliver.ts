@@ -1,108 +1,212 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Pool } from '#lib/core/concurrency.ts'
+import { newId } from '#lib/core/ids.ts'
 import { unseal } from '#lib/core/keys.ts'
 import { log, type TraceContext } from '#lib/core/log.ts'
 import { increment, observe } from '#lib/core/metrics.ts'
 import { childSpan, parseCause, recordSpan, traceHeaders, traceOfEvent } from '#lib/core/trace.ts'
 import { createBatcher } from '#lib/db/batch.ts'
-import { renewLease } from '#lib/db/claim.ts'
-import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
+import { releaseLease, renewLease } from '#lib/db/claim.ts'
+import { Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { queryRows } from '#lib/db/sql.ts'
 import { countTestBytes } from '#lib/db/test-usage.ts'
-import { wake } from '#lib/db/wake.ts'
-import {
-  claimDueDeliveries,
-  type DueDelivery,
-  maskBody,
-  nextPauseMs,
-  type ReceiverForm,
-  readReceiverForms,
-} from '#lib/webhooks/deliveries.ts'
+import { maskBody, nextPauseMs } from '#lib/webhooks/deliveries.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
 import { type BodySerializers, eventToIntegration, eventToWire } from '#lib/webhooks/events.ts'
 import { closeConnections, type Outcome, postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
+import {
+  claimQueues,
+  type DueDelivery,
+  postponeDelivery,
+  Queue,
+  readQueues,
+  releaseQueues,
+} from '#lib/webhooks/queue.ts'
 import { signatureHeaders } from '#lib/webhooks/secrets.ts'
 
-/** Maximum concurrent calls per process: each uses a socket and up to 256 KiB. */
+/** Maximum concurrent attempts per process: each uses a socket and up to 256 KiB. */
 const CONCURRENCY_MAX = 256
-/** Calls kept for accounts without one in progress: they start when others hold all other places. */
+/** Attempts kept for accounts without one in progress: they start when others hold all other places. */
 const RESERVED = 32
 /** Row, headers and index entries of an attempt in the test mode's daily bytes. */
 const ATTEMPT_BYTES = 1_024
 /** Calls started in one turn of the event loop: each takes about 0.2 ms, and requests wait for it. */
 const STARTS_PER_TURN = 8
+/** Queues of the first claim of a run: those of four busy accounts fill a worker, and others get the rest. */
+const FIRST_CLAIM = 4
 
 export interface Deliverer {
   /** Claims and starts due deliveries until `stopSignal`, without awaiting responses. Returns how many. */
   run: (stopSignal?: AbortSignal) => Promise<number>
+  /** Awaits the attempts in progress and releases all queues. */
   idle: () => Promise<void>
   /** Aborts calls in progress, which do not count as attempts. The worker releases the leases. */
   abort: () => void
 }
 
-/** Creates a webhook deliverer. `onCapacity` is called when calls have freed capacity. */
+/**
+ * Creates a webhook deliverer, which holds queues of accounts under one lease while they have due deliveries
+ * (docs/decisions/020). `onCapacity` asks for the next run: to read on, or to release a queue.
+ */
 export function createDeliverer(
   serializers: BodySerializers,
   onCapacity: () => void = () => {},
 ): Deliverer {
-  const calls = new Pool({ perKeyMax: CONCURRENCY_MAX, onCapacity })
+  const attempts = new Pool({ perKeyMax: CONCURRENCY_MAX })
+  const queues = new Map<string, Queue>()
+  /** Queues that may start a call, in turn. */
+  const ready = new Set<Queue>()
+  let lease = ''
+  let stopRenewal = () => {}
+  let running = Promise.resolve(0)
+  let stopSignal: AbortSignal | undefined
 
-  async function run(stopSignal?: AbortSignal): Promise<number> {
+  const isStopped = () => attempts.signal.aborted || stopSignal?.aborted === true
+
+  /** Runs one after another. */
+  function run(signal?: AbortSignal): Promise<number> {
+    stopSignal = signal
+    running = running.catch(() => 0).then(runOnce)
+    return running
+  }
+
+  async function runOnce(): Promise<number> {
     let started = 0
-    // Calls that end meanwhile signal their capacity, so a run ends however much is due.
-    const startedMax = calls.free()
-    for (let mayContinue = true; mayContinue && started < startedMax; ) {
-      if (calls.signal.aborted || stopSignal?.aborted) break
-      const { claimed, more } = await claimDueDeliveries(startedMax - started, RESERVED)
-      await startAll(claimed)
-      started += claimed.length
-      mayContinue = more
+    // Calls that end meanwhile ask for another run, so a run ends however much is due.
+    const startedMax = attempts.free()
+    for (const queue of queues.values()) queue.noteTime()
+    for (let limit = FIRST_CLAIM; !isStopped() && started < startedMax; limit *= 2) {
+      const wasCut = await claimAndRead(limit)
+      started += await startReady()
+      if (!wasCut && ![...queues.values()].some(({ needsRead }) => needsRead)) break
     }
+    if (!isStopped()) await releaseIdle()
     return started
   }
 
-  async function startAll(claimed: DueDelivery[]): Promise<void> {
-    const [first] = claimed
-    if (!first) return
-    // Before the renewal: if this query fails, the leases expire and the deliveries are claimed again.
-    const formOf = await readReceiverForms(claimed)
-    const stopRenewal = renewLease('deliveries', first.lease)
-    const started: Promise<void>[] = []
-    for (const due of claimed) {
-      const call = deliver(due, serializers, formOf(due), calls.signal)
-      // A delivery that throws keeps its lease and becomes claimable again when the lease expires.
-      const logError = (err: unknown) =>
-        log().error({ err, deliveryId: due.id }, 'delivery failed with an internal error')
-      started.push(calls.start(call, logError))
-      if (started.length % STARTS_PER_TURN === 0) await nextTurn()
+  function holdLease(): string {
+    if (lease) return lease
+    lease = newId()
+    stopRenewal = renewLease('delivery_queues', lease)
+    return lease
+  }
+
+  function dropLease(): void {
+    stopRenewal()
+    lease = ''
+    queues.clear()
+    ready.clear()
+  }
+
+  /** Returns whether more queues may be due. */
+  async function claimAndRead(claimMax: number): Promise<boolean> {
+    const limit = Math.min(claimMax, attempts.free())
+    const accounts = await claimQueues(holdLease(), limit)
+    for (const accountId of accounts) {
+      const queue = queues.get(accountId) ?? new Queue(accountId)
+      queue.needsRead = true
+      queues.set(accountId, queue)
     }
-    Promise.all(started).finally(stopRenewal)
+    const unread = [...queues.values()].filter(({ needsRead }) => needsRead)
+    await readQueues(holdLease(), unread)
+    for (const queue of unread) ready.add(queue)
+    return accounts.length >= limit && limit > 0
+  }
+
+  /** Starts calls, of each queue in turn, while there is room. Returns how many. */
+  async function startReady(): Promise<number> {
+    let started = 0
+    while (startNext()) if (++started % STARTS_PER_TURN === 0) await nextTurn()
+    return started
+  }
+
+  function startNext(): boolean {
+    if (isStopped()) return false
+    for (const queue of ready) {
+      const free = attempts.free()
+      if (free === 0) return false
+      if (free <= RESERVED && queue.isBusy) continue
+      ready.delete(queue)
+      const due = queue.take()
+      if (!due) continue
+      ready.add(queue)
+      start(queue, due)
+      return true
+    }
+    return false
+  }
+
+  function start(queue: Queue, due: DueDelivery): void {
+    queue.begin(due)
+    const call = send(due, serializers, attempts.signal).finally(() => queue.endCall(due))
+    // The receiver is called again while the result is stored.
+    call.then(continueWith, continueWith)
+    const attempt = call.then(finished => finished && finishDelivery(finished))
+    const postpone = (err: unknown) => {
+      log().error({ err, deliveryId: due.id }, 'delivery failed with an internal error')
+      return postponeDelivery(due)
+    }
+    const end = () => {
+      queue.end(due)
+      continueWith()
+    }
+    const logFailure = (err: unknown) =>
+      log().error({ err, deliveryId: due.id }, 'postponing a delivery failed')
+    attempts.start(attempt.catch(postpone).finally(end), logFailure)
+
+    function continueWith(): void {
+      ready.add(queue)
+      startReady()
+      if (queue.needsRead || queue.isIdle) onCapacity()
+    }
+  }
+
+  async function releaseIdle(): Promise<void> {
+    const idle = [...queues.values()].filter(({ isIdle }) => isIdle)
+    const accounts = idle.map(({ accountId }) => accountId)
+    const { released, isDue } = await releaseQueues(lease, accounts)
+    for (const queue of idle) {
+      if (!(queue.isLost || released.includes(queue.accountId))) continue
+      ready.delete(queue)
+      queues.delete(queue.accountId)
+    }
+    if (queues.size === 0) dropLease()
+    if (isDue) onCapacity()
   }
 
   return {
     run,
-    idle: () => calls.idle(),
+    async idle() {
+      await attempts.idle()
+      const ended = lease
+      dropLease()
+      // Nobody has looked what is left, so the queues are due at once.
+      if (ended) await releaseLease('delivery_queues', ended)
+    },
     abort() {
-      calls.abort()
+      attempts.abort()
       closeConnections()
     },
   }
 }
 
-async function deliver(
+/** Calls the receiver; undefined: the call was aborted. */
+async function send(
   due: DueDelivery,
   serializers: BodySerializers,
-  { showsDocuments, isApiPix }: ReceiverForm,
   signal: AbortSignal,
-): Promise<void> {
-  const { event, endpointId, url, mode } = due
+): Promise<FinishedAttempt | undefined> {
+  const { event, endpointId, url, mode, form } = due
+  const { webhook_masked } = event.resource as { webhook_masked?: boolean }
+  const showsDocuments =
+    endpointId === null ? webhook_masked !== true : form?.showsDocuments === true
   const secrets = (due.secrets ?? []).map(({ id, sealed }) =>
     unseal(Buffer.from(sealed, 'base64'), id),
   )
   const serialize = endpointId === null ? eventToWire : eventToIntegration
   const build = () =>
-    isApiPix
+    form?.isApiPix
       ? serializers.apiPix(due.accountId, mode, event.resource)
       : serialize(event, serializers, showsDocuments)
   const firstBody = due.body ?? JSON.stringify(build())
@@ -119,9 +223,7 @@ async function deliver(
   if (signal.aborted) return
   if (due.tried === 0) traceEvent(due, eventSpan)
   traceAttempt(due, span, outcome)
-  await finishDelivery({ due, sent: { headers, body }, outcome })
-  const bytes = ATTEMPT_BYTES + body.length + (outcome.body?.length ?? 0)
-  if (mode === 'test') countTestBytes(due.accountId, bytes)
+  return { due, sent: { headers, body }, outcome }
 }
 
 const HTTP_GONE = 410
@@ -141,11 +243,13 @@ interface FinishedAttempt {
 
 /**
  * Stores an attempt and its delivery's new state. Unless a retry follows, the resource's next event
- * becomes due. If the lease was lost, only the attempt is stored.
+ * becomes due. If another attempt ended since the delivery was read, only this one is stored.
  */
 export async function finishDelivery(attempt: FinishedAttempt): Promise<void> {
-  const { accountId, endpointId } = attempt.due
+  const { accountId, endpointId, mode } = attempt.due
   const isGivenUp = await finishBatched(attempt)
+  const bytes = ATTEMPT_BYTES + attempt.sent.body.length + (attempt.outcome.body?.length ?? 0)
+  if (mode === 'test') countTestBytes(accountId, bytes)
   if (endpointId === null) return
   if (attempt.outcome.status === HTTP_GONE) {
     await disableEndpoint(accountId, endpointId, 'gone')
@@ -167,7 +271,10 @@ const finishBatched = createBatcher({
  * prisma/functions/troco_finish_deliveries.sql.
  */
 async function finishAll(attempts: FinishedAttempt[]): Promise<boolean[]> {
-  const rows = attempts.map(resultOf)
+  // In the order in which other statements lock the deliveries of an account.
+  const rows = attempts
+    .toSorted((a, b) => Number(a.due.event.sequence) - Number(b.due.event.sequence))
+    .map(resultOf)
   const results = JSON.stringify(rows)
   const givenUp = await retryOnConflict(() =>
     queryRows<string>(Prisma.sql`
@@ -186,7 +293,7 @@ function resultOf(attempt: FinishedAttempt) {
   return {
     account_id: due.accountId,
     id: due.id,
-    lease: due.lease,
+    attempts: due.attempts,
     endpoint_id: due.endpointId,
     ...decideStatus(attempt),
     request_headers: sent.headers,
@@ -256,79 +363,4 @@ function describeEvent({ accountId, mode, event, trace }: DueDelivery) {
     'troco.mode': mode,
     'troco.request_id': parseCause(trace)?.requestId,
   }
-}
-
-/** Receivers per statement: about 10 ms. */
-const STEP_MAX = 1_000
-/** A lane that is later than its first delivery by less is about to be read by a claim. */
-const LATE_AFTER = Prisma.sql`interval '10 seconds'`
-
-interface Receiver {
-  account_id: string
-  host: string
-  due_at: string
-  is_lost: boolean
-}
-
-/**
- * Restores lanes that are missing or later than their deliveries, because rows were written without
- * the triggers: by a restore, by hand. Calls `rest` between steps. Returns the number restored.
- */
-export async function healLanes(rest = async () => {}): Promise<number> {
-  let restored = 0
-  let receivers = await readReceivers({
-    account_id: '00000000-0000-0000-0000-000000000000',
-    host: '',
-  })
-  for (let last = receivers.at(-1); last; last = receivers.at(-1)) {
-    restored += await restoreLanes(receivers.filter(({ is_lost }) => is_lost))
-    if (receivers.length < STEP_MAX) break
-    await rest()
-    receivers = await readReceivers(last)
-  }
-  if (restored > 0) wake('deliveries')
-  return restored
-}
-
-/** Steps from receiver to receiver, so that the deliveries of none are read completely. */
-function readReceivers(after: Pick<Receiver, 'account_id' | 'host'>): Promise<Receiver[]> {
-  return queryRows(Prisma.sql`
-    WITH RECURSIVE receivers AS (
-      (SELECT d.account_id, d.host, d.due_at, 1 AS nth FROM deliveries d
-        WHERE d.due_at IS NOT NULL
-          AND (d.account_id, d.host) > (${after.account_id}::uuid, ${after.host}::text)
-        ORDER BY d.account_id, d.host, d.due_at LIMIT 1)
-      UNION ALL
-      SELECT n.account_id, n.host, n.due_at, r.nth + 1 FROM receivers r CROSS JOIN LATERAL (
-        SELECT d.account_id, d.host, d.due_at FROM deliveries d
-        WHERE d.due_at IS NOT NULL AND (d.account_id, d.host) > (r.account_id, r.host)
-        ORDER BY d.account_id, d.host, d.due_at LIMIT 1) n
-      WHERE r.nth < ${STEP_MAX}
-    )
-    SELECT json_build_object('account_id', r.account_id, 'host', r.host, 'due_at', r.due_at, 'is_lost',
-      l.host IS NULL OR a.account_id IS NULL OR r.due_at < now() - ${LATE_AFTER}
-        AND greatest(l.due_at, a.due_at) > now() AND NOT (l.is_full OR a.is_full))::text AS json
-    FROM receivers r
-    LEFT JOIN delivery_lanes l ON l.account_id = r.account_id AND l.host = r.host
-    LEFT JOIN delivery_accounts a ON a.account_id = r.account_id
-    ORDER BY r.nth`)
-}
-
-/** Locks in the order of prisma/functions/troco_touch_lanes.sql: by account and host, lanes first. */
-async function restoreLanes(lost: Receiver[]): Promise<number> {
-  if (lost.length === 0) return 0
-  const columns = Prisma.sql`
-    unnest(${lost.map(({ account_id }) => account_id)}::uuid[], ${lost.map(({ host }) => host)}::text[],
-      ${lost.map(({ due_at }) => due_at)}::timestamptz[]) AS t (account_id, host, due_at)`
-  await db().$executeRaw`
-    INSERT INTO delivery_lanes AS l (account_id, host, due_at)
-    SELECT t.account_id, t.host, t.due_at FROM ${columns} ORDER BY t.account_id, t.host
-    ON CONFLICT (account_id, host) DO UPDATE SET due_at = EXCLUDED.due_at, is_full = false
-    WHERE l.due_at > EXCLUDED.due_at`
-  await db().$executeRaw`
-    INSERT INTO delivery_accounts AS a (account_id, due_at)
-    SELECT t.account_id, min(t.due_at) FROM ${columns} GROUP BY t.account_id ORDER BY t.account_id
-    ON CONFLICT (account_id) DO UPDATE SET due_at = EXCLUDED.due_at, is_full = false
-    WHERE a.due_at > EXCLUDED.due_at`
-  return lost.length
 }

@@ -1,14 +1,11 @@
 import { refuse } from '#lib/core/errors.ts'
 import { parseExactJson } from '#lib/core/exact-json.ts'
-import { CLOCK_SKEW_MS, isUuid, newId } from '#lib/core/ids.ts'
+import { CLOCK_SKEW_MS, isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskTaxId, normalizeTaxId } from '#lib/core/pix/tax-id.ts'
-import { leaseMs } from '#lib/db/claim.ts'
 import { Prisma, transaction } from '#lib/db/client.ts'
-import { clockFrom } from '#lib/db/clock.ts'
 import { type Page, readPage, sqlIfDefined } from '#lib/db/page.ts'
 import { asJson, queryRows, reasonColumns, utc } from '#lib/db/sql.ts'
-import type { EventRow } from '#lib/webhooks/events.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
 import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
 import { type DeliveryStatus, matchEventTypes, NO_ENDPOINT } from '#lib/webhooks/states.ts'
@@ -26,6 +23,14 @@ export function statusCondition(...states: Exclude<DeliveryStatus, 'delivered'>[
   return Prisma.sql`d.status <> 'delivered' AND ${statusSql} IN (${Prisma.join(states)})`
 }
 
+/**
+ * Whether a delivery `d` is being sent: it is due, and a worker has its queue. Those that wait for a free
+ * connection to their receiver count too, since no call is written down before it ends.
+ */
+export const isUnderWaySql = Prisma.sql`(d.status = 'pending' AND COALESCE(d.due_at <= now(), false)
+  AND EXISTS (SELECT FROM delivery_queues q
+    WHERE q.account_id = d.account_id AND q.lease IS NOT NULL AND q.due_at > now()))`
+
 /** Columns of a delivery `d` joined with its event; `l` is its last attempt. */
 const columns = Prisma.sql`
   d.id, d.event_id, d.type, d.sequence, d.subject_id, d.resource->>'external_id' AS subject_reference,
@@ -40,8 +45,8 @@ const deliveryWithAttemptCountAsJson = asJson(
 
 const lateralJoins = Prisma.sql`
   CROSS JOIN LATERAL (
-    SELECT d.lease IS NOT NULL AND d.due_at > now() AS is_under_way,
-      CASE WHEN d.lease IS NULL OR d.due_at <= now() THEN d.due_at END AS next_attempt_at) n
+    SELECT u.is_under_way, CASE WHEN NOT u.is_under_way THEN d.due_at END AS next_attempt_at
+    FROM (SELECT ${isUnderWaySql} AS is_under_way) u) n
   LEFT JOIN LATERAL (
     SELECT a.response_status, a.problem, a.problem_code, a.problem_params, a.duration_ms
     FROM delivery_attempts a
@@ -183,49 +188,6 @@ const attemptAsJson = asJson(Prisma.sql`
   a.address, a.duration_ms,
   a.request_headers, a.request_body, a.response_headers, a.response_body`)
 
-type Recipient = Pick<DueDelivery, 'accountId' | 'endpointId' | 'url' | 'event'>
-
-/** In which form a receiver gets its events. */
-export interface ReceiverForm {
-  showsDocuments: boolean
-  isApiPix: boolean
-}
-
-/**
- * Returns the form of each delivery, and whether it contains payers' documents in full (docs/decisions/023). The flag of
- * an endpoint is for its present URL: a delivery to an earlier one, which a member without the
- * permission may have set, is masked. Call it after the claim: whoever changes a URL clears the flag
- * in the same transaction.
- */
-export async function readReceiverForms(
-  due: Recipient[],
-): Promise<(one: Recipient) => ReceiverForm> {
-  const toEndpoints = due.filter(({ endpointId }) => endpointId !== null)
-  const receivers = [...new Map(toEndpoints.map(one => [keyOf(one), one])).values()]
-  const found =
-    receivers.length === 0
-      ? []
-      : await queryRows<Pick<Recipient, 'accountId' | 'endpointId' | 'url'> & ReceiverForm>(
-          Prisma.sql`
-          SELECT json_build_object('accountId', p.account_id, 'endpointId', p.id, 'url', k.url,
-            'showsDocuments', p.full_documents AND p.url = k.url, 'isApiPix', p.is_api_pix)::text AS json
-          FROM unnest(${receivers.map(({ accountId }) => accountId)}::uuid[],
-            ${receivers.map(({ endpointId }) => endpointId)}::uuid[],
-            ${receivers.map(({ url }) => url)}::text[]) k (account_id, id, url)
-          JOIN webhook_endpoints p USING (account_id, id) WHERE p.full_documents OR p.is_api_pix`,
-        )
-  const forms = new Map(found.map(one => [keyOf(one), one]))
-  return one => {
-    const { webhook_masked } = one.event.resource as { webhook_masked?: boolean }
-    if (one.endpointId === null) return { showsDocuments: webhook_masked !== true, isApiPix: false }
-    return forms.get(keyOf(one)) ?? { showsDocuments: false, isApiPix: false }
-  }
-}
-
-function keyOf({ accountId, endpointId, url }: Omit<Recipient, 'event'>): string {
-  return `${accountId} ${endpointId} ${url}`
-}
-
 interface Body {
   transaction?: { client_doc: string }
   client?: { doc: string }
@@ -342,49 +304,4 @@ export function nextPauseMs(
   if (pauseMs === undefined) return null
   const jittered = pauseMs * (1 + JITTER * (2 * Math.random() - 1))
   return Math.max(jittered, retryAfterMs ?? 0)
-}
-
-/** Maximum concurrent calls per account over all workers: no account uses up the capacity. */
-const PER_ACCOUNT_MAX = 64
-export const PER_HOST_MAX = 16
-export const PER_URL_MAX = 4
-
-export interface DueDelivery {
-  accountId: string
-  id: string
-  mode: Mode
-  lease: string
-  url: string
-  endpointId: string | null
-  /** Failed attempts since the delivery was enqueued or last resent. */
-  tried: number
-  event: EventRow
-  /** See `currentCause` in lib/core/trace.ts. */
-  trace: string | null
-  /** Body of the first attempt, null before it: every later attempt sends the same bytes. */
-  body: string | null
-  /** Active secrets, newest first, encrypted, base64. */
-  secrets: { id: string; sealed: string }[] | null
-  /** The database's clock, which signs: a worker's may be wrong by more than a receiver tolerates. */
-  now: () => Date
-}
-
-type ClaimedRow = Omit<DueDelivery, 'now'> & { claimedAtMs: number }
-
-/**
- * Claims at most `limit` deliveries; `reserved` of them only for accounts without a call in progress.
- * `more`: further deliveries may be due. See prisma/functions/troco_claim_deliveries.sql.
- */
-export async function claimDueDeliveries(
-  limit: number,
-  reserved = 0,
-): Promise<{ claimed: DueDelivery[]; more: boolean }> {
-  const rows = await queryRows<ClaimedRow | null>(Prisma.sql`
-    SELECT json FROM troco_claim_deliveries(
-      ${newId()}::uuid, ${leaseMs()}::float8, ${limit}::integer, ${reserved}::integer,
-      ${PER_ACCOUNT_MAX}::integer, ${PER_HOST_MAX}::integer, ${PER_URL_MAX}::integer) AS json`)
-  const claimed = rows
-    .filter(row => row !== null)
-    .map(({ claimedAtMs, ...due }) => ({ ...due, now: clockFrom(claimedAtMs) }))
-  return { claimed, more: claimed.length < rows.length }
 }

@@ -244,7 +244,7 @@ export async function deleteEndpoint(owner: Owner, id: string): Promise<void> {
   })
   await updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, id)} AND ${statusCondition('pending', 'paused')}`,
-    Prisma.sql`status = 'stopped', due_at = NULL, lease = NULL`,
+    Prisma.sql`status = 'stopped', due_at = NULL`,
   )
 }
 
@@ -299,7 +299,7 @@ export function resumeDeliveries(): Promise<number> {
     UPDATE deliveries SET due_at = now() WHERE (account_id, id) IN (
       SELECT d.account_id, d.id FROM deliveries d
       JOIN webhook_endpoints p ON p.account_id = d.account_id AND p.id = d.endpoint_id
-      WHERE d.status = 'pending' AND d.due_at IS NULL AND d.lease IS NULL
+      WHERE d.status = 'pending' AND d.due_at IS NULL
         AND p.disabled_at IS NULL AND p.deleted_at IS NULL
       LIMIT 500)`
 }
@@ -387,11 +387,11 @@ function endpointCondition(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
 
-/** Clears due times. A delivery in progress is paused when its attempt ends. */
+/** Clears due times. A call in progress ends, and its result counts. */
 function pauseDeliveries(accountId: string, endpointId: string): Promise<number> {
   return updateDeliveries(
     Prisma.sql`${endpointCondition(accountId, endpointId)} AND d.status = 'pending'
-      AND d.due_at IS NOT NULL AND d.lease IS NULL`,
+      AND d.due_at IS NOT NULL`,
     Prisma.sql`due_at = NULL`,
   )
 }

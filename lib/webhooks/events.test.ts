@@ -68,7 +68,6 @@ describe('the deliveries of an event', () => {
         url: HOOK_URL,
         status: 'pending',
         attempts: 0,
-        lease: null,
       },
     ])
     expect(deliveries[0]?.dueAt).not.toBeNull()

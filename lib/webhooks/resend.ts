@@ -3,7 +3,7 @@ import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma, transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
-import { endpointAndSubjectSql, statusCondition } from '#lib/webhooks/deliveries.ts'
+import { endpointAndSubjectSql, isUnderWaySql, statusCondition } from '#lib/webhooks/deliveries.ts'
 import { updateDeliveries } from '#lib/webhooks/endpoints.ts'
 import type { Owner } from '#lib/webhooks/owner.ts'
 import type { ResendRequest } from '#lib/webhooks/schema.ts'
@@ -13,7 +13,7 @@ import { matchEventTypes, NO_ENDPOINT } from '#lib/webhooks/states.ts'
 const RESEND_MAX = 20_000
 
 /** Assignments that start a new round of attempts: earlier attempts no longer count. */
-const newRoundAssignments = Prisma.sql`status = 'pending', due_at = now(), lease = NULL, delivered_at = NULL,
+const newRoundAssignments = Prisma.sql`status = 'pending', due_at = now(), delivered_at = NULL,
   attempts_before = d.attempts`
 
 interface ResendState {
@@ -35,7 +35,7 @@ export async function resendDelivery(
   await transaction(async tx => {
     const [state] = isUuid(id)
       ? await tx.$queryRaw<ResendState[]>`
-          SELECT d.status, d.lease IS NOT NULL AND d.due_at > now() AS "isUnderWay",
+          SELECT d.status, ${isUnderWaySql} AS "isUnderWay",
             p.disabled_at IS NOT NULL AS "isDisabled", p.deleted_at IS NOT NULL AS "isDeleted"
           FROM deliveries d LEFT JOIN webhook_endpoints p
             ON p.account_id = d.account_id AND p.id = d.endpoint_id
@@ -45,8 +45,7 @@ export async function resendDelivery(
     if (!state) throw refuse('delivery_not_found')
     if (isResumed && state.isUnderWay) return
     requireSendable(state)
-    const change =
-      state.status === 'pending' ? Prisma.sql`due_at = now(), lease = NULL` : newRoundAssignments
+    const change = state.status === 'pending' ? Prisma.sql`due_at = now()` : newRoundAssignments
     await tx.$executeRaw`
       UPDATE deliveries d SET ${change}, updated_at = now()
       WHERE d.account_id = ${accountId}::uuid AND d.id = ${id}::uuid`

@@ -6,10 +6,11 @@ import type { Mode } from '#lib/core/mode.ts'
 import { childSpan, traceHeaders, traceOfEvent } from '#lib/core/trace.ts'
 import { db } from '#lib/db/client.ts'
 import { readDatabaseTime } from '#lib/db/clock.ts'
-import { PER_HOST_MAX, PER_URL_MAX } from '#lib/webhooks/deliveries.ts'
+import { isUnderWaySql } from '#lib/webhooks/deliveries.ts'
 import { eventToIntegration } from '#lib/webhooks/events.ts'
 import { postWebhook } from '#lib/webhooks/post.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
+import { PER_HOST_MAX, PER_URL_MAX } from '#lib/webhooks/queue.ts'
 import { readSigningSecrets, signatureHeaders } from '#lib/webhooks/secrets.ts'
 import { type EventType, PING, type TestEventType } from '#lib/webhooks/states.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
@@ -81,12 +82,10 @@ export async function sendTestEvent(
  */
 async function withPlaces<T>(accountId: string, url: string, run: () => Promise<T>): Promise<T> {
   const host = hostOf(url)
-  const ofHost = { accountId, host, lease: { not: null }, dueAt: { gt: new Date() } }
-  const calls = await db().delivery.findMany({ where: ofHost, select: { url: true } })
-  const toUrl = calls.filter(call => call.url === url)
+  const calls = await countCalls(accountId, url, host)
   const places = [
-    { name: `test event ${accountId} ${url}`, max: PER_URL_MAX - toUrl.length },
-    { name: `test event ${accountId} ${host}`, max: PER_HOST_MAX - calls.length },
+    { name: `test event ${accountId} ${url}`, max: PER_URL_MAX - calls.toUrl },
+    { name: `test event ${accountId} ${host}`, max: PER_HOST_MAX - calls.toHost },
   ]
   const deadline = performance.now() + PLACE_WAIT_MS
   const entered: string[] = []
@@ -99,6 +98,26 @@ async function withPlaces<T>(accountId: string, url: string, run: () => Promise<
   } finally {
     for (const name of entered) leaveGate(name)
   }
+}
+
+/** Deliveries of a host that are read to count its calls. */
+const READ_MAX = 64
+
+/** Counts the calls that a worker makes at most for the deliveries under way. */
+async function countCalls(accountId: string, url: string, host: string) {
+  const rows = await db().$queryRaw<{ url: string }[]>`
+    SELECT d.url FROM (
+      (SELECT * FROM deliveries WHERE account_id = ${accountId}::uuid AND host = ${host}
+        AND hashtextextended(url, 0) = hashtextextended(${url}, 0) AND url = ${url}
+        AND due_at <= now() LIMIT ${PER_URL_MAX})
+      UNION ALL
+      (SELECT * FROM deliveries WHERE account_id = ${accountId}::uuid AND host = ${host}
+        AND url <> ${url} AND due_at <= now() LIMIT ${READ_MAX})) d
+    WHERE ${isUnderWaySql}`
+  const perUrl = Map.groupBy(rows, row => row.url)
+  const countOf = (found: unknown[] = []) => Math.min(PER_URL_MAX, found.length)
+  const toHost = [...perUrl.values()].reduce((sum, found) => sum + countOf(found), 0)
+  return { toUrl: countOf(perUrl.get(url)), toHost }
 }
 
 interface Head {

@@ -207,7 +207,14 @@ const deliveryFields = {
       'delivered',
     ),
   }),
-  is_under_way: z.boolean().meta(openApiMeta('Whether it is being sent right now.', false)),
+  is_under_way: z
+    .boolean()
+    .meta(
+      openApiMeta(
+        'Whether it is being sent, or will be as soon as its receiver has a free connection.',
+        false,
+      ),
+    ),
   attempt_count: z.int().meta(openApiMeta('Number of attempts so far.', 1)),
   last_response_status: responseStatus,
   last_problem: z.string().nullable().meta(none('Reason for the last failure; null after a 2xx.')),

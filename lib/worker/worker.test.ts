@@ -69,7 +69,7 @@ describe('a worker', () => {
       'deliver webhooks',
       'expire charges',
       'expire waiting withdrawals',
-      'heal webhook lanes',
+      'heal webhook queues',
       'index charges',
       'index late charges',
       'mail approvers',

@@ -32,8 +32,9 @@ import type { RulesByKind } from '#lib/orders/order.ts'
 import { hastenOrders } from '#lib/orders/queue.ts'
 import { askAboutEnded, askAboutReturned, createOrderSender } from '#lib/orders/send.ts'
 import { continueTrials, noteTrialNotices } from '#lib/trials/trial.ts'
-import { createDeliverer, healLanes } from '#lib/webhooks/deliver.ts'
+import { createDeliverer } from '#lib/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/webhooks/endpoints.ts'
+import { healQueues } from '#lib/webhooks/queue.ts'
 import { expireWaitingWithdrawals, mailApprovers } from '#lib/withdrawals/approval.ts'
 import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
@@ -156,8 +157,8 @@ function listJobs({
   const mail = () => mailApprovers().then(() => 0)
   // 0 makes the job sleep: one run warns of all certificates.
   const warn = () => warnOfCertificates().then(() => 0)
-  // 0 makes the job sleep until the next minute: one run reads all lanes.
-  const heal: Job['run'] = rest => healLanes(rest).then(() => 0)
+  // 0 makes the job sleep until the next minute: one run reads all queues.
+  const heal: Job['run'] = rest => healQueues(rest).then(() => 0)
   // 0 makes the job sleep: one run makes and drops all partitions.
   const rotate = () => rotateRequestLog().then(() => 0)
   // 0 makes the job sleep until the next minute: the checks limit themselves to a share of each.
@@ -184,7 +185,7 @@ function listJobs({
       shouldYield: true,
     },
     { name: 'index late charges', run: indexLateCharges, idleMs: MINUTE_MS },
-    { name: 'heal webhook lanes', run: heal, idleMs: MINUTE_MS },
+    { name: 'heal webhook queues', run: heal, idleMs: MINUTE_MS },
     { name: 'resume endpoints', run: resumeDeliveries, idleMs: MINUTE_MS },
     { name: 'prune idempotency keys', run: pruneIdempotencyKeys, idleMs: MINUTE_MS },
     { name: 'prune sign-in attempts', run: pruneSignInAttempts, idleMs: MINUTE_MS },

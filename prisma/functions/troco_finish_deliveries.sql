@@ -1,7 +1,8 @@
--- version 1
+-- version 2
 -- Stores results of attempts for lib/webhooks/deliver.ts and returns the endpoints to disable: those
--- with `exhausted_min` exhausted deliveries that have failed for `failing_min`. The plans depend on no
--- statistics, and rows that are locked are addressed by ctid, see troco_claim_deliveries.
+-- with `exhausted_min` exhausted deliveries that have failed for `failing_min`. The number of attempts is the fencing
+-- token: if another attempt ended since the delivery was read, or it was stopped, only the attempt is stored. The
+-- plans depend on no statistics (troco_read_deliveries), and rows that are locked are addressed by ctid.
 CREATE OR REPLACE FUNCTION troco_finish_deliveries(
   results json, exhausted_min integer, failing_min interval
 ) RETURNS SETOF uuid LANGUAGE plpgsql
@@ -20,10 +21,11 @@ BEGIN
   INTO held_ids, held_rows, ended_accounts, ended_subjects, ended_endpoints, ended_sequences
   FROM (
     SELECT t.account_id, t.id, t.status, d.row, d.subject_id, d.endpoint_id, d.sequence
-    FROM json_to_recordset(results) AS t (account_id uuid, id uuid, lease uuid, status text)
+    FROM json_to_recordset(results) AS t (account_id uuid, id uuid, attempts integer, status text)
     CROSS JOIN LATERAL (
       SELECT d.ctid AS row, d.subject_id, d.endpoint_id, d.sequence FROM deliveries d
-      WHERE d.account_id = t.account_id AND d.id >= t.id AND d.id <= t.id AND d.lease = t.lease
+      WHERE d.account_id = t.account_id AND d.id >= t.id AND d.id <= t.id
+        AND d.status = 'pending' AND d.attempts = t.attempts
       ORDER BY d.id FOR NO KEY UPDATE) d) k;
   SELECT array_agg(k.row) INTO next_rows FROM (
     SELECT n.row FROM unnest(ended_accounts, ended_subjects, ended_endpoints, ended_sequences)
@@ -32,7 +34,7 @@ BEGIN
       SELECT n.ctid AS row FROM deliveries n WHERE n.account_id = f.account_id
         AND n.subject_id >= f.subject_id AND n.subject_id <= f.subject_id
         AND n.endpoint_id IS NOT DISTINCT FROM f.endpoint_id AND n.sequence > f.sequence
-        AND n.status = 'pending' AND n.lease IS NULL AND n.due_at > now()
+        AND n.status = 'pending' AND n.due_at > now()
       ORDER BY n.subject_id FOR NO KEY UPDATE) n) k;
 
   RETURN QUERY
@@ -43,7 +45,7 @@ BEGIN
       response_status integer, response_headers json, response_body text, problem text,
       problem_code text, problem_params json, duration_ms integer)
   ), finished AS (
-    UPDATE deliveries d SET status = t.status, lease = NULL, attempts = d.attempts + 1,
+    UPDATE deliveries d SET status = t.status, attempts = d.attempts + 1,
       delivered_at = CASE WHEN t.status = 'delivered' THEN now() END, updated_at = now(),
       due_at = CASE WHEN t.status = 'pending' AND p.disabled_at IS NULL
         THEN now() + make_interval(secs => t.due_in_ms / 1000) END

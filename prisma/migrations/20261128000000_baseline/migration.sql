@@ -11,7 +11,7 @@ CREATE FUNCTION troco_guard_state() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 CREATE FUNCTION troco_is_movement(account_id uuid, kind text, debit text, credit text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_other_charge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
-CREATE FUNCTION troco_touch_lanes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
+CREATE FUNCTION troco_touch_queues() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 
 -- ======== People ========
 
@@ -1433,7 +1433,6 @@ CREATE TABLE deliveries (
   status text NOT NULL,
   attempts integer NOT NULL DEFAULT 0,
   due_at timestamptz(6),
-  lease uuid,
   delivered_at timestamptz(6),
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   updated_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -1452,11 +1451,9 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_account_id_event_id_idx ON deliveries (account_id, event_id);
 CREATE INDEX deliveries_account_id_mode_sequence_idx ON deliveries (account_id, mode, sequence);
 CREATE INDEX deliveries_account_id_subject_id_idx ON deliveries (account_id, subject_id);
+CREATE INDEX deliveries_due_idx ON deliveries (account_id, due_at, sequence) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_endpoint_idx ON deliveries (account_id, endpoint_id, sequence)
   WHERE endpoint_id IS NOT NULL;
-CREATE INDEX deliveries_host_idx ON deliveries (account_id, host, due_at, sequence) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_in_flight_idx ON deliveries (account_id, host) WHERE lease IS NOT NULL;
-CREATE INDEX deliveries_lease_idx ON deliveries (lease) WHERE lease IS NOT NULL;
 CREATE INDEX deliveries_paused_idx ON deliveries (account_id, endpoint_id, sequence)
   WHERE status = 'pending' AND due_at IS NULL;
 CREATE INDEX deliveries_resource_idx ON deliveries (account_id, mode, sequence) WHERE endpoint_id IS NULL;
@@ -1468,12 +1465,12 @@ END), sequence)
   WHERE status <> 'delivered';
 CREATE INDEX deliveries_url_idx ON deliveries (account_id, host, hashtextextended(url, (0)::bigint), due_at)
   WHERE due_at IS NOT NULL;
-CREATE TRIGGER deliveries_touch_lanes_on_insert
+CREATE TRIGGER deliveries_touch_queues_on_insert
   AFTER INSERT ON deliveries REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
-  EXECUTE FUNCTION troco_touch_lanes();
-CREATE TRIGGER deliveries_touch_lanes_on_update
+  EXECUTE FUNCTION troco_touch_queues();
+CREATE TRIGGER deliveries_touch_queues_on_update
   AFTER UPDATE ON deliveries REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT
-  EXECUTE FUNCTION troco_touch_lanes();
+  EXECUTE FUNCTION troco_touch_queues();
 
 -- Attempts of a delivery. Growth: bodies pruned after 60 days, rows with their event.
 CREATE TABLE delivery_attempts (
@@ -1505,24 +1502,16 @@ CREATE TABLE delivery_attempts (
 CREATE INDEX delivery_attempts_bodies_idx ON delivery_attempts (created_at)
   WHERE request_body IS NOT NULL OR response_body IS NOT NULL;
 
--- Accounts with due deliveries. Growth: at most one per account; deleted when nothing is due.
-CREATE TABLE delivery_accounts (
+-- Accounts with pending deliveries. Growth: at most one per account; deleted when nothing is pending.
+CREATE TABLE delivery_queues (
   account_id uuid NOT NULL,
   due_at timestamptz(6) NOT NULL,
-  is_full boolean NOT NULL DEFAULT false,
-  CONSTRAINT delivery_accounts_pkey PRIMARY KEY (account_id)
+  lease uuid,
+  has_news boolean NOT NULL DEFAULT false,
+  CONSTRAINT delivery_queues_pkey PRIMARY KEY (account_id)
 ) WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
-CREATE INDEX delivery_accounts_due_at_idx ON delivery_accounts (due_at);
-
--- Receivers (hosts) of an account with due deliveries. Growth: deleted when nothing is due.
-CREATE TABLE delivery_lanes (
-  account_id uuid NOT NULL,
-  host text NOT NULL,
-  due_at timestamptz(6) NOT NULL,
-  is_full boolean NOT NULL DEFAULT false,
-  CONSTRAINT delivery_lanes_pkey PRIMARY KEY (account_id, host)
-) WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000');
-CREATE INDEX delivery_lanes_account_id_due_at_idx ON delivery_lanes (account_id, due_at);
+CREATE INDEX delivery_queues_due_at_idx ON delivery_queues (due_at);
+CREATE INDEX delivery_queues_lease_idx ON delivery_queues (lease) WHERE lease IS NOT NULL;
 
 -- ======== Requests ========
 
