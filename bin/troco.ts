@@ -50,10 +50,10 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   'user disconnect': async () => (await import('#bin/commands/account.ts')).disconnectOpenid,
   'token create': async () => (await import('#bin/commands/account.ts')).createToken,
   'token revoke': async () => (await import('#bin/commands/account.ts')).revoke,
-  'order end': async () => (await import('#bin/commands/order.ts')).end,
-  'receipt-key list': async () => (await import('#bin/commands/receipt-key.ts')).listKeys,
-  'receipt-key rotate': async () => (await import('#bin/commands/receipt-key.ts')).rotateKey,
-  'receipt-key withdraw': async () => (await import('#bin/commands/receipt-key.ts')).withdrawKey,
+  'order end': async () => (await import('#bin/commands/books.ts')).endOrder,
+  'receipt-key list': async () => (await import('#bin/commands/database.ts')).listKeys,
+  'receipt-key rotate': async () => (await import('#bin/commands/database.ts')).rotateKey,
+  'receipt-key withdraw': async () => (await import('#bin/commands/database.ts')).withdrawKey,
   'webhook secret': async () => (await import('#bin/commands/account.ts')).printSecret,
 }
 

@@ -1,6 +1,6 @@
 import lighthouse, { desktopConfig } from 'lighthouse'
 import { chromium } from 'playwright'
-import { findBrowser } from '#e2e/runner/browser.ts'
+import { findBrowser } from '#e2e/runner/tools.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 
 export interface Scores {

@@ -35,7 +35,7 @@ import { connect } from '#lib/db/client.ts'
 import { listMigrations } from '#lib/db/migrate.ts'
 import { withClient } from '#lib/db/server.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
-import { countRows } from '#lib/operator/backups.ts'
+import { countRows } from '#lib/operator/database.ts'
 
 /** Lets pgBackRest copy the database, and removes the manifests of copies that it no longer has. */
 export async function backUp(args: string[]): Promise<void> {

@@ -12,7 +12,7 @@ import { connect } from '#lib/db/client.ts'
 import { correctAlone } from '#lib/differences/corrections.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { BANK, OPERATOR } from '#lib/differences/states.ts'
-import { parseFields } from '#lib/http/body.ts'
+import { parseFields } from '#lib/http/input.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { correctionRequest } from '#lib/operator/differences/schema.ts'
 import { BALANCE_TERMS, readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
@@ -23,6 +23,9 @@ import {
   requestDays,
 } from '#lib/operator/reconciliation/claim-day.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
+import { endAlone } from '#lib/orders/end.ts'
+import { END_OUTCOMES, type EndOutcome } from '#lib/orders/states.ts'
+import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 /** Prints each check with its first wrong row. Exit code 1 if any check fails. */
 export async function printLedgerChecks(args: string[]): Promise<void> {
@@ -188,4 +191,23 @@ export async function correctBooks(args: string[]): Promise<void> {
 
 async function findParty(text: string): Promise<string> {
   return [BANK, OPERATOR].includes(text) ? text : (await findAccount(text)).id
+}
+
+/** For an installation with a single admin: two admins end an order on the page of its account or difference. */
+export async function endOrder(args: string[]): Promise<void> {
+  const options = { as: { type: 'string' }, reason: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+  const id = requireOption(positionals[0], '<id>')
+  const outcome = readOutcome(requireOption(values.as, '--as'))
+  const reason = requireOption(values.reason, '--reason')
+  await withRuntime(async () => {
+    await endAlone({ id, outcome, reason }, ORDER_RULES)
+    process.stdout.write(`${id}\n`)
+  })
+}
+
+function readOutcome(text: string): EndOutcome {
+  const outcome = END_OUTCOMES.find(known => known.replace('_', '-') === text)
+  if (outcome) return outcome
+  throw refuse('invalid_input', { message: '--as must be sent or not-sent' })
 }

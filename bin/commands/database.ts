@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { withRuntime } from '#bin/command-line.ts'
+import { requireOption, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { env, loadEnvFile } from '#lib/core/settings.ts'
 import {
@@ -10,6 +10,12 @@ import {
 } from '#lib/db/migration-plan.ts'
 import { createApplicationRole, describeRole, inspectRole } from '#lib/db/roles.ts'
 import { replaceServerSecret } from '#lib/db/server-secret.ts'
+import {
+  listReceiptKeys,
+  readCurrentKey,
+  rotateReceiptKey,
+  withdrawReceiptKey,
+} from '#lib/receipts/sign.ts'
 
 export async function migrateDatabase(): Promise<void> {
   const print = async ({ appliedMigrations }: Runtime) => {
@@ -135,4 +141,35 @@ function describeOlder(migrations: PlannedMigration[]): string {
   return ending
     ? `Stop all processes of earlier versions first: they cannot run after ${ending.name}`
     : 'Processes of the version before may go on, and start again'
+}
+
+const ACTOR = { type: 'command_line' } as const
+
+export async function listKeys(args: string[]): Promise<void> {
+  parseArgs({ args })
+  await withRuntime(async () => {
+    const current = await readCurrentKey()
+    for (const { id, createdAt, withdrawnAt } of await listReceiptKeys()) {
+      const state = withdrawnAt ? 'withdrawn' : id === current.id ? 'signs' : 'verifies'
+      process.stdout.write(`${[id, state, createdAt.toISOString()].join('\t')}\n`)
+    }
+  })
+}
+
+export async function rotateKey(args: string[]): Promise<void> {
+  parseArgs({ args })
+  await withRuntime(async () => {
+    process.stdout.write(`${await rotateReceiptKey(ACTOR)}\n`)
+  })
+}
+
+export async function withdrawKey(args: string[]): Promise<void> {
+  const options = { reason: { type: 'string' } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const id = requireOption(positionals[0], '<id>')
+  const reason = requireOption(values.reason, '--reason')
+  await withRuntime(async () => {
+    await withdrawReceiptKey(id, reason, ACTOR)
+    process.stdout.write(`${id}\n`)
+  })
 }

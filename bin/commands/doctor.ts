@@ -11,7 +11,7 @@ import { describeRole, inspectRole } from '#lib/db/roles.ts'
 import { findRefusal, inspectPooler } from '#lib/db/server.ts'
 import { requireServerSecret } from '#lib/db/server-secret.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
-import { examineBackups } from '#lib/operator/backups.ts'
+import { examineBackups } from '#lib/operator/database.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
 
 const SPACE_MIN_MIB = 1024

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { requireOption, withRuntime } from '#bin/command-line.ts'
 import { refuse } from '#lib/core/errors.ts'
 import type { Trace, TraceStep } from '#lib/dashboard/schema.ts'
-import { findTraces } from '#lib/operator/trace.ts'
+import { findTraces } from '#lib/dashboard/trace.ts'
 
 /** Prints what happened because of a request, or to a charge or withdrawal. */
 export async function trace(args: string[]): Promise<void> {

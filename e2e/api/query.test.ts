@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parameterNames } from '#lib/http/query.ts'
+import { parameterNames } from '#lib/http/input.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { call } from '#lib/testing/call.ts'
 import {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { explainChanges, selectByChange } from '#e2e/runner/changed.ts'
-import { ImportGraph } from '#e2e/runner/import-graph.ts'
+import { explainChanges, ImportGraph, selectByChange } from '#e2e/runner/changed.ts'
 
 const FILES = {
   'package.json': '',

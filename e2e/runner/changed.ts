@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { dirname } from 'node:path'
-import type { ImportGraph } from '#e2e/runner/import-graph.ts'
-import type { Selection } from '#e2e/runner/selection.ts'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { TESTS } from '../../vitest.config.ts'
 
 /** Files that every test depends on without importing them. */
 const FILES_OF_ALL_TESTS = [
@@ -148,4 +148,119 @@ function opensAnySection(spec: string, sections: Set<string> | 'all', graph: Imp
   const sources = [spec, ...graph.importsOf(spec).filter(file => SUPPORT_FILES.test(file))]
   const text = readTextsWithoutImports(sources, graph)
   return [...sections].some(section => mentionsSegment(text, section))
+}
+
+/** Quoted texts that may be paths of files: imports, and programs that a test starts by path. */
+const QUOTED_PATH = /(['"`])(#|\.{1,2}\/|[a-z0-9]+\/)([^'"`\s]+)\1/g
+/** They vanish before the code runs; the compiler checks them in `npm run verify`. */
+const TYPE_IMPORT = /^(import|export) type [^;]*? from '[^']+'/gm
+/** Programs that the entry point can start: nothing else depends on them. */
+const OTHER_PROGRAMS = /^(bench|e2e\/(cluster|runner))\//
+/** Tests and their support may test those programs themselves. */
+const SUPPORT_OF_TESTS = /\.(test|spec)\.ts$|^(e2e|lib\/testing)\//
+const SOURCE_FILE = /\.(ts|tsx|mjs|js)$/
+
+/** Maps each file of the repository to the files whose paths it contains. */
+export class ImportGraph {
+  readonly files: readonly string[]
+  readonly #texts: ReadonlyMap<string, string>
+  readonly #reachable = new Map<string, ReadonlySet<string>>()
+
+  constructor(texts: ReadonlyMap<string, string>) {
+    this.#texts = texts
+    this.files = [...texts.keys()]
+  }
+
+  /** Reads the tracked files below a folder, and new files that are not ignored. */
+  static read(root = '.'): ImportGraph {
+    const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+    const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')
+    const present = files.filter(file => file !== '' && existsSync(join(root, file)))
+    const textOf = (file: string) =>
+      SOURCE_FILE.test(file) ? readFileSync(join(root, file), 'utf8') : ''
+    return new ImportGraph(new Map(present.map(file => [file, textOf(file)])))
+  }
+
+  textOf(file: string): string {
+    return this.#texts.get(file) ?? ''
+  }
+
+  importsOf(file: string): string[] {
+    const text = this.textOf(file).replaceAll(TYPE_IMPORT, '')
+    const paths = [...text.matchAll(QUOTED_PATH)].map(([, , start = '', rest = '']) => {
+      if (start === '#') return rest
+      return start.startsWith('.') ? posix.join(dirname(file), start + rest) : start + rest
+    })
+    const mayReach = (target: string) =>
+      !OTHER_PROGRAMS.test(target) || OTHER_PROGRAMS.test(file) || SUPPORT_OF_TESTS.test(file)
+    return [...new Set(paths)].filter(
+      target => target !== file && this.#texts.has(target) && mayReach(target),
+    )
+  }
+
+  /** Returns the file and all its direct and indirect dependencies. */
+  listReachable(file: string): ReadonlySet<string> {
+    const cached = this.#reachable.get(file)
+    if (cached) return cached
+    const reachable = new Set([file])
+    for (const reached of reachable) for (const next of this.importsOf(reached)) reachable.add(next)
+    this.#reachable.set(file, reachable)
+    return reachable
+  }
+}
+
+const SPEC_FILES = 'e2e/browser/*.spec.ts'
+
+/** Arguments of `npm test -- …`. */
+export interface RunOptions {
+  words: string[]
+  /** Runs only tests whose titles contain this text. */
+  title: string | null
+  watch: boolean
+  changed: boolean
+}
+
+export interface Selection {
+  /** Files run by Vitest: unit and API tests. */
+  tests: string[]
+  /** Files run by Playwright: browser tests. */
+  specs: string[]
+}
+
+export function parseRunOptions(args: readonly string[]): RunOptions {
+  const options: RunOptions = { words: [], title: null, watch: false, changed: false }
+  const remaining = args.values()
+  for (const arg of remaining) {
+    if (arg === '--watch') options.watch = true
+    else if (arg === '--changed') options.changed = true
+    else if (arg === '-t') options.title = remaining.next().value ?? null
+    else if (arg.startsWith('-')) throw new Error(`Unknown option ${arg}: ${USAGE}`)
+    else options.words.push(arg)
+  }
+  if (args.includes('-t') && options.title === null) throw new Error(`-t needs a title: ${USAGE}`)
+  return options
+}
+
+const USAGE = 'npm test -- [path or words] [-t title] [--changed] [--watch]'
+
+/** Lists every test file of the repository. */
+export function listTests(): Selection {
+  return { tests: globSync(TESTS).sort(), specs: globSync(SPEC_FILES).sort() }
+}
+
+/** Selects the files whose path contains any word; a source file selects the test beside it. */
+export function selectByWords(all: Selection, words: readonly string[]): Selection {
+  if (words.length === 0) return all
+  const stems = words.map(stemOf)
+  const hasWord = (file: string) => stems.some(word => file.toLowerCase().includes(word))
+  const found = [...all.tests, ...all.specs]
+  for (const [index, word] of stems.entries())
+    if (!found.some(file => file.toLowerCase().includes(word)))
+      throw new Error(`No test file has ${words[index]} in its path`)
+  return { tests: all.tests.filter(hasWord), specs: all.specs.filter(hasWord) }
+}
+
+function stemOf(word: string): string {
+  const path = word.toLowerCase().replace(/^\.\//, '')
+  return /\.(test|spec)\.ts$/.test(path) ? path : path.replace(/\.tsx?$/, '.')
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { countPlaywright, countVitest, readReport } from '#e2e/runner/reports.ts'
+import { countPlaywright, countVitest, readReport } from '#e2e/runner/tools.ts'
 
 const spec = (title: string, status: string) => ({ title, tests: [{ status }] })
 

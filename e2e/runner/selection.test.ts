@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listTests, parseRunOptions, selectByWords } from '#e2e/runner/selection.ts'
+import { listTests, parseRunOptions, selectByWords } from '#e2e/runner/changed.ts'
 
 const ALL = {
   tests: ['e2e/api/withdrawals.test.ts', 'lib/core/money.test.ts', 'lib/tokens/issue.test.ts'],

@@ -2,23 +2,27 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { prepare } from '#bin/prepare.mjs'
-import { explainChanges, listChanges, selectByChange } from '#e2e/runner/changed.ts'
-import { ImportGraph } from '#e2e/runner/import-graph.ts'
-import { PLAYWRIGHT_REPORT, type Tally, VITEST_REPORT } from '#e2e/runner/reports.ts'
 import {
+  explainChanges,
+  ImportGraph,
+  listChanges,
   listTests,
   parseRunOptions,
   type RunOptions,
   type Selection,
+  selectByChange,
   selectByWords,
-} from '#e2e/runner/selection.ts'
+} from '#e2e/runner/changed.ts'
 import {
   BROWSER_OUTPUT,
   check,
   checkArchitecture,
+  PLAYWRIGHT_REPORT,
   runSpecs,
   runTests,
   SERVER_LOG,
+  type Tally,
+  VITEST_REPORT,
   verify,
 } from '#e2e/runner/tools.ts'
 import { inheritedEnv } from '#lib/core/settings.ts'

@@ -1,6 +1,6 @@
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { findBrowser } from '#e2e/runner/browser.ts'
+import { findBrowser } from '#e2e/runner/tools.ts'
 import { inheritedEnv } from '#lib/core/settings.ts'
 import { Random } from '#lib/testing/random.ts'
 import { runProgram } from '#lib/testing/run.ts'

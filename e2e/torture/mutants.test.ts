@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PLAYWRIGHT_REPORT, VITEST_REPORT } from '#e2e/runner/reports.ts'
+import { PLAYWRIGHT_REPORT, VITEST_REPORT } from '#e2e/runner/tools.ts'
 import { inheritedEnv } from '#lib/core/settings.ts'
 import { recordFigures } from './figures.ts'
 import { MUTANTS, type Mutant } from './mutants.ts'

@@ -22,7 +22,7 @@ import {
 } from '#e2e/torture/own-pgbackrest.ts'
 import { listBackups } from '#lib/backup/manifest.ts'
 import { readLastRuns } from '#lib/backup/records.ts'
-import { examineBackups } from '#lib/operator/backups.ts'
+import { examineBackups } from '#lib/operator/database.ts'
 import { query } from '#lib/testing/embedded.ts'
 import { fundMerchant, makeMerchant } from '#lib/testing/fixtures.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type * as z from 'zod'
 import { ChargePage, ChargeRead, DocumentRead } from '#lib/charges/wire.ts'
-import { parseFields } from '#lib/http/body.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
+import { parseFields } from '#lib/http/input.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { WithdrawalRead } from '#lib/withdrawals/wire.ts'
 

@@ -6,7 +6,6 @@ import type { ErrorCode } from '#lib/core/refusals.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import type { AccountRow } from '#lib/db/sql.ts'
 import { requireTestQuota } from '#lib/db/test-usage.ts'
-import { parseFields, readObjectOf } from '#lib/http/body.ts'
 import {
   accountNotActive,
   authenticate,
@@ -30,16 +29,23 @@ import {
 } from '#lib/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 import { documentAccess, runOncePerKey } from '#lib/http/idempotency.ts'
-import { keepKnown, listIgnoredFields, listParameters, parseQuery } from '#lib/http/query.ts'
+import {
+  keepKnown,
+  listIgnoredFields,
+  listParameters,
+  parseFields,
+  parseQuery,
+  readObjectOf,
+} from '#lib/http/input.ts'
 import { consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
 import { toLoggedBody } from '#lib/http/request-log.ts'
 import { type RequestState, respondTo } from '#lib/http/respond.ts'
 import { prefersRepresentation, resultResponse, withEtag } from '#lib/http/response.ts'
 import { createRouteHandler, type RouteHandler } from '#lib/http/route-handler.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
-import { deviceCookieHeader } from '#lib/session/known-device.ts'
 import { type ProofRule, requireProof } from '#lib/session/proof.ts'
 import type { SessionUser } from '#lib/session/schema.ts'
+import { deviceCookieHeader } from '#lib/session/sign-in.ts'
 import type { RowAlong } from '#lib/tokens/authenticate.ts'
 
 export interface Endpoint<BodyInput = unknown, QueryInput = unknown, Answer = unknown>

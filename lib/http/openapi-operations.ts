@@ -1,7 +1,11 @@
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Endpoint } from '#lib/http/endpoint.ts'
-import { describeErrorResponses, headerRefs } from '#lib/http/openapi-responses.ts'
-import type { Json, Shapes } from '#lib/http/openapi-schemas.ts'
+import {
+  describeErrorResponses,
+  headerRefs,
+  type Json,
+  type Shapes,
+} from '#lib/http/openapi-responses.ts'
 
 type Declared = Endpoint['declared']
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { Shapes } from '#lib/http/openapi-schemas.ts'
+import { Shapes } from '#lib/http/openapi-responses.ts'
 
 describe('a schema in the OpenAPI document', () => {
   test('that cannot be derived is described by its `like` schema and its own description', () => {

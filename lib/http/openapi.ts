@@ -1,8 +1,7 @@
 import { LIMITS } from '#lib/core/refusals.ts'
 import type { Endpoint } from '#lib/http/endpoint.ts'
 import { describeOperation, pathOf, tagOf } from '#lib/http/openapi-operations.ts'
-import { ERROR_CODES } from '#lib/http/openapi-responses.ts'
-import { type Json, SCHEMAS_PATH, Shapes } from '#lib/http/openapi-schemas.ts'
+import { ERROR_CODES, type Json, SCHEMAS_PATH, Shapes } from '#lib/http/openapi-responses.ts'
 import { isForPagesOnly } from '#lib/people/roles.ts'
 
 const WEBHOOK_HEADERS = [

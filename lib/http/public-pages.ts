@@ -7,8 +7,12 @@ import { INTERNAL_ERROR } from '#lib/core/refusals.ts'
 import { env } from '#lib/core/settings.ts'
 import { limitByAddress } from '#lib/http/endpoint.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
-import { Places } from '#lib/http/in-flight.ts'
-import { allowanceHeaders, busyAddressHeaders, consumeAllowance } from '#lib/http/rate-limit.ts'
+import {
+  allowanceHeaders,
+  busyAddressHeaders,
+  consumeAllowance,
+  Places,
+} from '#lib/http/rate-limit.ts'
 import { respondTo } from '#lib/http/respond.ts'
 import { codeHeaders, json } from '#lib/http/response.ts'
 import { createRouteHandler } from '#lib/http/route-handler.ts'

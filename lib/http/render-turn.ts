@@ -12,7 +12,7 @@ import {
 import { isTrocoError, refuse } from '#lib/core/errors.ts'
 import { env } from '#lib/core/settings.ts'
 import type { HttpResponse } from '#lib/http/exchange.ts'
-import { WAIT_MAX_MS } from '#lib/http/in-flight.ts'
+import { WAIT_MAX_MS } from '#lib/http/rate-limit.ts'
 import { buildPageRefusal, type PageRefusal } from '#lib/http/refusal-page.ts'
 
 /** Maximum renders in progress, while all of them wait for the database. */

@@ -4,8 +4,8 @@ import { refuse } from '#lib/core/errors.ts'
 import { inviteBody, sendResponse } from '#lib/http/api.ts'
 import type { Sender } from '#lib/http/headers.ts'
 import { refusalResponse } from '#lib/http/response.ts'
-import { findIssuedMark } from '#lib/session/known-device.ts'
 import { cookieNames, readCookie } from '#lib/session/read.ts'
+import { findIssuedMark } from '#lib/session/sign-in.ts'
 
 const SIGN_IN_PATH = '/api/auth/callback/credentials'
 /** Below the bytes that Node buffers of a request, so that a body arrives before anyone reads it. */

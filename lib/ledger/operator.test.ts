@@ -155,7 +155,7 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/ledger/owed.ts': OF_ONE,
   'lib/ledger/verify.ts': OF_ALL,
   'lib/operator/accounts.ts': 'reads the ledgers of rows of accounts',
-  'lib/operator/backups.ts': 'counts rows only',
+  'lib/operator/database.ts': 'counts rows only',
   'lib/operator/banks/list.ts': 'leaves the operator out of what merchants own',
   'lib/operator/health.ts': 'reads the checks of rows of accounts, and that of the operator apart',
   'lib/dashboard/timeline.ts': OF_ONE,

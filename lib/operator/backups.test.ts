@@ -3,7 +3,7 @@ import { recordFailure, recordRun } from '#lib/backup/records.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
 import { inOwnDatabase, runAsOwner } from '#lib/testing/fixtures.ts'
-import { examineBackups } from './backups.ts'
+import { examineBackups } from './database.ts'
 import { readDatabaseMetrics } from './metrics.ts'
 
 inOwnDatabase()

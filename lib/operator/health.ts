@@ -6,8 +6,8 @@ import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { queryRows, utcText } from '#lib/db/sql.ts'
 import { accountSubjects, countLiveRequests, countPendingAccounts } from '#lib/operator/accounts.ts'
-import { examineBackups } from '#lib/operator/backups.ts'
 import {
+  examineBackups,
   examineClocks,
   examineDatabase,
   examineDurability,

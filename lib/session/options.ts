@@ -9,10 +9,9 @@ import { deriveKey } from '#lib/core/keys.ts'
 import { log, withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { endSession, openSession, SESSION_SECONDS_MAX } from '#lib/people/sessions.ts'
-import { addDeviceMark, readDeviceMarks } from '#lib/session/known-device.ts'
 import { openidCallbacks, openidProviders } from '#lib/session/openid.ts'
 import { cookieNames, readSession } from '#lib/session/read.ts'
-import { type SignInDetails, signIn } from '#lib/session/sign-in.ts'
+import { addDeviceMark, readDeviceMarks, type SignInDetails, signIn } from '#lib/session/sign-in.ts'
 
 declare module 'next-auth/jwt' {
   interface JWT {

@@ -1,5 +1,5 @@
+import { useDeliveryProblem } from '#components/api/problem.tsx'
 import { useDurations } from '#components/format/format.tsx'
-import { useDeliveryProblem } from '#components/status/problem-text.ts'
 import type { DiffLine } from '#components/ui/code.tsx'
 import type { Attempt } from '#lib/webhooks/schema.ts'
 

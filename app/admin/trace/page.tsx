@@ -10,7 +10,7 @@ import { Field } from '#components/ui/field.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { EmptyState, Section, Sheet } from '#components/ui/sheet.tsx'
 import type { SearchParams, Trace, TraceStep } from '#lib/dashboard/schema.ts'
-import { findTraces } from '#lib/operator/trace.ts'
+import { findTraces } from '#lib/dashboard/trace.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 const ID_MAX = 64

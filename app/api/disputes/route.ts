@@ -1,7 +1,7 @@
 import { listDisputes } from '#lib/charges/disputes/dispute.ts'
 import { DisputePage, disputesQuery } from '#lib/charges/disputes/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -3,7 +3,7 @@ import { serializeChargeEvent } from '#lib/charges/list.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
 import { ChargeDetail, MismatchedPayment, ReturnDetail } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 import { listEvents } from '#lib/webhooks/endpoints.ts'
 import {
   type EventRow,

@@ -2,7 +2,7 @@ import { listRefunds } from '#lib/charges/refunds/refund.ts'
 import { refundsQuery } from '#lib/charges/refunds/schema.ts'
 import { RefundPage } from '#lib/charges/refunds/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
 import { RequestPage, requestsQuery } from '#lib/dashboard/requests/schema.ts'
 import { listRequests } from '#lib/dashboard/requests.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -7,7 +7,7 @@ import {
   statementQuery,
 } from '#lib/dashboard/statement.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = endpoint({
   method: 'GET',

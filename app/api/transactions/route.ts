@@ -7,7 +7,7 @@ import { ChargeCreated, ChargePage } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { REVIEWED_AMOUNT_HEADER } from '#lib/core/headers.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const POST = endpoint({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { listQuery } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { listWithdrawals, readCreatedWithdrawal } from '#lib/withdrawals/queries.ts'
 import {

@@ -6,7 +6,7 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import { env } from '#lib/core/settings.ts'
-import { parseFields } from '#lib/http/body.ts'
+import { parseFields } from '#lib/http/input.ts'
 import { expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 const AMOUNT_RULE = `a whole number of cents from 1 to ${AMOUNT_MAX}, or "all"`

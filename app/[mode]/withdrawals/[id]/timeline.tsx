@@ -13,8 +13,8 @@ import {
   X,
 } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import { useDeliveryProblem, useRejectionText } from '#components/api/problem.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
-import { useDeliveryProblem, useRejectionText } from '#components/status/problem-text.ts'
 import { AWAITED_ICONS } from '#components/status/state-chips.tsx'
 import type { Tone } from '#components/ui/chip.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'

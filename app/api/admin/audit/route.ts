@@ -1,7 +1,7 @@
 import { listAudit } from '#lib/audit/queries.ts'
 import { AuditPage, staffAuditQuery } from '#lib/audit/schema.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = adminEndpoint({
   method: 'GET',

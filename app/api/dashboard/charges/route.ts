@@ -1,7 +1,7 @@
 import { listChargeRows, rowFiltersOf, shownChargesQuery } from '#lib/charges/list.ts'
 import { ListedChargePage } from '#lib/charges/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const GET = endpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
 import { listQuery } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 import { listShownWithdrawals, totalWithdrawals } from '#lib/withdrawals/queries.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 import { ListedWithdrawalPage } from '#lib/withdrawals/wire.ts'

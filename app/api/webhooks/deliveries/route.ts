@@ -1,6 +1,6 @@
 import { listDeliveriesByReference } from '#lib/dashboard/deliveries.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 import { deliveriesQuery } from '#lib/webhooks/schema.ts'
 import { DeliveryPage } from '#lib/webhooks/wire.ts'
 

@@ -4,7 +4,7 @@ import { type RefundRow, refundRequest, refundsQuery } from '#lib/charges/refund
 import { createdRefundToWire, RefundCreated, RefundPage } from '#lib/charges/refunds/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
-import { pageResult } from '#lib/http/query.ts'
+import { pageResult } from '#lib/http/input.ts'
 
 export const POST = endpoint({
   method: 'POST',
