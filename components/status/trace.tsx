@@ -42,7 +42,9 @@ export function TraceSteps({ trace, requestId, hrefOf }: TraceStepsProps) {
       {trace.steps.map(step => (
         <TraceStepRow
           key={`${step.what} ${step.id} ${step.name}`}
-          {...{ step, requestId, hrefOf }}
+          step={step}
+          requestId={requestId}
+          hrefOf={hrefOf}
         />
       ))}
     </Timeline>

@@ -64,7 +64,7 @@ function DialogContent({ title, description, hasCross = true, children }: Dialog
 }
 
 interface DialogActionsProps {
-  /** Label of the confirming button: a verb. */
+  /** Label of the confirming button: what it does, such as "Delete". */
   action: string
   busy: string
   isBusy: boolean

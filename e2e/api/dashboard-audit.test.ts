@@ -217,7 +217,7 @@ describe('the operator’s staff', () => {
     const filterActions = async (filter: string) =>
       actionsOf(await listAsStaff(`account=${merchant.id}&${filter}`))
     expect(new Set(await filterActions('action=webhook_endpoint.*'))).toEqual(
-      new Set(['created', 'edited', 'deleted'].map(verb => `webhook_endpoint.${verb}`)),
+      new Set(['created', 'edited', 'deleted'].map(action => `webhook_endpoint.${action}`)),
     )
     expect(actionsOf(await listAsStaff(`q=${STAFF_IP}`))).toContain('account.limited')
     expect(actionsOf(await listAsStaff('q=staff-request'))).toContain('account.limited')

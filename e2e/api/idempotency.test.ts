@@ -263,15 +263,15 @@ const POSTS = [
   })),
 ]
 
-async function makeChild(verb: string): Promise<string> {
-  return `/tokens/${(await post('/tokens', { body: CHILD })).body.data.id}/${verb}`
+async function makeChild(action: string): Promise<string> {
+  return `/tokens/${(await post('/tokens', { body: CHILD })).body.data.id}/${action}`
 }
 
-async function makeEndpoint(verb: string): Promise<string> {
+async function makeEndpoint(action: string): Promise<string> {
   const where = { accountId: merchant.id }
   await db().webhookEndpoint.updateMany({ where, data: { deletedAt: new Date() } })
   const { body } = await post('/webhooks/endpoints', { body: ENDPOINT })
-  return `/webhooks/endpoints/${body.data.id}/${verb}`
+  return `/webhooks/endpoints/${body.data.id}/${action}`
 }
 
 test('the table has every POST of the API', () => {
@@ -404,7 +404,7 @@ describe.each([
       // The sandbox decides once, and a token is rotated once, but the 409 is a new response. A charge may be
       // disputed in parts.
       const isRefused = /^\/(sandbox(?!.*\/disputes$)|tokens\/.*\/rotate$)/.test(path)
-      // The verbs `cancel`, `disable`, `enable` and `revoke` return the same resource when repeated.
+      // The actions `cancel`, `disable`, `enable` and `revoke` return the same resource when repeated.
       const isDone = /\/(cancel|disable|enable|revoke)$/.test(path)
       expect(again.status).toBe(isRefused ? 409 : 200)
       if (path !== '/webhooks/deliveries/resend') expect(again.text === first.text).toBe(isDone)

@@ -30,7 +30,7 @@ const REQUIRED = [
   'PATCH /dashboard/account',
   'PATCH /dashboard/account/approval',
   'POST /dashboard/account/approval/confirm',
-  ...['approve', 'decline'].map(verb => `POST /dashboard/withdrawals/[id]/${verb}`),
+  ...['approve', 'decline'].map(action => `POST /dashboard/withdrawals/[id]/${action}`),
   'GET /dashboard/audit/export',
   'GET /dashboard/charges/export',
   'POST /dashboard/charges/[id]/document',

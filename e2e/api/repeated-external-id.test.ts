@@ -51,7 +51,7 @@ test.each([
   ['cancel', 'POST', '/transactions/$id/cancel', undefined],
   ['refund', 'POST', '/transactions/$id/refunds', { amount: 100 }],
   ['description', 'PUT', '/transactions/$id/description', { description: 'November' }],
-  ['sandbox verb', 'POST', '/sandbox/transactions/$id', { outcome: 'paid' }],
+  ['sandbox action', 'POST', '/sandbox/transactions/$id', { outcome: 'paid' }],
 ])('a %s by a repeated external_id is 409 and has no effect', async (_, method, path, body) => {
   const before = await readAll()
   const refused = await send(method, path.replace('$id', 'repeated'), body)

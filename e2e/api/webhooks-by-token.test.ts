@@ -59,9 +59,9 @@ test('a token creates, reads, changes, disables, enables and deletes an endpoint
   const { body } = await call(api.url, 'GET', `/dashboard/audit?target=${id}`, { headers })
   const by = await db().token.findFirstOrThrow({ where: { id: body.data[0].actor.id } })
   expect(by.permissions).toEqual(['webhooks:read', 'webhooks:write'])
-  const verbs = ['created', 'edited', 'secret_rotated', 'disabled', 'enabled', 'deleted']
+  const actions = ['created', 'edited', 'secret_rotated', 'disabled', 'enabled', 'deleted']
   expect(body.data.map(({ action }: { action: string }) => action).toReversed()).toEqual(
-    verbs.map(verb => `webhook_endpoint.${verb}`),
+    actions.map(action => `webhook_endpoint.${action}`),
   )
   for (const { actor } of body.data)
     expect(actor).toMatchObject({ kind: 'token', name: by.name, email: null })

@@ -116,7 +116,7 @@ test('each changed file says how many tests it selects, and why', () => {
   ])
 })
 
-test('in this repository, a verb selects its own test and the tests of its route, not those of other rooms', () => {
+test('in this repository, an operation selects its own test and the tests of its route, not those of other features', () => {
   const repositoryGraph = ImportGraph.read()
   const unitTest = 'lib/withdrawals/create.test.ts'
   const apiTest = 'e2e/api/withdrawals.test.ts'

@@ -62,7 +62,7 @@ async function insertDue(tx: Tx, userId: string): Promise<AddedMember[]> {
   members.sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
   for (const { accountId, role, isGiven } of members) {
     if (!isGiven || !APPROVER_ROLES.some(name => name === role)) continue
-    await keepApprovalInForce(tx, accountId)
+    await keepApprovalActive(tx, accountId)
     await mailNewApprover(tx, accountId, { userId, role })
   }
   return members
@@ -84,10 +84,10 @@ function insertMembers(tx: Tx, userId: string): Promise<(AddedMember & { isGiven
 }
 
 /**
- * Keeps a rule that is in force for as long as a new role needs to count. For each change of who may
+ * Keeps an active rule for as long as a new role needs to count. For each change of who may
  * approve, in its transaction: a role that is taken and given again then leaves no gap.
  */
-async function keepApprovalInForce(tx: Tx, accountId: string): Promise<void> {
+async function keepApprovalActive(tx: Tx, accountId: string): Promise<void> {
   await tx.$executeRaw`
     UPDATE accounts a
     SET approval_kept_until = GREATEST(a.approval_kept_until, now() + ${settlingSql})
@@ -145,13 +145,13 @@ export function assignRole(
 
 const isApprover = (role: string) => hasPermission(role as Role, 'withdrawals:approve')
 
-/** Records who gave or took a role that may approve withdrawals; the rule stays in force meanwhile. */
+/** Records who gave or took a role that may approve withdrawals; the rule stays active meanwhile. */
 async function recordGiver(
   tx: Tx,
   { accountId, userId }: { accountId: string; userId: string },
   actorId: string,
 ): Promise<void> {
-  await keepApprovalInForce(tx, accountId)
+  await keepApprovalActive(tx, accountId)
   const { root, via } = await findVouchers(tx, { accountId, giver: actorId, userId })
   await tx.$executeRaw`
     UPDATE memberships SET role_at = now(), role_by = ${root}::uuid, role_via = ${via}::uuid[]
@@ -204,7 +204,7 @@ async function removeMembership(tx: Tx, accountId: string, userId: string) {
     : null
   if (!member) throw refuse('member_not_found')
   if (hasPermission(member.role as Role, 'withdrawals:approve'))
-    await keepApprovalInForce(tx, accountId)
+    await keepApprovalActive(tx, accountId)
   if (member.role === 'owner') {
     await requireOtherOwner(tx, accountId, userId)
     await revokeInvitationsOf(tx, accountId, userId)

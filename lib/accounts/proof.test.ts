@@ -92,7 +92,7 @@ const ATTEMPTS: Record<string, Attempt> = {
     const opening = openAccount({ account_name: 'Loja', secret }, user)
     await expect(opening).rejects.toThrow(/Confirm your e-mail/)
   },
-  'SQL and Prisma, past every verb': async ({ id: userId }) => {
+  'SQL and Prisma, past every operation': async ({ id: userId }) => {
     const { id: accountId } = await makeMerchant()
     const attempts = [
       db().membership.create({ data: { accountId, userId, role: 'viewer' } }),

@@ -246,7 +246,7 @@ function describeHealth(result: GatewayResult<null>): BankFinding {
 }
 
 /**
- * Changes those settings at the bank that let in payments of no charge, and returns them. Null: the
+ * Changes the settings at the bank that accept payments without a charge, and returns them. Null: the
  * bank has none that Troco knows. Called twice, the second call changes nothing.
  */
 export async function correctSettings(

@@ -387,7 +387,7 @@ export interface Gateway {
     endToEndId: string,
     signal: AbortSignal,
   ): Promise<GatewayResult<ReceivedPayment | null>>
-  /** Lists what the bank sent at or after `since`, whoever ordered it. */
+  /** Lists payouts that the bank sent at or after `since`, also those that Troco did not order. */
   listSentPayouts?: ListCall<SentPayout>
 
   /** List orders of Troco that the bank took at or after `since` and has not refused: docs/decisions/064. */
@@ -409,7 +409,7 @@ export interface Gateway {
   /** Reads the balance. What it does not cover is not paid out; unset: the bank reports none, and all is sent. */
   getBalance?(signal: AbortSignal): Promise<GatewayResult<{ available: number }>>
   checkHealth(signal: AbortSignal): Promise<GatewayResult<null>>
-  /** Lists settings of the account that let in money of no charge; `corrects`: and changes them. */
+  /** Lists settings of the account that accept payments without a charge; `corrects`: and changes them. */
   checkSettings?(corrects: boolean, signal: AbortSignal): Promise<GatewayResult<string[]>>
   /** Examines all that live mode needs. */
   diagnose?(noticesAt: NoticeAddress, signal: AbortSignal): Promise<BankFinding[]>

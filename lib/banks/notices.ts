@@ -162,20 +162,20 @@ export async function registerNoticeAddress(
     const host = found === null ? null : hostOfAddress(found)
     return { key, host, isOurs, isForeign: found !== null && !isOurs && !replacesForeign }
   })
-  const ours = keys.filter(({ isForeign }) => !isForeign).map(({ key }) => key)
-  if (ours.length > 0) {
+  const own = keys.filter(({ isForeign }) => !isForeign).map(({ key }) => key)
+  if (own.length > 0) {
     const { noticeCertificate: isCertificateRequired } = await db().connection.findUniqueOrThrow({
       where: { id: connectionId },
       select: { noticeCertificate: true },
     })
-    const registered = await registerWebhook(address, { keys: ours, isCertificateRequired })
+    const registered = await registerWebhook(address, { keys: own, isCertificateRequired })
     if (registered.outcome !== 'ok') return redact(registered, address)
     const replaced = keys.flatMap(({ host, isOurs }) => (host === null || isOurs ? [] : [host]))
     await recordAudit(db(), {
       actor,
       action: 'connection.notices_registered',
       target: connectionId,
-      after: { keys: ours.length, ...(replaced.length > 0 && { replaced }) },
+      after: { keys: own.length, ...(replaced.length > 0 && { replaced }) },
     })
   }
   return {

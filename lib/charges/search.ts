@@ -94,7 +94,7 @@ interface ParsedSearch {
   tail: string | null
 }
 
-/** Parses what a user searches charges for. Whoever may not read documents could guess them. */
+/** Parses what a user searches charges for. A caller who may not read documents could guess them. */
 export function parseSearch(q: string, matchesDocuments: boolean): ParsedSearch {
   const text = q.trim()
   const document = normalizeTaxId(text)

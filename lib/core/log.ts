@@ -253,7 +253,7 @@ function createRepeatLimit(describe: (error: unknown) => Record<string, unknown>
   }
 }
 
-/** Unlike the rest of the stack, which tells how the failing code was reached. */
+/** Unlike the rest of the stack, which shows how the failing code was reached. */
 function firstFrameOnly({ at, ...described }: Record<string, unknown>) {
   return { ...described, at: Array.isArray(at) ? at[0] : at }
 }

@@ -14,7 +14,7 @@ interface StoredSettings extends Omit<ApprovalSettings, 'change'> {
 type StoredChange = NonNullable<ApprovalSettings['change']>
 
 /**
- * Returns the account's rule, whether it is in force, and the change that waits for confirmation.
+ * Returns the account's rule, whether it is active, and the change that waits for confirmation.
  * `can_confirm`: the user is an owner, or an admin if `isAdmin`, and not barred by the request.
  */
 export async function readApprovalSettings(

@@ -227,7 +227,7 @@ export async function inspectPooler(): Promise<PoolerReport> {
   })
 }
 
-/** A pooler tells the client another process id than that of the session. */
+/** A pooler reports to the client another process id than that of the session. */
 export async function isPooled(client: Client): Promise<boolean> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
   return rows[0].pid !== (client as Client & { processID: number | null }).processID

@@ -71,7 +71,7 @@ export const MATCHED_LATER = 'matched_later'
 /** How an item about an unmatched payment ended that the bank gave back by itself. */
 const RETURNED = 'returned'
 
-/** Resolves the item of an unmatched payment of which nothing is left: it needs nobody. */
+/** Resolves the item of an unmatched payment of which nothing is left: the operator has nothing to do. */
 export async function resolveReturned(tx: Tx, item: Pick<NewItem, 'connectionId' | 'key'>) {
   const data = { resolvedAt: new Date(), resolution: RETURNED }
   await tx.difference.updateMany({ where: { ...item, resolvedAt: null }, data })

@@ -182,7 +182,7 @@ export function tagOf(segments: string[]): string {
 }
 
 /** Last segments of paths that do something with the resource before them. */
-const VERBS = [
+const ACTION_SEGMENTS = [
   'cancel',
   'description',
   'qr.svg',
@@ -198,7 +198,8 @@ const VERBS = [
 
 /** Returns the tag and the singular noun for the last fixed segment of the path that is not an action. */
 function nounOf(segments: string[]): { tag: string; singular: string } {
-  const last = segments.findLast(part => !isParameter(part) && !VERBS.includes(part)) ?? ''
+  const last =
+    segments.findLast(part => !isParameter(part) && !ACTION_SEGMENTS.includes(part)) ?? ''
   const name = last.charAt(0).toUpperCase() + last.slice(1)
   return NOUNS[last] ?? { tag: name, singular: name }
 }

@@ -78,7 +78,7 @@ interface ModelState {
   approver: string
 }
 
-const ROOMS = {
+const FEATURES = {
   withdrawals: {
     sentStatus: 'approved',
     create: ({ merchant }: ModelState) =>
@@ -216,7 +216,7 @@ test.each(['withdrawals', 'refunds'] as const)(
   '%s are sent at most once, with exactly one event, whatever the bank and the network do',
   async table => {
     const rows = Prisma.raw(table)
-    const room = ROOMS[table]
+    const feature = FEATURES[table]
     const seenStatuses = new Set<string>()
     const kind = table === 'withdrawals' ? 'withdrawal' : 'refund'
     const makeUnclaimedDue = () => db().$executeRaw`
@@ -233,16 +233,16 @@ test.each(['withdrawals', 'refunds'] as const)(
       const { merchant, bank, ids } = state
       switch (step.do) {
         case 'create': {
-          const { id } = await room.create(state)
+          const { id } = await feature.create(state)
           bank.setScript(removeHyphens(id), step.script)
           return ids.push(id)
         }
         case 'run':
-          return room.run()
+          return feature.run()
         case 'time passes':
           await passTime()
           await makeUnclaimedDue()
-          return room.run()
+          return feature.run()
         case 'lease lapses':
           return makeAllDue()
         case 'worker dies':
@@ -260,23 +260,23 @@ test.each(['withdrawals', 'refunds'] as const)(
           return setThreshold(merchant, step.isOn ? AMOUNT - 1 : null)
         case 'decide': {
           const id = ids[step.which % Math.max(1, ids.length)]
-          return id && room.decide(state, id, step.decisions)
+          return id && feature.decide(state, id, step.decisions)
         }
         case 'notice': {
           const id = ids[step.which % Math.max(1, ids.length)]
           if (!id) return
           await db().$executeRaw`
             UPDATE bank_orders SET due_at = now() WHERE id = ${id}::uuid AND due_at IS NOT NULL`
-          return Promise.all(Array.from({ length: step.times }, () => room.run()))
+          return Promise.all(Array.from({ length: step.times }, () => feature.run()))
         }
         case 'stall':
           // Another worker takes over and finishes before the bank responds to the stalled worker.
           return bank.stall(step.when, async () => {
             await makeAllDue()
-            await room.run()
+            await feature.run()
             bank.settle()
             await makeAllDue()
-            await room.run()
+            await feature.run()
             const statuses = await Promise.all(ids.map(statusOf))
             const isOver = statuses.every(status => status !== 'pending')
             return step.lies && isOver ? { outcome: 'rejected', ...REFUSAL } : undefined
@@ -299,7 +299,7 @@ test.each(['withdrawals', 'refunds'] as const)(
         if (table === 'withdrawals') await expectNoneSentUnapproved(state)
       }
 
-      for (const id of state.ids) await room.decide(state, id, ['approve'])
+      for (const id of state.ids) await feature.decide(state, id, ['approve'])
       await expireWaitingWithdrawals()
       state.bank.heal()
       await activateAccount(merchant.id, 'test', ACTOR)
@@ -308,7 +308,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       for (let round = 0; round < 4 + state.ids.length && !(await isOver()); round++) {
         await passTime()
         await makeAllDue()
-        while ((await room.run()) > 0);
+        while ((await feature.run()) > 0);
         state.bank.settle()
         // A rejection counts once no earlier call can still arrive.
         await db().$executeRaw`
@@ -318,9 +318,11 @@ test.each(['withdrawals', 'refunds'] as const)(
       for (const id of state.ids) {
         const status = (await statusOf(id)) ?? ''
         seenStatuses.add(status)
-        expect([room.sentStatus, 'rejected']).toContain(status)
-        expect(state.bank.countDebits(removeHyphens(id))).toBe(status === room.sentStatus ? 1 : 0)
-        expect(await db().event.count({ where: room.eventFilter(id) })).toBe(1)
+        expect([feature.sentStatus, 'rejected']).toContain(status)
+        expect(state.bank.countDebits(removeHyphens(id))).toBe(
+          status === feature.sentStatus ? 1 : 0,
+        )
+        expect(await db().event.count({ where: feature.eventFilter(id) })).toBe(1)
       }
       const orderIds = new Set(state.ids.map(removeHyphens))
       for (const { id, amount } of state.bank.sentOrders) {
@@ -334,7 +336,7 @@ test.each(['withdrawals', 'refunds'] as const)(
       numRuns: RUN_COUNT,
       endOnFailure: true,
     })
-    if (RUN_COUNT >= 20) expect(seenStatuses).toEqual(new Set([room.sentStatus, 'rejected']))
+    if (RUN_COUNT >= 20) expect(seenStatuses).toEqual(new Set([feature.sentStatus, 'rejected']))
   },
   RUN_COUNT * COMMAND_COUNT * 100 + 60_000,
 )

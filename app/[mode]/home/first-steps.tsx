@@ -83,7 +83,9 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
           {FIRST_STEPS.map(step => (
             <FirstStep
               key={step}
-              {...{ step, origin, isLocal }}
+              step={step}
+              origin={origin}
+              isLocal={isLocal}
               isDone={steps[step]}
               isNext={step === nextStep}
             />

@@ -108,13 +108,13 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   const t = useTranslations('deliveries')
   const { scope } = useApi()
   const { type, subject_id, subject_reference, url, event_id } = delivery
-  const room = type.startsWith('withdrawal') ? 'withdrawals' : 'charges'
+  const list = type.startsWith('withdrawal') ? 'withdrawals' : 'charges'
   return (
     <dl className="mt-4 grid grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-1 text-small">
-      <dt className="text-muted">{t(`about.${room}`)}</dt>
+      <dt className="text-muted">{t(`about.${list}`)}</dt>
       <dd className="truncate">
         <Link
-          href={`/${scope.mode}/${room}/${subject_id}`}
+          href={`/${scope.mode}/${list}/${subject_id}`}
           prefetch={false}
           className="font-semibold text-accent hover:underline"
         >

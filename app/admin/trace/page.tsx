@@ -52,7 +52,10 @@ function TraceForm({ id }: { id: string }) {
       <form method="get" className="mb-6 flex max-w-[560px] items-end gap-2">
         <div className="min-w-0 flex-1">
           <Field
-            {...{ label: t('id'), name: 'id', defaultValue: id, maxLength: ID_MAX }}
+            label={t('id')}
+            name="id"
+            defaultValue={id}
+            maxLength={ID_MAX}
             autoComplete="off"
             className="font-mono text-[13px]!"
           />

@@ -29,7 +29,10 @@ export default async function JoinPage({ params }: { params: Promise<{ secret: s
     <ClientMessages namespaces={['join', 'signUp', 'newPassword']}>
       <InvitationPage invitation={invitation}>
         <Invitation
-          {...{ secret, email, isMailed, isRegistered: isKnown }}
+          secret={secret}
+          email={email}
+          isMailed={isMailed}
+          isRegistered={isKnown}
           hasAccount={account !== null}
           signedInEmail={user?.email ?? null}
         />

@@ -77,7 +77,7 @@ function send(
     const fail = (error: Error) => {
       const code = codeOf(error)
       const isReset = (code === 'ECONNRESET' || code === 'EPIPE') && !hasResponse
-      // Not every bank tells by an alert why it ends a connection.
+      // Not every bank sends an alert that says why it ends a connection.
       if (isReset && isCertificateExpired)
         finish({ kind: 'failure', isSent, code: 'CLIENT_CERTIFICATE_EXPIRED' })
       else finish({ kind: 'failure', isSent, code }, isReset && outgoing.reusedSocket)

@@ -124,7 +124,7 @@ async function answerDispute(
 const PATH = '/gn/config'
 
 /**
- * Lists settings of the account that let in payments of no charge: without a key, without a txid, or by
+ * Lists settings of the account that accept payments without a charge: without a key, without a txid, or by
  * a static code. With `corrects` they are changed, and all others stay as they are.
  */
 async function checkSettings(

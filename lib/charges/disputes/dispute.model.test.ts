@@ -55,7 +55,7 @@ type Request =
 type End = { do: 'approve' | 'reject' | 'complete refund' | 'reject refund'; which: number }
 /** The reported amount is the charge's, divided by `divisor`; `nth` is a dispute of the charge. */
 type Report = { do: 'open' | 'win' | 'lose'; which: number; nth: number; divisor: number }
-const VERBS = { open: openDispute, win: winDispute, lose: loseDispute }
+const OPERATIONS = { open: openDispute, win: winDispute, lose: loseDispute }
 
 const amount = fc.constantFrom(1_000, 2_500, 4_000, 9_000)
 const which = fc.nat(CHARGE_AMOUNTS.length - 1)
@@ -193,7 +193,7 @@ class World {
         const { endToEndId } = this.charges[step.which] as Charge
         const bankId = this.bankIdOf(step)
         const report = { connectionId: SIMULATOR_CONNECTION_ID, bankId, endToEndId }
-        await VERBS[step.do]({ ...report, amount: amountOf(step) })
+        await OPERATIONS[step.do]({ ...report, amount: amountOf(step) })
       } else await this.end(step)
     } catch (error) {
       if (isTrocoError(error)) return error.code

@@ -191,7 +191,7 @@ describe('the disputes and refunds of a charge take no more than was paid', () =
     })
     const { id: refundId } = await createRefund(merchant.id, 'test', chargeId, {})
     await completeRefund({ accountId: merchant.id, refundId, returnId: newId() })
-    for (const verb of [openDispute, loseDispute]) expect(await verb(report)).toBeNull()
+    for (const operation of [openDispute, loseDispute]) expect(await operation(report)).toBeNull()
     expect(await readBooks()).toMatchObject({ available: 0, disputed: 0, claim: 0 })
     expect((await itemsAbout(report)).map(({ kind, facts }) => [kind, facts.status])).toEqual(
       ['open', 'lost'].map(status => ['dispute_unmatched', status]),
@@ -312,8 +312,8 @@ test.each([
   })
   const report = { ...(await pay()), ...changes }
   const connectionId = report.connectionId ?? other
-  for (const verb of [openDispute, loseDispute, winDispute])
-    expect(await verb({ ...report, connectionId })).toBeNull()
+  for (const operation of [openDispute, loseDispute, winDispute])
+    expect(await operation({ ...report, connectionId })).toBeNull()
   expect(await readBooks()).toMatchObject({ available: AMOUNT, disputed: 0 })
   const items = await itemsAbout(report)
   expect(items.map(({ kind, facts }) => `${kind} ${facts.status}`)).toEqual(

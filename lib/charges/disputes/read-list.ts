@@ -13,7 +13,7 @@ import { db, transaction } from '#lib/db/client.ts'
 /** Time before now, or before the oldest open dispute was stored, of which disputes are listed. */
 const PERIOD_MS = 30 * 86_400_000
 
-const VERBS = { open: openDispute, won: winDispute, lost: loseDispute }
+const OPERATIONS = { open: openDispute, won: winDispute, lost: loseDispute }
 
 const EVERY_MS = 5 * 60_000
 
@@ -47,7 +47,7 @@ async function bookDispute(
   const where = { connectionId_bankId: { connectionId, bankId } }
   const select = { status: true, answerState: true } as const
   const stored = await db().dispute.findUnique({ where, select })
-  if (stored?.status !== state) await VERBS[state]({ ...report, connectionId, bankId })
+  if (stored?.status !== state) await OPERATIONS[state]({ ...report, connectionId, bankId })
   const { answerState = null } = stored ?? {}
   if (isAnswered ? answerState !== 'taken' : answerState === 'pending')
     await endAnswer(connectionId, bankId, isAnswered)

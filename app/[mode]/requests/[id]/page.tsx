@@ -78,7 +78,8 @@ export default async function RequestPage({ params }: RequestPageProps) {
         {traces.filter(isMoreThanRequest).map(trace => (
           <Section key={trace.subject?.id} title={tTrace('title')} text={tTrace('about')}>
             <TraceSteps
-              {...{ trace, requestId: request.request_id }}
+              trace={trace}
+              requestId={request.request_id}
               hrefOf={step => pageOf(step, mode)}
             />
           </Section>

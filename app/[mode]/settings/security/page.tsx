@@ -64,7 +64,10 @@ export default async function SecurityPage({ params, searchParams }: SecurityPag
           <SecondFactorSection user={user} />
           {provider ? (
             <ProviderSection
-              {...{ provider: provider.id, name: provider.name, isLinked, mode }}
+              provider={provider.id}
+              name={provider.name}
+              isLinked={isLinked}
+              mode={mode}
               isRefused={(await searchParams).openid === 'refused'}
             />
           ) : null}

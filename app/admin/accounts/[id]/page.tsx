@@ -136,7 +136,8 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           </Section>
           <Section title={t('connections.title')} text={t('connections.text')}>
             <ConnectionsForm
-              {...{ accountId: id, assigned }}
+              accountId={id}
+              assigned={assigned}
               connections={connections.filter(isForAccounts)}
             />
           </Section>

@@ -41,7 +41,8 @@ export function RenewSection({ bankId, profile }: RenewProps) {
         ) : null}
         {isOpen ? (
           <RenewForm
-            {...{ bankId, profile }}
+            bankId={bankId}
+            profile={profile}
             onChecked={result => {
               setChecked(result)
               setOpen(result.code !== 'ok')
