@@ -115,11 +115,3 @@ test('.env.example lists every variable with meaning and default, in the order o
     expectedEntries.join('\n'),
   )
 })
-
-test('docs/operate/settings.md lists every variable with meaning and default, in the same order', () => {
-  const rows = describeVariables().map(
-    ({ name, meaning, fallback }) =>
-      `| \`${name}\` | ${meaning} | ${fallback && `\`${fallback}\``} |`,
-  )
-  expect(readFileSync('docs/operate/settings.md', 'utf8')).toContain(rows.join('\n'))
-})

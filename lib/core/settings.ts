@@ -280,7 +280,7 @@ interface Env extends Parsed {
   DRAIN_SECONDS: number
 }
 
-/** Returns name, meaning and default of each variable, for .env.example and docs/operate/settings.md. */
+/** Returns name, meaning and default of each variable, for .env.example. */
 export function describeVariables(): { name: string; meaning: string; fallback: string }[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const empty = field.safeParse(undefined)

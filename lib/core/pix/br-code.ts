@@ -1,4 +1,7 @@
-/** Text of a Pix QR code (BR Code): EMV merchant-presented mode in Banco Central's profile. */
+/**
+ * Text of a Pix QR code (BR Code): EMV merchant-presented mode in Banco Central's profile. By hand: pix-utils 2.8.2
+ * wrote codes that cannot be read, and @brazilian-utils 2.4.0 has amounts in floating point and gives no reasons.
+ */
 
 const PIX = 'br.gov.bcb.pix'
 const PIX_IDENTIFIER_FIELD = writeField('00', PIX)
