@@ -9,6 +9,8 @@ const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 409, 410, 411, 413, 414, 4
 /** They make the browser known, because the user chose a password or ended the other sessions. */
 const MARKING_TARGETS = /^\/api\/(person\/(password|sessions)|visitor\/reset\/confirm)\/*(\?|#|$)/
 const FILE_TYPES = /^(text\/csv|image\/(svg\+xml|png)|application\/(x-ofx|pdf))\b/
+const API_PIX_TARGETS = /^\/+api\/+pix(\/|\?|$)/
+const PROBLEM_TYPE = /^https:\/\/pix\.bcb\.gov\.br\/api\/v2\/error\/[A-Z][A-Za-z]+$/
 /** Statuses of responses to unparsable bytes, which have no request id. */
 const STATUSES_WITHOUT_REQUEST_ID = [400, 408, 417, 431]
 
@@ -38,24 +40,36 @@ function checkResponse(
   const label = `response ${index + 1}, ${status}`
   // The API's rate limits are off; the limits of sign-in and the dashboard stay on.
   const isGuarded = status === 429 && /\/(visitor|person|dashboard|admin)\//.test(request.target)
-  const isExpected = status === 200 || ERROR_STATUSES.includes(status) || isGuarded
+  const isApiPix = API_PIX_TARGETS.test(request.target)
+  const isExpected =
+    status === 200 ||
+    (isApiPix && [201, 204].includes(status)) ||
+    ERROR_STATUSES.includes(status) ||
+    isGuarded
   const isEmptyHead = request.method === 'HEAD' && body === ''
-  if (isBodiless(request, status)) return body === '' ? [] : [`${label}: it has a body`]
+  if (isBodiless(request, status) || (isApiPix && status < 300 && body === ''))
+    return body === '' ? [] : [`${label}: it has a body`]
   const problems: string[] = []
   if (!isExpected) problems.push(`${label}: undocumented status`)
   const type = headers.get('content-type') ?? ''
+  // What is no HTTP is refused before its path is read.
+  const isProblem = isApiPix && status >= 400 && headers.has('x-request-id')
   const isFile = status === 200 && FILE_TYPES.test(type)
-  if (!isFile && !/^application\/json\b/.test(type)) problems.push(`${label}: content-type ${type}`)
+  const expectedType = isProblem ? /^application\/problem\+json$/ : /^application\/json\b/
+  if (!isFile && !expectedType.test(type)) problems.push(`${label}: content-type ${type}`)
   const mayMarkDevice = status === 200 && MARKING_TARGETS.test(request.target)
   if (headers.has('set-cookie') && !mayMarkDevice) problems.push(`${label}: it sets a cookie`)
   if (!STATUSES_WITHOUT_REQUEST_ID.includes(status) && !headers.has('x-request-id'))
     problems.push(`${label}: no X-Request-Id`)
   const isApi = request.target.startsWith('/api/')
-  if (isApi && status !== 200)
+  if (isApi && status >= 300)
     problems.push(...checkErrorCode(headers).map(text => `${label}: ${text}`))
   if (status === 405 && !headers.has('allow')) problems.push(`${label}: no Allow`)
-  const bodyProblem =
-    status === 200 ? checkSuccessBody(request, response, routes) : checkErrorBody(request, response)
+  const bodyProblem = isProblem
+    ? checkProblem(response)
+    : status < 300
+      ? checkSuccessBody(request, response, routes)
+      : checkErrorBody(request, response)
   if (!isEmptyHead && bodyProblem !== null)
     problems.push(`${label}: ${bodyProblem}: ${body.slice(0, 200)}`)
   return problems
@@ -85,6 +99,16 @@ function checkErrorBody(request: FuzzRequest, { status, body }: ParsedResponse):
   return isValid ? null : 'no {errors: {field: [message]}}'
 }
 
+function checkProblem({ status, headers, body }: ParsedResponse): string | null {
+  const parsed = parseJson(body)
+  if (!isObject(parsed)) return 'no problem'
+  const { type, title, detail, violacoes = [], correlationId } = parsed
+  const isNamed = typeof type === 'string' && PROBLEM_TYPE.test(type) && isText(title)
+  const isComplete = isText(detail) && parsed.status === status && Array.isArray(violacoes)
+  const isTraced = correlationId === headers.get('x-request-id')
+  return isNamed && isComplete && isTraced ? null : 'no problem of API Pix'
+}
+
 function checkSuccessBody(
   request: FuzzRequest,
   { headers, body }: ParsedResponse,
@@ -95,8 +119,9 @@ function checkSuccessBody(
   if (!endpoint) return 'success on an unknown route'
   const isFile = FILE_TYPES.test(headers.get('content-type') ?? '')
   const parsed = isFile ? body : parseJson(body)
-  const issue = (endpoint.declared ?? endpoint.accountlessDeclaration).response.safeParse(parsed)
-    .error?.issues[0]
+  const { response } = endpoint.declared ?? endpoint.accountlessDeclaration
+  // The path for access tokens is declared without one.
+  const issue = response?.safeParse(parsed).error?.issues[0]
   return issue ? `not as declared: ${issue.path.join('.')} ${issue.message}` : null
 }
 

@@ -148,10 +148,11 @@ function makeTarget(
 }
 
 function findAuthorizedCaller(
-  { merchant, member, person, admin }: World,
+  { merchant, member, person, admin, apiPix }: World,
   path: string,
 ): HeaderLines {
-  const [area] = path.split('/').filter(Boolean)
+  const [area, part] = path.split('/').filter(Boolean)
+  if (area === 'pix') return part === 'oauth' ? apiPix.credentials : apiPix.caller
   return { dashboard: member, person, visitor: person, admin }[area ?? ''] ?? merchant
 }
 

@@ -3,7 +3,7 @@ import { checkOutcome } from '#e2e/fuzz/check-response.ts'
 import { FuzzClient, NO_RESPONSE, type Outcome } from '#e2e/fuzz/client.ts'
 import { type FuzzRequest, makeRequest, type Routes } from '#e2e/fuzz/requests.ts'
 import { makeWorld, type World } from '#e2e/fuzz/world.ts'
-import { loadRoutes } from '#lib/http/routes.ts'
+import { loadApiRoutes } from '#lib/http/routes.ts'
 import { type ApiProcess, startApiProcess } from '#lib/testing/api-process.ts'
 
 export interface FuzzPlan {
@@ -53,7 +53,7 @@ export class FuzzRun {
 
   static async start(): Promise<FuzzRun> {
     const api = await startApiProcess({ LOG_LEVEL: 'debug' })
-    return new FuzzRun(api, await makeWorld(api), await loadRoutes())
+    return new FuzzRun(api, await makeWorld(api), await loadApiRoutes())
   }
 
   /** Returns the bytes of live memory after the warm-up and at the end. */
@@ -112,7 +112,7 @@ export class FuzzRun {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     const route = request.validRoute?.replace(/^HEAD /, 'GET ')
     if (route) this.sentRoutes.add(route)
-    if (route && status === '200') this.successfulRoutes.add(route)
+    if (route && ['200', '201', '204'].includes(status)) this.successfulRoutes.add(route)
     if (request.finish !== 'wait') this.slowestMs = Math.max(this.slowestMs, outcome.tookMs)
     const exitStatus = this.api.exitStatus()
     if (exitStatus !== null)

@@ -64,6 +64,15 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'DELETE /webhooks/endpoints/[id]': ({ random, world }) => [
     random.pick(world.endpoints.slice(0, DELETABLE_COUNT)),
   ],
+  'PUT /pix/v2/cob/[txid]': context => [pickTxid(context)],
+  'PATCH /pix/v2/cob/[txid]': context => [pickTxid(context)],
+  'GET /pix/v2/cob/[txid]': context => [pickTxid(context)],
+  'GET /pix/v2/pix/[e2eid]': ({ random, world }) => [random.pick(world.apiPix.payments)],
+  'PUT /pix/v2/pix/[e2eid]/devolucao/[id]': pickDevolucao,
+  'GET /pix/v2/pix/[e2eid]/devolucao/[id]': pickDevolucao,
+  'PUT /pix/v2/webhook/[chave]': ({ world }) => [world.apiPix.key],
+  'GET /pix/v2/webhook/[chave]': ({ world }) => [world.apiPix.key],
+  'DELETE /pix/v2/webhook/[chave]': ({ world }) => [world.apiPix.key],
   [`PUT ${ACCOUNT_PATH}/limits`]: ({ random, world }) => [random.pick(world.accounts)],
   [`POST ${ACCOUNT_PATH}/tokens/[token_id]/revoke`]: ({ random, world }) => [
     world.accounts[0] ?? '',
@@ -104,6 +113,13 @@ function fieldValues({ random, world, seed, number }: RequestContext): Record<st
 const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
+  'POST /pix/oauth/token': () => toFields({ grant_type: 'client_credentials' }),
+  'POST /pix/v2/cob': cobFields,
+  'PUT /pix/v2/cob/[txid]': cobFields,
+  'PATCH /pix/v2/cob/[txid]': ({ random }) =>
+    toFields({ solicitacaoPagador: `Pedido ${random.between(1, 9)}` }),
+  'PUT /pix/v2/pix/[e2eid]/devolucao/[id]': () => toFields({ valor: '0.01' }),
+  'PUT /pix/v2/webhook/[chave]': () => toFields({ webhookUrl: 'http://127.0.0.1:9999/hook' }),
   'PATCH /dashboard/members/[id]': ({ random }) =>
     toFields({ role: random.pick(['finance', 'developer', 'viewer']) }),
   // Members of the fuzzer have issued no tokens to decide about.
@@ -143,6 +159,9 @@ type Query = [name: string, value: string][]
 
 /** Builders of queries that search or whose fields depend on each other. */
 const QUERY_BUILDERS: Record<string, (context: RequestContext) => Query> = {
+  'GET /pix/v2/cob': ({ random }) => periodQuery(random, [['status', 'ATIVA']]),
+  'GET /pix/v2/pix': ({ random }) => periodQuery(random, [['devolucaoPresente', 'true']]),
+  'GET /pix/v2/webhook': ({ random }) => periodQuery(random, []),
   'GET /dashboard/find': context => [['q', pickCharge(context)]],
   'GET /dashboard/home': ({ random }) =>
     random.some([
@@ -240,6 +259,39 @@ function pickCharge({ random, world, seed, number }: RequestContext): string {
 
 export function externalId(seed: number, number: number): string {
   return `fuzz-${seed}-${number}`
+}
+
+/** Few, so that charges are read, revised and put again. */
+function pickTxid({ random }: RequestContext): string {
+  return `fuzz${String(random.between(1, 5)).padStart(28, '0')}`
+}
+
+/** The first request that is read finds what the first that writes has made. */
+function pickDevolucao({ random, world, number }: RequestContext): string[] {
+  const id = number < REQUESTS_BEFORE_OWN_CHARGES ? 'd1' : `d${random.between(1, 9)}`
+  return [world.apiPix.payments[0] ?? '', id]
+}
+
+function cobFields({ random, world }: RequestContext): JsonFields {
+  const optional = {
+    devedor: { cpf: CANARY.document, nome: 'João d’Ávila 🦊' },
+    solicitacaoPagador: `Pedido ${random.between(1, 9)}`,
+    infoAdicionais: [{ nome: 'Pedido', valor: 'ç' }],
+  }
+  return toFields({
+    calendario: { expiracao: 3600 },
+    valor: { original: '37.00' },
+    chave: world.apiPix.key,
+    ...Object.fromEntries(random.some(Object.entries(optional))),
+  })
+}
+
+function periodQuery(random: Random, more: Query): Query {
+  return [
+    ['inicio', '2020-01-01T00:00:00Z'],
+    ['fim', '2090-01-01T00:00:00Z'],
+    ...random.some<[string, string]>([...more, ['paginacao.itensPorPagina', '3']]),
+  ]
 }
 
 function chargeFields({ random, seed, number }: RequestContext): JsonFields {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inviteMember } from '#lib/accounts/invitations.ts'
 import { suspendAccount } from '#lib/accounts/settings.ts'
+import { accountKey } from '#lib/api-pix/wire.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { openSession } from '#lib/people/sessions.ts'
@@ -10,6 +11,7 @@ import { CHARGE, fundMerchant, makeMerchant, makeToken } from '#lib/testing/fixt
 import { pageHeaders, personHeaders } from '#lib/testing/member.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
+import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 export type HeaderLines = [name: string, value: string][]
 
@@ -46,6 +48,14 @@ export interface World {
   /** An account that no other request uses. */
   spareAccount: string
   since: string
+  /** What a program of API Pix has. */
+  apiPix: {
+    caller: HeaderLines
+    credentials: HeaderLines
+    key: string
+    /** End-to-end ids. */
+    payments: string[]
+  }
 }
 
 const BALANCE = 100_000_000_00
@@ -114,7 +124,30 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     invitations: await makeInvitations(merchant.id),
     deliveries: (await deliveriesOf(merchant)).map(({ id }) => id),
     requests: await listLogged(merchant.id),
+    apiPix: await makeApiPix(url, merchant.id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
+  }
+}
+
+async function makeApiPix(url: string, accountId: string): Promise<World['apiPix']> {
+  const { id, token } = await issueToken(
+    { accountId, mode: 'test', name: 'ERP', permissions: [...PERMISSIONS] },
+    { type: 'system' },
+  )
+  const basic = `Basic ${Buffer.from(`${id}:${token}`).toString('base64')}`
+  const headers = { authorization: basic, 'content-type': 'application/json', connection: 'close' }
+  const body = JSON.stringify({ grant_type: 'client_credentials' })
+  const response = await fetch(`${url}/api/pix/oauth/token`, { method: 'POST', headers, body })
+  const { access_token } = (await response.json()) as { access_token: string }
+  const paid = await db().charge.findMany({
+    where: { accountId, status: 'paid' },
+    select: { endToEndId: true },
+  })
+  return {
+    caller: bearerHeader(access_token),
+    credentials: [['Authorization', basic]],
+    key: accountKey(accountId, 'test'),
+    payments: paid.map(({ endToEndId }) => endToEndId ?? ''),
   }
 }
 
