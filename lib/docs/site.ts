@@ -40,6 +40,7 @@ const GUIDES = [
   'testing',
   'errors-and-retries',
   'clients',
+  'api-pix',
   'command-line',
   'reconciling',
   'going-live',

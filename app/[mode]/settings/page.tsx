@@ -13,6 +13,8 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { readDetails, readLimits } from '#lib/accounts/queries.ts'
 import { type AccountLimits, LIMIT_NAMES } from '#lib/accounts/schema.ts'
+import { accountKey } from '#lib/api-pix/wire.ts'
+import { env } from '#lib/core/settings.ts'
 import { readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import { hasPermission, hasPermissionNow } from '#lib/people/roles.ts'
 import { requireMember } from '#lib/session/gate.ts'
@@ -46,6 +48,21 @@ export default async function SettingsPage({ params }: { params: Promise<{ mode:
           </TitledSection>
           <TitledSection title={t('limits.title')} text={t('limits.text')}>
             <Limits limits={limits} />
+          </TitledSection>
+          <TitledSection title={t('apiPix.title')} text={t('apiPix.text')}>
+            <Facts>
+              <Fact name={t('apiPix.address')}>
+                <CopyValue name={t('apiPix.address')} value={`${env().PUBLIC_URL}/api/pix`} />
+              </Fact>
+              <Fact name={t('apiPix.key')}>
+                <CopyValue name={t('apiPix.key')} value={accountKey(account.id, mode)} />
+              </Fact>
+            </Facts>
+            <p className="mt-4 text-small">
+              <a href="/docs/api-pix" className="text-accent hover:underline">
+                {t('apiPix.guide')}
+              </a>
+            </p>
           </TitledSection>
           <TitledSection title={t('profile.title')} text={t('profile.text')}>
             <ProfileForm name={user.name} />

@@ -5,7 +5,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { CopyButton } from '#components/ui/copy.tsx'
+import { CopyButton, CopyValue } from '#components/ui/copy.tsx'
 import { Dialog, SecretDialog } from '#components/ui/dialog.tsx'
 import { TextArea } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
@@ -204,6 +204,10 @@ export function IssuedTokenDialog({ issued, origin, onClose }: IssuedTokenProps)
         <div className="mt-3 flex">
           <CopyButton text={token} />
         </div>
+        <p className="mt-3 flex items-center gap-2.5 text-muted text-small">
+          {t('id')}
+          <CopyValue name={t('id')} value={issued.id} />
+        </p>
       </div>
       {command ? (
         <div className="border-line border-t pt-5">

@@ -11,6 +11,7 @@ import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
+import { CopyValue } from '#components/ui/copy.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
 import {
@@ -157,6 +158,10 @@ function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }: Token
         </div>
         <p className="mt-0.5 truncate font-mono text-[13px] text-muted">
           {prefix}…{last_four}
+        </p>
+        <p className="flex items-center gap-2.5 text-muted text-small">
+          {t('id')}
+          <CopyValue name={t('id')} value={id} />
         </p>
         <Permissions permissions={token.permissions} />
         <AddressList addresses={token.allowed_addresses} />
