@@ -147,11 +147,11 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
     ...charge,
     note: netNote(charge, left => t('net', { amount: moneyText(left, locale) })),
     external_id: ownReference(charge.id, charge.external_id),
-    title: charge.client_name,
+    title: charge.client_name || t('noPayer'),
     state: <ChargeStateChip status={shownStatusOf(charge)} />,
     subject: (
       <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-        <span className={TWO_LINES}>{charge.client_name}</span>
+        <span className={TWO_LINES}>{charge.client_name || t('noPayer')}</span>
       </Link>
     ),
   }))

@@ -37,6 +37,35 @@ test('a new name, city and expiry apply from the next charge', async ({ page, co
   await expect(page.getByLabel('Fuso horário')).toHaveValue('America/Manaus')
 })
 
+test('what the settings and the list of tokens show is all that a program of API Pix needs', async ({
+  page,
+  context,
+}) => {
+  const { token } = await openShop(context)
+  await page.goto('/test/settings/tokens')
+  const read = async (name: string) => {
+    const label = `Copiar ${name}`
+    const button = page.getByRole('button', { name: label }).first()
+    return (await button.textContent())?.replace(label, '') ?? ''
+  }
+  const id = await read('Id')
+  await page.goto('/test/settings')
+  const [address, chave] = [await read('Endereço'), await read('Chave')]
+  const send = async (method: string, path: string, authorization: string, body: object) => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const response = await fetch(address + path, { method, headers, body: JSON.stringify(body) })
+    return response.json()
+  }
+  const basic = `Basic ${Buffer.from(`${id}:${token}`).toString('base64')}`
+  const grant = { grant_type: 'client_credentials' }
+  const { access_token } = await send('POST', '/oauth/token', basic, grant)
+  const charge = { calendario: { expiracao: 3600 }, valor: { original: '15.00' }, chave }
+  const cob = await send('POST', '/v2/cob', `Bearer ${access_token}`, charge)
+  expect(cob).toMatchObject({ status: 'ATIVA', chave })
+  await page.goto(`/test/charges/${cob.txid}`)
+  await expectAccessible(page)
+})
+
 test('language and theme follow the user to another browser', { tag: '@torture' }, async ({
   page,
   context,

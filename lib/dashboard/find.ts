@@ -95,7 +95,7 @@ function chargeHit(row: ChargeRow, text: string, matchesDocuments: boolean): Hit
   return {
     kind: 'charge',
     id,
-    label: client_name,
+    label: client_name || external_id,
     detail: external_id,
     status: shownStatusOf(row),
     amount: row.amount,

@@ -93,8 +93,8 @@ async function readChargeRows(
   const rows: Row[] = [
     ['paidAt', time(charge.paid_at)],
     ['receiver', account.name],
-    ['payer', charge.client_name],
-    ['payerDocument', charge.client_doc],
+    ['payer', charge.client_name || null],
+    ['payerDocument', charge.client_name && charge.client_doc],
     ['description', charge.description],
     ['reference', reference === removeHyphens(charge.id) ? null : reference],
     ['createdAt', time(charge.created_at)],

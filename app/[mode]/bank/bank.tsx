@@ -333,7 +333,7 @@ function OpenCharge({ charge, isChosen }: { charge: ListedCharge; isChosen: bool
         aria-current={isChosen ? 'true' : undefined}
         className={`rounded-[4px] font-medium ${ROW_LINK}`}
       >
-        <span className={TWO_LINES}>{charge.client_name}</span>
+        <span className={TWO_LINES}>{charge.client_name || charge.external_id}</span>
       </Link>
       <span className="text-right font-semibold">
         <Money cents={charge.amount} />

@@ -20,7 +20,7 @@ export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
   const { get, set, isPending } = useFilters()
   const rows = disputes.map(dispute => ({
     ...dispute,
-    subject: dispute.client_name,
+    subject: dispute.client_name || '—',
     detail: ownReference(dispute.charge_id, dispute.external_id) ?? undefined,
     href: `/${dispute.mode}/charges/${dispute.charge_id}`,
   }))

@@ -375,7 +375,7 @@ function MovementLink({ row, mode }: MovementLinkProps) {
         ) : (
           <span className="block font-medium">{t(`kind.${kind}`)}</span>
         )}
-        <span className={`text-muted text-small ${TWO_LINES}`}>{client_name ?? key}</span>
+        <span className={`text-muted text-small ${TWO_LINES}`}>{client_name || key}</span>
       </span>
     </span>
   )

@@ -38,9 +38,10 @@ export function formatTaxId(text: string): string {
 
 /**
  * Masks a document for lists and logs, so that only its owner can recognize it. Returns a masked
- * document unchanged.
+ * document unchanged, and no text as it is: a charge may have no payer.
  */
 export function maskTaxId(text: string): string {
+  if (text === '') return ''
   if (/^\*{2,3}\./.test(text)) return text
   const bare = normalizeTaxId(text)
   const kind = taxIdKind(bare)

@@ -72,7 +72,7 @@ function Announcement({ timeline, hasStatusChanged }: Omit<LiveChargeValue, 'ref
   const outcome = shownStatusOf(timeline.charge)
   const message =
     outcome === 'paid'
-      ? `${t('paidTitle')}. ${t('paidText', { amount: moneyText(amount, locale), name })}`
+      ? `${t('paidTitle')}. ${t(name ? 'paidText' : 'paidUnnamed', { amount: moneyText(amount, locale), name })}`
       : t(`announce.${outcome}`)
   return (
     <p role="status" className="sr-only">

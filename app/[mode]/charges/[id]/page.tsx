@@ -140,11 +140,15 @@ function ChargeDetails({ charge }: Pick<ChargeTimelineData, 'charge'>) {
     <Sheet className="px-5 py-5 md:px-6 md:py-6">
       <h2 className="mb-4 text-title">{t('details')}</h2>
       <Facts>
-        <Fact name={t('payer')}>{client_name}</Fact>
-        <Fact name={t('document')}>
-          <PayerDocument />
-        </Fact>
-        <Fact name={t('email')}>{client_email}</Fact>
+        {client_name ? (
+          <>
+            <Fact name={t('payer')}>{client_name}</Fact>
+            <Fact name={t('document')}>
+              <PayerDocument />
+            </Fact>
+          </>
+        ) : null}
+        {client_email ? <Fact name={t('email')}>{client_email}</Fact> : null}
         <PaidBy />
         <Description />
         {client_phone ? <Fact name={t('phone')}>{client_phone}</Fact> : null}

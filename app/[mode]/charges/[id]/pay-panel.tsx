@@ -121,7 +121,7 @@ function ChargeOutcome({ outcome, merchant }: { outcome: Outcome; merchant: stri
       <p className={OUTCOME_TEXT}>
         {isUnpaid(outcome)
           ? t(`${outcome}Text`)
-          : t('paidText', { amount: moneyText(amount, locale), name })}
+          : t(name ? 'paidText' : 'paidUnnamed', { amount: moneyText(amount, locale), name })}
       </p>
       {amounts.map(([name, cents]) =>
         cents > 0 ? (
