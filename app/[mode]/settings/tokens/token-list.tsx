@@ -159,10 +159,12 @@ function TokenRow({ token, onRevoke, onEditAddresses, onRotate, onAdopt }: Token
         <p className="mt-0.5 truncate font-mono text-[13px] text-muted">
           {prefix}…{last_four}
         </p>
-        <p className="flex items-center gap-2.5 text-muted text-small">
-          {t('id')}
-          <CopyValue name={t('id')} value={id} />
-        </p>
+        {isActiveToken(status) ? (
+          <p className="flex items-center gap-2.5 text-muted text-small">
+            {t('id')}
+            <CopyValue name={t('id')} value={id} />
+          </p>
+        ) : null}
         <Permissions permissions={token.permissions} />
         <AddressList addresses={token.allowed_addresses} />
         <TokenIssuer token={token} />
