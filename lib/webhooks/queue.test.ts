@@ -294,6 +294,22 @@ describe('a delivery that is made while workers give up its queue', () => {
     expect(await claimQueues(newId(), 10)).toEqual([merchant.id])
   })
 
+  test('is seen if it was made before the claim and committed after the reading', async () => {
+    await seedDueDeliveries({ accountId: merchant.id, count: 1 })
+    const lease = newId()
+    await withClient(async client => {
+      await client.query('BEGIN')
+      await insert(client, merchant.id, 1_000)
+      expect(await claimQueues(lease, 10)).toEqual([merchant.id])
+      await db()
+        .$executeRaw`UPDATE deliveries SET status = 'stopped', due_at = NULL WHERE sequence < 1000`
+      expect(await releaseQueues(lease, [merchant.id])).toEqual({ released: [], isDue: false })
+      await client.query('COMMIT')
+    }, ownerUrlOf())
+    const released = { released: [merchant.id], isDue: true }
+    expect(await releaseQueues(lease, [merchant.id])).toEqual(released)
+  })
+
   test('does not wait for a claim, nor the claim for it', async () => {
     await seedDueDeliveries({ accountId: merchant.id, count: 20 })
     await withClient(async client => {
