@@ -9,9 +9,9 @@ import {
   type SignInWait,
   sendSignIn,
   signInWithPasskey,
+  usePasskeySupport,
 } from '#components/api/sign-in.ts'
 import { delayText } from '#components/format/format.tsx'
-import { usePasskeySupport } from '#components/proof/use-passkeys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CodeField, Field } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'react'
 import { dropDraft } from '#components/form/control.ts'
 import type { Factor } from '#lib/people/schema.ts'
 
@@ -108,4 +109,14 @@ async function post(path: string, fields: Record<string, string>): Promise<Respo
   const { csrfToken } = (await csrf.json()) as { csrfToken: string }
   const body = new URLSearchParams({ ...fields, csrfToken, json: 'true' })
   return fetch(path, { method: 'POST', body })
+}
+
+/** Whether passkeys work here (they require a host name, not an IP); null until known. */
+export function usePasskeySupport(): boolean | null {
+  const [isSupported, setSupported] = useState<boolean | null>(null)
+  useEffect(() => {
+    const isAddress = /^[\d.]+$|^\[/.test(location.hostname)
+    setSupported(typeof PublicKeyCredential === 'function' && !isAddress)
+  }, [])
+  return isSupported
 }

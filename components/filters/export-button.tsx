@@ -2,9 +2,8 @@
 
 import { CircleAlert, Download, X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { ApiError } from '#components/api/client.ts'
+import { ApiError, fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
-import { fileNameOf, saveAs } from '#components/api/save-file.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { EXPORT_END } from '#lib/dashboard/schema.ts'

@@ -2,8 +2,8 @@
 
 import { CircleAlert, Download, Printer } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
+import { fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
-import { fileNameOf, saveAs } from '#components/api/save-file.ts'
 import { useAction, useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'

@@ -4,15 +4,18 @@ import { requestedPauseMs } from '#lib/banks/pauses.ts'
 import { withJournal } from '#lib/banks/record-call.ts'
 import { ENVIRONMENTS } from '#lib/banks/schema.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
-import { type Closing, closeCharges, closeUnreported, removeExpired } from '#lib/charges/close.ts'
-import { cancelOpening } from '#lib/charges/open.ts'
 import {
+  type Closing,
   claimedSql,
+  closeCharges,
+  closeUnreported,
   nextQueryAt,
   postponeCharges,
   postponeUnreached,
   RETRY_PAUSE_MS,
-} from '#lib/charges/postpone.ts'
+  removeExpired,
+} from '#lib/charges/close.ts'
+import { cancelOpening } from '#lib/charges/open.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { Pool } from '#lib/core/concurrency.ts'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'

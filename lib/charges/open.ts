@@ -9,9 +9,14 @@ import {
   mayArrive,
   withJournal,
 } from '#lib/banks/record-call.ts'
-import { type PaidState, removeAtBank } from '#lib/charges/close.ts'
+import {
+  nextQueryAt,
+  type PaidState,
+  postponeCharges,
+  RETRY_PAUSE_MS,
+  removeAtBank,
+} from '#lib/charges/close.ts'
 import { findCharge } from '#lib/charges/list.ts'
-import { nextQueryAt, postponeCharges, RETRY_PAUSE_MS } from '#lib/charges/postpone.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import type { CreatedCharge, DescribedRequest } from '#lib/charges/schema.ts'
 import {

@@ -4,14 +4,22 @@ import { API_ERRORS } from '#lib/core/refusals.ts'
 import {
   type ApiDocument,
   blocks,
+  fence,
+  type Header,
   inlineCode,
+  jsonFence,
+  jsonOf,
+  type Operation,
   type Parameter,
   type ReferenceWords,
+  type Response,
   referenceWords,
   resolve,
+  type Schema,
+  table,
   translateDocument,
 } from '#lib/docs/document.ts'
-import { describeWebhook, type PageText, writeOperation } from '#lib/docs/operation.ts'
+import { EVENT_TYPES, type EventType, goesToResource } from '#lib/webhooks/states.ts'
 import { API_ERROR_WORDS, DOCUMENT_WORDS } from '#messages/words.ts'
 
 export interface DocsPage extends PageText {
@@ -75,8 +83,6 @@ export function buildSite(document: ApiDocument, locale: Locale): DocsSite {
     ],
   }
 }
-
-type Described = Parameters<typeof writeOperation>[0]
 
 function operationPages(described: Described): DocsPage[] {
   return Object.entries(described.document.paths).flatMap(([path, methods]) =>
@@ -213,4 +219,234 @@ export function buildSearchIndex(site: DocsSite): SearchEntry[] {
 function foldText(text: string): string {
   const folded = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   return [...new Set(folded.match(/[\p{L}\p{N}_.:/-]+/gu))].join(' ')
+}
+
+/** A page in Markdown. `aside` has samples and examples, which wide windows show beside the rest. */
+export interface PageText {
+  head: string
+  aside: string
+  rest: string
+}
+
+interface Described {
+  document: ApiDocument
+  words: ReferenceWords
+  /** Cause of each error code. */
+  causes: Record<string, { cause: string }>
+  /** Address of the pages of this language. */
+  base: string
+}
+
+export function writeOperation(
+  described: Described,
+  path: string,
+  method: string,
+  operation: Operation,
+): PageText {
+  const { document, words } = described
+  const success = resolve<Response>(document, operation.responses[200] ?? {})
+  const parameters = (operation.parameters ?? []).map(one => resolve<Parameter>(document, one))
+  const samples = operation['x-codeSamples'] ?? []
+  const example = jsonOf(success)?.example
+  return {
+    head: blocks(
+      `# ${operation.summary}`,
+      `\`${method.toUpperCase()} ${new URL(document.servers[0]?.url ?? '').pathname}${path}\``,
+      operation.description,
+    ),
+    aside: blocks(
+      `## ${words.samples}`,
+      ...samples.map(({ lang, source }) => fence(lang, source)),
+      example !== undefined && blocks(`## ${words.example}`, jsonFence(example)),
+    ),
+    rest: blocks(
+      parameterSection(described, parameters, 'path'),
+      parameterSection(described, parameters, 'query'),
+      parameterSection(described, parameters, 'header'),
+      bodySection(described, words.body, jsonOf(operation.requestBody)?.schema, true),
+      bodySection(described, words.response, jsonOf(success)?.schema, false),
+      headerSection(described, success),
+      errorSection(described, operation),
+    ),
+  }
+}
+
+export function describeWebhook(
+  described: Described,
+  type: string,
+  operation: Operation,
+): PageText {
+  const { document, words } = described
+  const parameters = (operation.parameters ?? []).map(one => resolve<Parameter>(document, one))
+  const body = jsonOf(operation.requestBody)
+  return {
+    head: blocks(`# ${inlineCode(type)}`, operation.description, ...receiversOf(words, type)),
+    aside: blocks(`## ${words.example}`, jsonFence(body?.example)),
+    rest: blocks(
+      parameterSection(described, parameters, 'header'),
+      bodySection(described, words.body, body?.schema, false),
+    ),
+  }
+}
+
+function receiversOf(words: ReferenceWords, type: string): (string | false)[] {
+  return [
+    EVENT_TYPES.some(name => name === type) && goesToResource(type as EventType)
+      ? words.webhookText
+      : words.endpointText,
+    type.startsWith('transaction.') && words.payerText,
+  ]
+}
+
+function parameterSection(
+  { document, words }: Described,
+  parameters: Parameter[],
+  place: Parameter['in'],
+): string {
+  const rows = parameters
+    .filter(parameter => parameter.in === place)
+    .map(({ name, required, schema, description }) => [
+      `${inlineCode(name)}${required ? ` **${words.required}**` : ''}`,
+      describeType(document, words, schema),
+      description,
+    ])
+  const titles = { path: words.path, query: words.query, header: words.headers }
+  return rows.length > 0
+    ? blocks(`## ${titles[place]}`, table([words.name, words.type, words.description], rows))
+    : ''
+}
+
+function bodySection(
+  { document, words }: Described,
+  title: string,
+  schema: Schema | undefined,
+  marksRequired: boolean,
+): string {
+  const fields = schema ? fieldTable(document, words, schema, marksRequired) : ''
+  return fields && blocks(`## ${title}`, fields)
+}
+
+function headerSection({ document, words }: Described, { headers = {} }: Response): string {
+  const rows = Object.entries(headers).map(([name, part]) => [
+    inlineCode(name),
+    resolve<Header>(document, part).description,
+  ])
+  return blocks(`## ${words.responseHeaders}`, table([words.name, words.description], rows))
+}
+
+/** Lists the error codes of the operation; each leads to its entry among all codes. */
+function errorSection({ document, words, causes, base }: Described, operation: Operation): string {
+  const codes = Object.values(operation.responses).flatMap(part => {
+    const { headers } = resolve<Response>(document, part)
+    const code = headers?.['X-Error-Code'] as { schema: { enum: string[] } } | undefined
+    return code?.schema.enum ?? []
+  })
+  const rows = API_ERRORS.filter(({ code }) => codes.includes(code)).map(({ code, status }) => [
+    String(status),
+    `[${inlineCode(code)}](${base}/errors#${code})`,
+    causes[code]?.cause ?? '',
+  ])
+  return blocks(`## ${words.errors}`, table([words.status, words.code, words.cause], rows))
+}
+
+interface Field {
+  name: string
+  type: string
+  text: string
+}
+
+/** Lists the fields of a schema as a table in Markdown; fields within others have dotted names. */
+function fieldTable(
+  document: ApiDocument,
+  words: ReferenceWords,
+  schema: Schema,
+  marksRequired: boolean,
+): string {
+  const fields = listFields(document, words, schema, '', marksRequired)
+  return table(
+    [words.field, words.type, words.description],
+    fields.map(({ name, type, text }) => [name, type, text]),
+  )
+}
+
+function listFields(
+  document: ApiDocument,
+  words: ReferenceWords,
+  schema: Schema,
+  prefix: string,
+  marksRequired: boolean,
+): Field[] {
+  const { properties, required } = mergeParts(document, schema)
+  return Object.entries(properties).flatMap(([key, part]) => {
+    const name = `${prefix}${key}`
+    const own = { ...mergeParts(document, part).own, ...part }
+    const items = own.items as Schema | undefined
+    const inner = items ? resolve<Schema>(document, items) : own
+    const mark = marksRequired && required.includes(key) ? ` **${words.required}**` : ''
+    return [
+      {
+        name: `${inlineCode(name)}${mark}`,
+        type: describeType(document, words, part),
+        text: String(own.description ?? ''),
+      },
+      ...listFields(document, words, inner, items ? `${name}[].` : `${name}.`, marksRequired),
+    ]
+  })
+}
+
+interface MergedSchema {
+  own: Schema
+  properties: Record<string, Schema>
+  required: string[]
+}
+
+/** Resolves references and joins the parts of `allOf`. */
+function mergeParts(document: ApiDocument, schema: Schema): MergedSchema {
+  const own = resolve<Schema>(document, schema)
+  const parts = [
+    own,
+    ...((own.allOf ?? []) as Schema[]).map(part => resolve<Schema>(document, part)),
+  ]
+  return {
+    own,
+    properties: Object.assign({}, ...parts.map(part => part.properties ?? {})),
+    required: parts.flatMap(part => (part.required ?? []) as string[]),
+  }
+}
+
+/** Describes the type and its limits in one line. */
+function describeType(document: ApiDocument, words: ReferenceWords, part: Schema): string {
+  const schema = { ...resolve<Schema>(document, part), ...part }
+  const options = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
+  if (options)
+    return options.map(option => describeType(document, words, option)).join(` ${words.or} `)
+  if (schema.const !== undefined) return inlineCode(JSON.stringify(schema.const))
+  if (schema.enum)
+    return (schema.enum as unknown[]).map(value => inlineCode(String(value))).join(', ')
+  const types = [schema.type ?? 'object'].flat() as string[]
+  const details = [...describeFormat(schema), ...describeLimits(schema, words)]
+  const names = types.map(type => (type === 'array' ? words.list : type)).join(` ${words.or} `)
+  return details.length > 0 ? `${names}, ${details.join(', ')}` : names
+}
+
+function describeFormat({ format }: Schema): string[] {
+  return typeof format === 'string' && format !== 'int64' ? [format] : []
+}
+
+function describeLimits(schema: Schema, words: ReferenceWords): string[] {
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems, maxProperties } = schema
+  const { default: standard } = schema
+  return [
+    ...range(minimum, maximum, ''),
+    ...range(minLength, maxLength, ` ${words.characters}`),
+    ...range(minItems, maxItems, ` ${words.entries}`),
+    ...range(undefined, maxProperties, ` ${words.keys}`),
+    ...(standard === undefined ? [] : [`${words.default} ${inlineCode(String(standard))}`]),
+  ]
+}
+
+function range(min: unknown, max: unknown, unit: string): string[] {
+  if (min !== undefined && max !== undefined) return [`${min} – ${max}${unit}`]
+  if (min !== undefined) return [`≥ ${min}${unit}`]
+  return max === undefined ? [] : [`≤ ${max}${unit}`]
 }
