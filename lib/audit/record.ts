@@ -57,10 +57,48 @@ export function recordAction(
 ): Prisma.Sql | null {
   if (!by && !orSystem) return null
   const { ip = null, requestId = null } = currentLogContext()
+  const row = {
+    id: Prisma.sql`${newId()}::uuid`,
+    by: Prisma.sql`${by ?? null}::uuid`,
+    ip: Prisma.sql`${ip}`,
+    requestId: Prisma.sql`${requestId}`,
+  }
+  return insertSql(action, row, source, condition)
+}
+
+/** Who sends a request, as columns of its row, for `recordActions`: two actions at most. */
+export function auditValues(by: string | null | undefined) {
+  const { ip = null, requestId = null } = currentLogContext()
+  return { by: by ?? null, ip, request_id: requestId, audit_ids: [newId(), newId()] }
+}
+export const auditColumns = Prisma.raw('by uuid, ip text, request_id text, audit_ids uuid[]')
+
+/** Returns the INSERT that audits the rows of the CTE `source` that have `auditColumns`, as their `nth` action. */
+export function recordActions(
+  action: Action,
+  nth: 1 | 2,
+  source: string,
+  condition: Prisma.Sql,
+): Prisma.Sql {
+  const row = {
+    id: Prisma.raw(`s.audit_ids[${nth}]`),
+    by: Prisma.raw('s.by'),
+    ip: Prisma.raw('s.ip'),
+    requestId: Prisma.raw('s.request_id'),
+  }
+  return insertSql(action, row, source, condition)
+}
+
+function insertSql(
+  action: Action,
+  { id, by, ip, requestId }: Record<'id' | 'by' | 'ip' | 'requestId', Prisma.Sql>,
+  source: string,
+  condition: Prisma.Sql | undefined,
+): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO audit_log (id, account_id, actor_type, actor_id, action, target, after, ip, request_id)
-    SELECT ${newId()}::uuid, s.account_id, ${Prisma.raw(by ? "'user'" : "'system'")}, ${by ?? null}::uuid, ${action}, s.id::text,
-      json_build_object('mode', s.mode, 'amount', s.amount), ${ip}, ${requestId}
+    SELECT ${id}, s.account_id, CASE WHEN ${by} IS NULL THEN 'system' ELSE 'user' END, ${by},
+      ${Prisma.raw(`'${action}'`)}, s.id::text, json_build_object('mode', s.mode, 'amount', s.amount), ${ip}, ${requestId}
     FROM ${Prisma.raw(source)} s${condition ? Prisma.sql` WHERE ${condition}` : Prisma.empty}`
 }
 

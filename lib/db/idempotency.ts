@@ -1,3 +1,4 @@
+import { parseDatabaseError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { isGoneSql } from '#lib/db/wake.ts'
@@ -41,6 +42,39 @@ export function storeKeySql(
       locked_until, locked_by, expires_at)
     VALUES (${once.accountId}::uuid, ${once.mode}, ${once.path}, ${once.key}, ${once.requestHash},
       ${once.id}::uuid, ${lock}, now() + make_interval(secs => ${once.retentionS}::float8))`
+}
+
+/** The key of a request as columns of its row, for `storeKeysSql`; null: it has none. */
+export function keyValues(once: IdempotentRequest | undefined) {
+  if (!once) return null
+  const { path, key, requestHash, retentionS } = once
+  return {
+    path,
+    key,
+    request_hash: Buffer.from(requestHash).toString('hex'),
+    retention_s: retentionS,
+  }
+}
+export const keyColumns = Prisma.raw('path text, key text, request_hash text, retention_s float8')
+
+/** Stores the keys of the rows of a CTE, whose work is done with the statement. */
+export function storeKeysSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id, expires_at)
+    SELECT s.account_id, s.mode, s.path, s.key, decode(s.request_hash, 'hex'), s.id,
+      now() + make_interval(secs => s.retention_s)
+    FROM ${Prisma.raw(source)} s WHERE s.key IS NOT NULL`
+}
+
+const KEY_CONSTRAINT = 'idempotency_keys_pkey'
+
+/** The error of a request whose key is stored already, as the database raises it. */
+export function keyIsStored(): Error {
+  return Object.assign(new Error('the key is stored already'), { constraint: KEY_CONSTRAINT })
+}
+
+export function isKeyStored(error: unknown): boolean {
+  return parseDatabaseError(error).constraint === KEY_CONSTRAINT
 }
 
 /** Returns SQL that unlocks a key whose work is done, so that a retry gets the same response. */

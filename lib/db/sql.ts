@@ -30,14 +30,18 @@ function parseRow<Row>({ json }: JsonRow): Row {
  * the statement belongs to a transaction of the ORM.
  */
 export async function queryRows<Row>(statement: Prisma.Sql, tx?: Tx): Promise<Row[]> {
-  const { text, values } = statement
-  const rows = tx
-    ? await tx.$queryRaw<JsonRow[]>(statement)
-    : (await pool().run<JsonRow>({ name: statementName(text), text, values })).rows
+  if (!tx) return queryText(statement.text, statement.values)
+  const rows = await tx.$queryRaw<JsonRow[]>(statement)
   return rows.map(row => parseRow<Row>(row))
 }
 
-/** Runs a statement for several requests at once, which `createSharing` collects. */
+/** The same for a text that was composed before. */
+export async function queryText<Row>(text: string, values: unknown[]): Promise<Row[]> {
+  const { rows } = await pool().run<JsonRow>({ name: statementName(text), text, values })
+  return rows.map(row => parseRow<Row>(row))
+}
+
+/** Runs a statement for several requests at once, which lib/db/batch.ts collects. */
 export async function queryShared<Row extends QueryResultRow>(
   text: string,
   values: unknown[],
@@ -158,11 +162,12 @@ export function requestIdOf(alias: string): Prisma.Sql {
 
 /**
  * The account of a statement that moves money out, with what its caller must still be when it commits: `proof`
- * makes SQL that yields the id or fails the statement, `lockMember` does the same in a statement of its own.
+ * makes SQL that yields the id or fails the statement, `proven` is what it compares, for a statement of several requests.
+ * `lockMember` does the same in a statement of its own.
  */
 export type Authority =
   | string
-  | { id: string; proof: () => Prisma.Sql }
+  | { id: string; proof: () => Prisma.Sql; proven: Record<string, unknown> }
   | { id: string; lockMember: (tx: Tx) => Promise<void> }
 
 export function accountIdOf(account: Authority): string {

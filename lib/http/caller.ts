@@ -109,7 +109,8 @@ export async function authenticateApiPix(incoming: HttpRequest, scope?: Scope): 
 }
 
 function toTokenCaller(caller: TokenCaller): Caller {
-  const authority = { id: caller.account.id, proof: () => tokenProof(caller) }
+  const { proven } = caller
+  const authority = { id: caller.account.id, proof: () => tokenProof(caller), proven }
   const account = { ...caller.account, authority, role: null, chargeReviewAbove: null }
   const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
   return { kind: 'token', ...caller, account, ...rest }

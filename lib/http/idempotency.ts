@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isTrocoError, parseDatabaseError, refuse } from '#lib/core/errors.ts'
+import { isTrocoError, refuse } from '#lib/core/errors.ts'
 import { parseExactJson } from '#lib/core/exact-json.ts'
 import { isObject } from '#lib/core/fields.ts'
 import { isUuid, newRoutableId } from '#lib/core/ids.ts'
@@ -10,6 +10,7 @@ import {
   completeKey,
   findStoredKey,
   type IdempotentRequest,
+  isKeyStored,
   reclaimKey,
   releaseKey,
   type StoredKey,
@@ -129,7 +130,7 @@ async function tryRun(
   try {
     return await runHandler(rule.rebuild ? once : await claimKey(once), rule, handler)
   } catch (error) {
-    const isDuplicate = parseDatabaseError(error).constraint === 'idempotency_keys_pkey'
+    const isDuplicate = isKeyStored(error)
     if (!isDuplicate && !isTrocoError(error)) throw error
     // The bank is unavailable: respond 503 now. A later request may retry with this key.
     if (isTrocoError(error) && error.code === 'service_unavailable') throw error

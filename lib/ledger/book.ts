@@ -261,12 +261,9 @@ export async function readBalances(
   return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
 }
 
-/** Returns whether the CHECK on the available balance failed. */
-export function isOverdraft(error: unknown): boolean {
-  return parseDatabaseError(error).constraint === 'ledger_accounts_available_not_negative'
-}
-
 /** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */
 export function refuseOverdraft(error: unknown): never {
-  throw isOverdraft(error) ? refuse('insufficient_balance') : error
+  const { constraint } = parseDatabaseError(error)
+  const isOverdraft = constraint === 'ledger_accounts_available_not_negative'
+  throw isOverdraft ? refuse('insufficient_balance') : error
 }

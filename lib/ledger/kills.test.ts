@@ -5,12 +5,21 @@ import type { Account } from '#lib/accounts/schema.ts'
 import { type Payment, settleCharges } from '#lib/charges/receive.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { db } from '#lib/db/client.ts'
+import { isKeyStored } from '#lib/db/idempotency.ts'
+import { readBalances } from '#lib/ledger/book.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { superuserUrlOf } from '#lib/testing/database.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import { countDeadlocks } from '#lib/testing/due-deliveries.ts'
-import { inOwnDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
+import {
+  expectBalancedLedger,
+  fundMerchant,
+  inOwnDatabase,
+  makeIdempotentRequest,
+  makeMerchant,
+  openCharge,
+} from '#lib/testing/fixtures.ts'
 import { makePayment } from '#lib/testing/payments.ts'
 import { Random } from '#lib/testing/random.ts'
 import { chooseSeed } from '#lib/testing/seed.ts'
@@ -57,6 +66,49 @@ test('12 clients book batches of many accounts in opposite orders while sessions
   const { findings } = await verifyLedger(db())
   expect(findings.filter(({ violation }) => violation)).toEqual([])
   expect(await countDeadlocks()).toBe(0)
+}, 600_000)
+
+/** Three of ten are refused: they exceed what the account ever has. */
+const SENT = pickSize(400, 4_000)
+const FUNDS = SENT * AMOUNT
+
+test('requests of one account that share statements are made once while sessions are killed', async () => {
+  const merchant = await makeMerchant()
+  await fundMerchant(merchant, FUNDS)
+  const counts = { made: 0, refused: 0, failed: 0 }
+  const requests = Array.from({ length: SENT }, (_, index) => ({
+    order: { ...ORDER, amount: index % 10 < 3 ? FUNDS + 1 : AMOUNT },
+    once: makeIdempotentRequest(merchant.id),
+  })).values()
+  const stop = new AbortController()
+  const kills = killSessions(stop.signal)
+  const client = async () => {
+    for (const { order, once } of requests)
+      await untilDone(async () => {
+        const code = await insertWithdrawal(merchant.id, 'test', order, once).then(
+          () => 'made',
+          error => {
+            if (isTrocoError(error)) return error.code
+            // The statement was stored before its session was killed.
+            if (isKeyStored(error)) return 'made'
+            throw error
+          },
+        )
+        expect(code).toBe(order.amount > FUNDS ? 'insufficient_balance' : 'made')
+        counts[code === 'made' ? 'made' : 'refused']++
+      }, counts)
+  }
+  await Promise.all(Array.from({ length: 4 * CLIENTS }, client)).finally(() => stop.abort())
+  expect(await kills).toBeGreaterThan(0)
+  process.stdout.write(`${JSON.stringify(counts)}\n`)
+
+  const made = (SENT * 7) / 10
+  expect(counts).toMatchObject({ made, refused: SENT - made })
+  expect(await db().withdrawal.count({ where: { accountId: merchant.id } })).toBe(made)
+  expect(await db().idempotencyKey.count({ where: { accountId: merchant.id } })).toBe(made)
+  const outbound = made * AMOUNT
+  expect(await readBalances(merchant.id, 'test')).toEqual({ available: FUNDS - outbound, outbound })
+  await expectBalancedLedger(merchant.id)
 }, 600_000)
 
 interface Counts {
@@ -114,7 +166,7 @@ async function run(task: Task, counts: Counts): Promise<void> {
 }
 
 /** A killed session leaves unknown whether its statement was stored: the task is repeated. */
-async function untilDone(work: () => Promise<void>, counts: Counts): Promise<void> {
+async function untilDone(work: () => Promise<void>, counts: { failed: number }): Promise<void> {
   for (;;) {
     try {
       return await work()

@@ -2,7 +2,6 @@ import { refuse } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents } from '#lib/core/money.ts'
 import { db, type Tx } from '#lib/db/client.ts'
-import { isOverdraft } from '#lib/ledger/book.ts'
 
 /** Creates the ledgers of disputes, on an account's first one: prisma/functions/troco_open_disputes.sql. */
 export async function openDisputeLedgers(
@@ -68,13 +67,8 @@ export async function readDisputes(
   return assessDisputes(Object.fromEntries(rows.map(({ ledger, balance }) => [ledger, balance])))
 }
 
-/** Throws the refusal of a withdrawal above the balance; else the error. */
-export async function refuseWithdrawal(
-  error: unknown,
-  accountId: string,
-  mode: Mode,
-): Promise<never> {
-  if (!isOverdraft(error)) throw error
+/** Throws the refusal of a withdrawal above the balance. */
+export async function refuseWithdrawal(accountId: string, mode: Mode): Promise<never> {
   const { disputed, held } = await readDisputes(db(), accountId, mode)
   throw refuse(held < disputed ? 'dispute_not_covered' : 'insufficient_balance')
 }

@@ -30,10 +30,11 @@ export function approverRows(userId?: string): Prisma.Sql {
  * Rows `m` of users of account `a`, as above. For a former member, who answered when they left: their
  * tokens remain active. Anyone else answers for themselves; `since` is then null, which lasts forever.
  */
-export function vouchedRows(userIds: readonly string[]): Prisma.Sql {
+export function vouchedRows(userIds: readonly string[] | Prisma.Sql): Prisma.Sql {
+  const ids = userIds instanceof Prisma.Sql ? userIds : Prisma.sql`${userIds}::uuid[]`
   return Prisma.sql`(
     SELECT w.id, COALESCE(k.ids, f.vouchers, ARRAY[w.id]) AS ids, k.since
-    FROM unnest(${userIds}::uuid[]) AS w (id)
+    FROM unnest(${ids}) AS w (id)
     LEFT JOIN (SELECT m.user_id, ${vouchedColumns} FROM memberships m
       WHERE m.account_id = a.id) k ON k.user_id = w.id
     LEFT JOIN former_members f ON f.account_id = a.id AND f.user_id = w.id) m`
@@ -60,7 +61,7 @@ export const inForceSql = Prisma.sql`(COALESCE(a.approval_kept_until > now(), fa
   FROM ${approverRows()}))`
 
 /** Ids that may not approve what one of the users asks of account `a`; none for the operator's tokens. */
-export function barredSql(requesterIds: readonly string[]): Prisma.Sql {
+export function barredSql(requesterIds: readonly string[] | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`COALESCE((SELECT array_agg(DISTINCT v.id)
     FROM ${vouchedRows(requesterIds)} CROSS JOIN unnest(${vouchersSql}) AS v (id)), '{}')`
 }

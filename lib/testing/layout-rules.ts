@@ -146,7 +146,6 @@ export const ROUTABLE_ID_PLACES =
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
-  'lib/http/idempotency.ts idempotency_keys': 'keeps and replays the response of a key',
   'lib/charges/open.ts idempotency_keys': 'a canceled opening frees the key of its request',
   'lib/session/read.ts user_sessions': 'one statement reads a session and notes its use',
   'lib/operator/stuck.ts mails': 'an operator requeues a failed mail',

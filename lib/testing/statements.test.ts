@@ -7,6 +7,7 @@ import { completeRefund, createRefund, rejectRefund } from '#lib/charges/refunds
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
+import type { Authority } from '#lib/db/sql.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   CHARGE,
@@ -22,7 +23,7 @@ import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts
 
 let merchant: Awaited<ReturnType<typeof makeMerchant>>
 let member: { id: string; lockMember: ReturnType<typeof memberLock> }
-let program: { id: string; proof: () => Prisma.Sql }
+let program: Authority
 let paidId: string
 let withdrawal: { accountId: string; withdrawalId: string }
 let refund: { accountId: string; refundId: string }
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const { userId } = await db().membership.findFirstOrThrow({ where: { accountId } })
   member = { id: accountId, lockMember: memberLock({ accountId, userId }, 'owner') }
   const caller = (await authenticateToken(await makeToken(accountId))) ?? expect.unreachable()
-  program = { id: accountId, proof: () => tokenProof(caller) }
+  program = { id: accountId, proof: () => tokenProof(caller), proven: caller.proven }
   paidId = (await openCharge(merchant, 10_000)).id
   await simulateCharge(merchant.id, paidId, 'paid')
   withdrawal = { accountId: merchant.id, withdrawalId: newId() }

@@ -13,7 +13,9 @@ import { query } from '#lib/testing/embedded.ts'
 import { CHARGE, makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import {
   authenticateToken,
+  isProvenSql,
   makeToken as makeTokenText,
+  provenColumns,
   type TokenCaller,
   tokenProof,
 } from '#lib/tokens/authenticate.ts'
@@ -185,9 +187,14 @@ test.each(Object.entries(CHANGES))(
     const caller = (await authenticateToken(token)) ?? expect.unreachable()
     const prove = () => db().$queryRaw<{ id: string }[]>`SELECT ${tokenProof(caller)} AS id`
     expect(await prove()).toEqual([{ id: merchant.id }])
+    const request = JSON.stringify({ account_id: merchant.id, ...caller.proven })
+    const isProven = () => db().$queryRaw<{ is: boolean }[]>`
+      SELECT ${isProvenSql()} AS is FROM json_to_record(${request}::json) AS s (account_id uuid, ${provenColumns})`
+    expect(await isProven()).toEqual([{ is: true }])
     const statement = change.replaceAll('$1', `'${merchant.id}'`).replace('$2', `'${other.id}'`)
     await query(env().DATABASE_URL ?? '', statement)
     expect(parseDatabaseError(await prove().catch(reason => reason)).code).toBe('TR401')
+    expect(await isProven()).toEqual([{ is: false }])
   },
 )
 

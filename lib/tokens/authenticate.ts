@@ -67,7 +67,17 @@ const callerColumns = Prisma.raw(
     .join(', '),
 )
 
-const PROVEN = ['allowedAddresses', 'parentAddresses', 'payingConnectionId'] as const
+/** What a caller must still be when money leaves, with types: columns of a request in a statement of several. */
+const PROVEN = {
+  allowedAddresses: 'text[]',
+  parentAddresses: 'text[]',
+  payingConnectionId: 'uuid',
+} as const
+type Proven = keyof typeof PROVEN
+const provenFields = Object.keys(PROVEN) as Proven[]
+export const provenColumns = Prisma.raw(
+  ['"tokenId" uuid', ...provenFields.map(field => `"${field}" ${PROVEN[field]}`)].join(', '),
+)
 
 /** What a token that was looked up in the database may do, and for whom. */
 export interface TokenCaller
@@ -77,7 +87,7 @@ export interface TokenCaller
   /** Returns whether the token may be used from this address. */
   isAllowedFrom: (address: string) => boolean
   /** What `tokenProof` compares. */
-  proven: Pick<CallerRow, (typeof PROVEN)[number]>
+  proven: Pick<CallerRow, 'tokenId' | Proven>
   found: FoundRow | null
   account: {
     id: string
@@ -194,7 +204,12 @@ function toCaller(row: CallerRow, hash: string, along: RowAlong | null): TokenCa
     issuedBy,
     formerIssuers,
     isAllowedFrom: address => checks.every(isAllowed => isAllowed(address)),
-    proven: row,
+    proven: {
+      tokenId,
+      allowedAddresses: row.allowedAddresses,
+      parentAddresses: row.parentAddresses,
+      payingConnectionId: row.payingConnectionId,
+    },
     found: along && { ...along, value: row.found ?? null },
     account: {
       id: row.accountId,
@@ -208,21 +223,43 @@ function toCaller(row: CallerRow, hash: string, along: RowAlong | null): TokenCa
   }
 }
 
+/** Selects the account of an active token whose `value` of each field is still the same. */
+function provenAccountSql(
+  accountId: Prisma.Sql,
+  value: (field: 'tokenId' | Proven) => Prisma.Sql,
+): Prisma.Sql {
+  const isUnchanged = provenFields.map(
+    field => Prisma.sql`${Prisma.raw(CALLER_COLUMNS[field])} IS NOT DISTINCT FROM ${value(field)}`,
+  )
+  return Prisma.sql`
+    SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
+    WHERE t.account_id = ${accountId} AND t.id = ${value('tokenId')}
+      AND ${activeTokenCondition} AND a.status = 'active' AND ${Prisma.join(isUnchanged, ' AND ')}`
+}
+
 /**
  * SQL that yields the id of the token's account, or fails the statement with TR401 if the token or the account is no longer
  * active, or its addresses or paying connection are others (prisma/functions/troco_refuse_caller.sql). For statements that
  * move money out.
  */
-export function tokenProof({ tokenId, account, proven }: TokenCaller): Prisma.Sql {
-  const isUnchanged = PROVEN.map(field => {
-    const type = field === 'payingConnectionId' ? 'uuid' : 'text[]'
-    return Prisma.sql`${Prisma.raw(CALLER_COLUMNS[field])} IS NOT DISTINCT FROM ${proven[field]}::${Prisma.raw(type)}`
+export function tokenProof({ account, proven }: TokenCaller): Prisma.Sql {
+  const found = provenAccountSql(Prisma.sql`${account.id}::uuid`, field => {
+    const type = field === 'tokenId' ? 'uuid' : PROVEN[field]
+    return Prisma.sql`${proven[field]}::${Prisma.raw(type)}`
   })
-  return Prisma.sql`(SELECT COALESCE((
-    SELECT t.account_id FROM tokens t JOIN accounts a ON a.id = t.account_id
-    WHERE t.account_id = ${account.id}::uuid AND t.id = ${tokenId}::uuid
-      AND ${activeTokenCondition} AND a.status = 'active' AND ${Prisma.join(isUnchanged, ' AND ')}),
-    troco_refuse_caller()))`
+  return Prisma.sql`(SELECT COALESCE((${found}), troco_refuse_caller()))`
+}
+
+/** The same as a condition on a request `s` with `provenColumns`. One without a token is no caller's. */
+export function isProvenSql(): Prisma.Sql {
+  const account = provenAccountSql(Prisma.raw('s.account_id'), field => Prisma.raw(`s."${field}"`))
+  return Prisma.sql`(s."tokenId" IS NULL OR EXISTS (${account}))`
+}
+
+/** The error of a request for which `isProvenSql` is false, as `tokenProof` fails its statement. */
+export function callerChanged(): Error {
+  const error = new Error('the caller has changed since the look-up')
+  return Object.assign(error, { code: 'TR401' })
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

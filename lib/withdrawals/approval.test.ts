@@ -123,7 +123,8 @@ describe('the sum of a day in the rule of approval', () => {
     const [first, second] = await withClient(async client => {
       await client.query('BEGIN')
       await client.query("SELECT pg_advisory_xact_lock(troco_books_key($1, 'test'))", [merchant.id])
-      const ids = Promise.all([1, 2].map(() => withdraw(6_000, DAY_BEGINS, account)))
+      // Of one time, those of a program would share a statement.
+      const ids = Promise.all([DAY_BEGINS, DAY_ENDS].map(at => withdraw(6_000, at, account)))
       await untilLocked(2)
       await client.query('COMMIT')
       return Promise.all((await ids).map(reasonOf))

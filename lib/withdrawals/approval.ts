@@ -2,12 +2,12 @@ import { readPeople } from '#lib/audit/queries.ts'
 import { recordAction } from '#lib/audit/record.ts'
 import { isMoneyOutClosed, isMoneyOutClosedFor } from '#lib/banks/closures.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
-import { idLowerBoundAt, isUuid } from '#lib/core/ids.ts'
+import { isUuid } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { cents, formatReais } from '#lib/core/money.ts'
 import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
-import { homeZone, joinCtes, queryRows } from '#lib/db/sql.ts'
+import { joinCtes, queryRows } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { lockDisputes } from '#lib/ledger/owed.ts'
 import { type Message, queueMail, type Recipient } from '#lib/mail/queue.ts'
@@ -21,57 +21,33 @@ import {
 } from '#lib/people/approvers.ts'
 import { rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 import { findWithdrawal, withdrawalAsJson } from '#lib/withdrawals/queries.ts'
-import type { WithdrawalRow, WithdrawalTerms } from '#lib/withdrawals/schema.ts'
+import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 /** Time in which a second member may approve; afterwards the withdrawal is rejected. */
 const APPROVAL_HOURS = 24
 
 export const approvalColumns = Prisma.raw('approval_reason, approval_due_at, approval_barred')
 
-type Request = Pick<
-  WithdrawalTerms,
-  'amount' | 'dictKey' | 'bookedAt' | 'requestedBy' | 'formerIssuers'
->
-
-/** Longer than any day: the ids of its withdrawals are above the bound. */
-const DAY_MAX_MS = 26 * 3_600_000
-
 /**
- * Selects `approvalColumns` of a new withdrawal, null if it needs no approval. The rule is that of the
- * statement's snapshot. Without a rule, nothing else is read; with one, first the key, then the number of members, and
- * last the sum of the day, which locks the books: prisma/functions/troco_withdrawn.sql.
+ * Selects `approvalColumns` of a request `s`, null if it needs no approval. The rule is that of the statement's
+ * snapshot; `s.day_sum` is the sum of the day with the request. Without a rule, nothing else is read; with one, first
+ * the key, then the number of members.
  */
-export function approvalSql(
-  accountId: string,
-  mode: Mode,
-  { amount, dictKey, bookedAt, requestedBy, formerIssuers = [] }: Request,
-): Prisma.Sql {
-  const requesters = requestedBy ? [requestedBy, ...formerIssuers] : formerIssuers
-  const dayIn = Prisma.sql`(COALESCE(${bookedAt ?? null}::timestamptz, now()) AT TIME ZONE ${homeZone})::date`
-  const firstId = idLowerBoundAt((bookedAt?.getTime() ?? Date.now()) - DAY_MAX_MS)
-  const withdrawn = Prisma.sql`
-    (SELECT troco_withdrawn(a.id, ${mode}, d.day::timestamp AT TIME ZONE ${homeZone},
-        (d.day + 1)::timestamp AT TIME ZONE ${homeZone}, ${firstId}::uuid)
-      FROM (SELECT ${dayIn} AS day) d)`
-  const isKnown = Prisma.sql`
-    EXISTS (SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = ${mode}
-      AND k.dict_key = ${dictKey} AND k.status = 'approved')`
-  return Prisma.sql`
-    SELECT r.reason AS approval_reason,
-      CASE WHEN r.reason IS NOT NULL THEN now() + ${APPROVAL_HOURS} * interval '1 hour' END
-        AS approval_due_at,
-      CASE WHEN r.reason IS NOT NULL THEN (
-        SELECT ${barredSql(requesters)} FROM accounts a WHERE a.id = ${accountId}::uuid) END AS approval_barred
-    FROM (SELECT (
-      SELECT CASE WHEN c.reason IS NOT NULL THEN CASE WHEN ${inForceSql} THEN
-        CASE WHEN c.reason <> 'day_amount' THEN c.reason
-          WHEN ${withdrawn} + ${amount}::bigint > a.approval_day_above THEN c.reason END END END
-      FROM accounts a CROSS JOIN LATERAL (SELECT CASE
-        WHEN ${amount}::bigint > a.approval_above THEN 'amount'
-        WHEN a.approval_new_keys AND NOT ${isKnown} THEN 'new_key'
-        WHEN a.approval_day_above IS NOT NULL THEN 'day_amount' END AS reason OFFSET 0) c
-      WHERE a.id = ${accountId}::uuid) AS reason OFFSET 0) r`
-}
+export const approvalSql = Prisma.sql`
+  SELECT r.reason AS approval_reason,
+    CASE WHEN r.reason IS NOT NULL THEN now() + ${Prisma.raw(`interval '${APPROVAL_HOURS} hours'`)} END
+      AS approval_due_at,
+    CASE WHEN r.reason IS NOT NULL THEN (
+      SELECT ${barredSql(Prisma.raw('s.requesters'))} FROM accounts a WHERE a.id = s.account_id) END AS approval_barred
+  FROM (SELECT (
+    SELECT CASE WHEN c.reason IS NOT NULL THEN CASE WHEN ${inForceSql} THEN c.reason END END
+    FROM accounts a CROSS JOIN LATERAL (SELECT CASE
+      WHEN s.amount > a.approval_above THEN 'amount'
+      WHEN a.approval_new_keys AND NOT EXISTS (
+        SELECT FROM withdrawals k WHERE k.account_id = a.id AND k.mode = s.mode
+          AND k.dict_key = s.dict_key AND k.status = 'approved') THEN 'new_key'
+      WHEN s.day_sum > a.approval_day_above THEN 'day_amount' END AS reason OFFSET 0) c
+    WHERE a.id = s.account_id) AS reason OFFSET 0) r`
 
 /** Condition on an order `o`: a member decides about its withdrawal, for which `condition` of `w` holds. */
 function isWaitingSql(condition: Prisma.Sql): Prisma.Sql {

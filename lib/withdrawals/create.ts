@@ -1,136 +1,71 @@
-import { recordAction } from '#lib/audit/record.ts'
+import { auditColumns, auditValues, recordActions } from '#lib/audit/record.ts'
 import { connectionIn, gatewayOfConnection } from '#lib/banks/served.ts'
-import { parseDatabaseError, refuse } from '#lib/core/errors.ts'
+import { refuse } from '#lib/core/errors.ts'
 import { idLowerBoundAt, newRoutableId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { cents } from '#lib/core/money.ts'
 import type { ExceededLimit } from '#lib/core/refusals.ts'
 import { currentCause } from '#lib/core/trace.ts'
-import { Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
-import type { IdempotentRequest } from '#lib/db/idempotency.ts'
+import { createBatcher } from '#lib/db/batch.ts'
+import { Prisma, retryOnConflict, transaction } from '#lib/db/client.ts'
+import {
+  type IdempotentRequest,
+  keyColumns,
+  keyIsStored,
+  keyValues,
+  storeKeysSql,
+} from '#lib/db/idempotency.ts'
 import {
   type Authority,
   accountIdOf,
-  accountSql,
-  columnsOf,
   homeZone,
+  joinCtes,
   memberLockOf,
   queryRows,
+  queryText,
 } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { bookMovement } from '#lib/ledger/book.ts'
+import { bookSql } from '#lib/ledger/book.ts'
 import { refuseWithdrawal } from '#lib/ledger/owed.ts'
 import { insertOrderSql } from '#lib/orders/order.ts'
+import { callerChanged, isProvenSql, provenColumns } from '#lib/tokens/authenticate.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
 import { approvalColumns, approvalSql } from '#lib/withdrawals/approval.ts'
 import { withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow, WithdrawalTerms } from '#lib/withdrawals/schema.ts'
 
-/**
- * Refuses over a live-mode limit, rolling back the caller's transaction. The caller holds the lock
- * on the balance, so no other withdrawal of the account can intervene; a statement before that lock
- * would not see the one that held it. Names the limit that frees last.
- */
-async function requireWithinLimits(tx: Tx, accountId: string, terms: LimitedTerms): Promise<void> {
-  const limits = await readLimits(tx, accountId, terms)
-  if (!limits) return
-  const { withdrawalMax, nightMax, dayMax, payoutMax, payoutDayMax } = limits
-  const { nightBegan, nightEnds, dayBegan, dayEnds } = limits
-  const exceeded: ExceededLimit[] = []
-  const check = (name: ExceededLimit['name'], max: bigint | null, total: number, ends?: Date) => {
-    if (max === null || total <= cents(max)) return
-    const isLater = name === 'account_night' || terms.amount <= cents(max)
-    const amount = name === 'connection_day' ? null : cents(max)
-    exceeded.push({ name, amount, freesAt: (isLater && ends) || null })
-  }
-  const ofAccount = (from: Date) =>
-    Prisma.sql`account_id = ${accountId}::uuid AND id >= ${idLowerBoundAt(from.getTime())}::uuid`
-  check('account_withdrawal', withdrawalMax, terms.amount)
-  check('connection_withdrawal', payoutMax, terms.amount)
-  if (nightMax !== null && nightBegan && nightEnds) {
-    const total = await sumWithdrawals(tx, ofAccount(nightBegan), nightBegan, nightEnds)
-    check('account_night', nightMax, total, nightEnds)
-  }
-  if (dayMax !== null) {
-    const total = await sumWithdrawals(tx, ofAccount(dayBegan), dayBegan, dayEnds)
-    check('account_day', dayMax, total, dayEnds)
-  }
-  if (payoutDayMax !== null) {
-    const ofConnection = await lockConnection(tx, terms.connectionId)
-    const total = await sumWithdrawals(tx, ofConnection, dayBegan, dayEnds)
-    check('connection_day', payoutDayMax, total, dayEnds)
-  }
-  const [limit] = exceeded.sort((one, other) => freesIn(other) - freesIn(one))
-  if (limit) throw refuse('limit_exceeded', { limit })
+/** Longer than any day and night: the ids of their withdrawals are above the bound. */
+const DAY_MAX_MS = 26 * 3_600_000
+/** Limit of one statement, as of those that other requests share. */
+const SHARED_MAX = 64
+
+/** Requests of one account, mode, connection and time can share a statement. */
+interface Request {
+  accountId: string
+  mode: Mode
+  connectionId: string | null
+  bookedAt: Date | undefined
+  row: { id: string } & Record<string, unknown>
 }
 
-function freesIn({ freesAt }: ExceededLimit): number {
-  return freesAt?.getTime() ?? Number.MAX_SAFE_INTEGER
+/** `made` is null if the request was refused. */
+interface Outcome {
+  id: string
+  made: WithdrawalRow | null
+  refusal: Refusal | null
 }
 
-/** Until the commit, no other account can create a withdrawal through the same connection. */
-async function lockConnection(tx: Tx, id: string | null | undefined): Promise<Prisma.Sql> {
-  await tx.$executeRaw`SELECT FROM connections WHERE id = ${id ?? null}::uuid FOR NO KEY UPDATE`
-  return Prisma.sql`connection_id = ${id ?? null}::uuid`
-}
-
-/** Sums what was not rejected; a withdrawal counts for the time at which it was created. */
-async function sumWithdrawals(
-  tx: Tx,
-  condition: Prisma.Sql,
-  from: Date,
-  until: Date,
-): Promise<number> {
-  const [sum] = await tx.$queryRaw<{ total: bigint }[]>`
-    SELECT COALESCE(sum(amount), 0)::bigint AS total FROM withdrawals
-    WHERE ${condition} AND mode = 'live' AND status <> 'rejected'
-      AND created_at >= ${from}::timestamptz AND created_at < ${until}::timestamptz`
-  return cents(sum?.total ?? 0)
-}
-
-type LimitedTerms = Pick<WithdrawalTerms, 'amount' | 'bookedAt' | 'connectionId'>
-
-interface Limits {
-  withdrawalMax: bigint | null
-  nightMax: bigint | null
-  dayMax: bigint | null
-  payoutMax: bigint | null
-  payoutDayMax: bigint | null
-  /** Start of the request's night, 20:00 in São Paulo; null by day. */
-  nightBegan: Date | null
-  /** End of the same night, 06:00 in São Paulo; null by day. */
-  nightEnds: Date | null
-  dayBegan: Date
-  dayEnds: Date
-}
-
-/** Reads the limits of the account and of the connection, and the night and day of the request. */
-async function readLimits(
-  tx: Tx,
-  accountId: string,
-  { bookedAt, connectionId }: LimitedTerms,
-): Promise<Limits | undefined> {
-  const zone = Prisma.sql`AT TIME ZONE ${homeZone}`
-  const [limits] = await tx.$queryRaw<Limits[]>`
-    SELECT a.withdrawal_max AS "withdrawalMax", a.night_max AS "nightMax", a.day_max AS "dayMax",
-      n.payout_max AS "payoutMax", n.payout_day_max AS "payoutDayMax",
-      (night.evening + time '20:00') ${zone} AS "nightBegan",
-      (night.evening + 1 + time '06:00') ${zone} AS "nightEnds",
-      here.at::date::timestamp ${zone} AS "dayBegan", (here.at::date + 1)::timestamp ${zone} AS "dayEnds"
-    FROM accounts a
-    LEFT JOIN connections n ON n.id = ${connectionId ?? null}::uuid
-    CROSS JOIN LATERAL (SELECT COALESCE(${bookedAt ?? null}::timestamptz, now()) ${zone} AS at) here
-    CROSS JOIN LATERAL (SELECT CASE WHEN here.at::time >= '20:00' THEN here.at::date
-      WHEN here.at::time < '06:00' THEN here.at::date - 1 END AS evening) night
-    WHERE a.id = ${accountId}::uuid`
-  return limits
-}
+/** Refusals of prisma/functions/troco_judge_withdrawals.sql. */
+type Refusal =
+  | {
+      code: 'caller_changed' | 'external_id_used' | 'idempotency_key_used' | 'insufficient_balance'
+    }
+  | ({ code: 'limit_exceeded'; frees_at: string | null } & Pick<ExceededLimit, 'name' | 'amount'>)
 
 /**
- * Inserts the withdrawal and holds its amount in one statement; a CHECK refuses more than the
- * balance (`refuseWithdrawal`). The statement also decides whether it waits for a second member.
- * Live mode also enforces the account's limits.
+ * Inserts the withdrawal and holds its amount, in a statement that requests of an account share while they wait for its
+ * books. It judges them as if they came one after the other: one that is refused changes nothing for the others. It also
+ * decides which of them wait for a second member.
  */
 export async function insertWithdrawal(
   account: Authority,
@@ -138,81 +73,158 @@ export async function insertWithdrawal(
   terms: WithdrawalTerms,
   once?: IdempotentRequest,
 ): Promise<WithdrawalRow> {
-  const accountId = accountIdOf(account)
+  const request = toRequest(account, mode, terms, once)
   const lockMember = memberLockOf(account)
-  const insert = (tx?: Tx) => queryRows<WithdrawalRow>(insertSql(account, mode, terms, once), tx)
-  const insertInTransaction = async (tx: Tx) => {
-    await lockMember?.(tx)
-    const rows = await insert(tx)
-    if (mode === 'live') await requireWithinLimits(tx, accountId, terms)
-    return rows
-  }
-  const written =
-    mode === 'live' || lockMember
-      ? transaction(insertInTransaction)
-      : retryOnConflict(() => insert())
-  const [row] = await written.catch(error => refuseInsert(error, accountId, mode))
-  if (!row) throw new Invariant('the statement that inserts a withdrawal returned no row')
-  return row
+  const { made, refusal } = lockMember
+    ? await transaction(async tx => {
+        await lockMember(tx)
+        return outcomeOf(request, await queryRows(insertSql(serializeRequests([request])), tx))
+      })
+    : await insertShared(request)
+  if (made) return made
+  throw await refusalError(refusal, request)
 }
 
-function insertSql(
+function toRequest(
   account: Authority,
   mode: Mode,
   terms: WithdrawalTerms,
   once: IdempotentRequest | undefined,
-): Prisma.Sql {
+): Request {
   const accountId = accountIdOf(account)
-  const id = once?.id ?? newRoutableId(accountId)
-  const bookedAt = Prisma.sql`${terms.bookedAt ?? null}::timestamptz`
-  return bookMovement({
-    idempotency: once,
-    ctes: {
-      made: Prisma.sql`
-        INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type,
-          pix_key, dict_key, owner_doc, webhook_url, webhook_host, external_id, memo, requested_by, trace,
-          ${approvalColumns}, created_at)
-        SELECT ${accountSql(account)}, ${id}::uuid, ${mode},
-          ${terms.connectionId ?? connectionIn(mode, null)}::uuid, 'pending', ${terms.amount}::bigint,
-          ${terms.pixKeyType}, ${terms.pixKey}, ${terms.dictKey}, ${terms.ownerDoc ?? null},
-          ${terms.webhookUrl ?? null}, ${hostOf(terms.webhookUrl)}, ${terms.externalId ?? null},
-          ${terms.memo ?? null}, ${terms.requestedBy ?? null}::uuid,
-          ${currentCause()},
-          n.*, COALESCE(${bookedAt}, now())
-        FROM (${approvalSql(accountIdOf(account), mode, terms)}) n
-        RETURNING *`,
-      ordered: withdrawalOrderSql(Prisma.sql`made s`),
-      waiting_noted: recordAction(
-        { action: 'withdrawal.approval_requested', by: terms.by, orSystem: true },
-        'made',
-        Prisma.sql`s.approval_reason IS NOT NULL`,
-      ),
+  const { requestedBy, formerIssuers = [] } = terms
+  return {
+    accountId,
+    mode,
+    connectionId: terms.connectionId ?? connectionIn(mode, null),
+    bookedAt: terms.bookedAt,
+    row: {
+      id: once?.id ?? newRoutableId(accountId),
+      amount: terms.amount,
+      pix_key_type: terms.pixKeyType,
+      pix_key: terms.pixKey,
+      dict_key: terms.dictKey,
+      owner_doc: terms.ownerDoc,
+      webhook_url: terms.webhookUrl,
+      webhook_host: hostOf(terms.webhookUrl),
+      external_id: terms.externalId,
+      memo: terms.memo,
+      requested_by: requestedBy,
+      requesters: requestedBy ? [requestedBy, ...formerIssuers] : formerIssuers,
+      trace: currentCause(),
+      ...auditValues(terms.by),
+      ...keyValues(once),
+      ...(typeof account !== 'string' && 'proven' in account && account.proven),
     },
-    source: {
-      from: Prisma.sql`made w`,
-      columns: { ...columnsOf('w', ['account_id', 'mode', 'id', 'amount']), booked_at: bookedAt },
-    },
-    movement: 'withdrawal_held',
-    audit: { action: 'withdrawal.requested', by: terms.by },
-    returning: withdrawalAsJson,
-  })
-}
-
-/** Stores the order of a withdrawal `s`. It is held while a member decides. */
-function withdrawalOrderSql(from: Prisma.Sql): Prisma.Sql {
-  return insertOrderSql(['withdrawal', 'payout'], from, {
-    target: Prisma.sql`s.dict_key`,
-    ownerDoc: Prisma.sql`s.owner_doc`,
-    trace: Prisma.sql`s.trace`,
-    isHeld: Prisma.sql`s.approval_reason IS NOT NULL`,
-  })
-}
-
-function refuseInsert(error: unknown, accountId: string, mode: Mode): Promise<never> {
-  if (parseDatabaseError(error).constraint === 'withdrawals_account_id_mode_external_id_key') {
-    throw refuse('external_id_used')
   }
-  return refuseWithdrawal(error, accountId, mode)
+}
+
+/** One text for any number of requests, so that each connection plans it once. */
+const INSERT = insertSql('{}').text
+
+const insertShared = createBatcher<Request, Outcome>({
+  run: async requests => {
+    const values = [serializeRequests(requests)]
+    const outcomes = await retryOnConflict(() => queryText<Outcome>(INSERT, values))
+    return requests.map(request => outcomeOf(request, outcomes))
+  },
+  queueOf: ({ accountId, mode, connectionId, bookedAt }) =>
+    `${accountId} ${mode} ${connectionId} ${bookedAt?.getTime()}`,
+  keyOf: ({ row }) => row.id,
+  batchMax: SHARED_MAX,
+})
+
+function outcomeOf({ row }: Request, outcomes: Outcome[]): Outcome {
+  const outcome = outcomes.find(({ id }) => id === row.id)
+  if (!outcome) throw new Invariant(`the statement that inserts withdrawals omitted ${row.id}`)
+  return outcome
+}
+
+/** Serializes requests that can share a statement. */
+function serializeRequests(requests: Request[]): string {
+  const [{ accountId, mode, connectionId, bookedAt }] = requests as [Request]
+  return JSON.stringify({
+    account_id: accountId,
+    mode,
+    connection_id: connectionId,
+    booked_at: bookedAt,
+    first_id: idLowerBoundAt((bookedAt?.getTime() ?? Date.now()) - DAY_MAX_MS),
+    requests: requests.map(({ row }) => row),
+  })
+}
+
+/** The books are locked before the rows: whoever waits for them has stored nothing yet. */
+function insertSql(requests: string): Prisma.Sql {
+  return Prisma.sql`WITH ${joinCtes({
+    given: Prisma.sql`
+      SELECT g.account_id, g.mode, g.connection_id, g.booked_at, COALESCE(g.booked_at, now()) AS created_at,
+        g.first_id, g.requests
+      FROM json_to_record(${requests}::json) AS g (account_id uuid, mode text, connection_id uuid,
+        booked_at timestamptz, first_id uuid, requests json)`,
+    asked: Prisma.sql`
+      SELECT g.account_id, g.mode, g.connection_id, g.booked_at, g.created_at, r.*
+      FROM given g CROSS JOIN LATERAL json_to_recordset(g.requests) AS r (id uuid, amount bigint,
+        pix_key_type text, pix_key text, dict_key text, owner_doc text, webhook_url text, webhook_host text,
+        external_id text, memo text, requested_by uuid, requesters uuid[], trace text, ${auditColumns}, ${keyColumns},
+        ${provenColumns})`,
+    judged: Prisma.sql`
+      SELECT j.* FROM given g CROSS JOIN LATERAL troco_judge_withdrawals(g.account_id, g.mode, g.connection_id,
+        g.created_at, ${homeZone}, g.first_id, g.requests,
+        ARRAY(SELECT s.id FROM asked s WHERE NOT ${isProvenSql()})) j`,
+    accepted: Prisma.sql`
+      SELECT s.*, n.* FROM (
+        SELECT a.*, j.day_sum FROM judged j JOIN asked a ON a.id = j.request_id WHERE j.refusal IS NULL OFFSET 0) s
+      CROSS JOIN LATERAL (${approvalSql}) n`,
+    kept: storeKeysSql('accepted'),
+    made: Prisma.sql`
+      INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type, pix_key,
+        dict_key, owner_doc, webhook_url, webhook_host, external_id, memo, requested_by, trace, ${approvalColumns},
+        created_at)
+      SELECT s.account_id, s.id, s.mode, s.connection_id, 'pending', s.amount, s.pix_key_type, s.pix_key,
+        s.dict_key, s.owner_doc, s.webhook_url, s.webhook_host, s.external_id, s.memo, s.requested_by, s.trace,
+        s.approval_reason, s.approval_due_at, s.approval_barred, s.created_at
+      FROM accepted s
+      RETURNING *`,
+    ordered: insertOrderSql(['withdrawal', 'payout'], Prisma.sql`made s`, {
+      target: Prisma.sql`s.dict_key`,
+      ownerDoc: Prisma.sql`s.owner_doc`,
+      trace: Prisma.sql`s.trace`,
+      isHeld: Prisma.sql`s.approval_reason IS NOT NULL`,
+    }),
+    audited: recordActions('withdrawal.requested', 2, 'accepted', Prisma.sql`s.by IS NOT NULL`),
+    waiting_noted: recordActions(
+      'withdrawal.approval_requested',
+      1,
+      'accepted',
+      Prisma.sql`s.approval_reason IS NOT NULL`,
+    ),
+    source: Prisma.sql`SELECT s.account_id, s.mode, s.id, s.amount, s.booked_at FROM accepted s`,
+    booked: bookSql('withdrawal_held'),
+  })}
+  SELECT json_build_object('id', j.request_id, 'refusal', j.refusal,
+    'made', CASE WHEN w.id IS NOT NULL THEN ${withdrawalAsJson} END)::text AS json
+  FROM judged j LEFT JOIN made w ON w.id = j.request_id CROSS JOIN booked`
+}
+
+async function refusalError(refusal: Refusal | null, request: Request): Promise<Error> {
+  switch (refusal?.code) {
+    case 'caller_changed':
+      return callerChanged()
+    case 'idempotency_key_used':
+      return keyIsStored()
+    case 'insufficient_balance':
+      return refuseWithdrawal(request.accountId, request.mode)
+    case 'external_id_used':
+      return refuse('external_id_used')
+    case 'limit_exceeded': {
+      const { name, amount, frees_at } = refusal
+      return refuse('limit_exceeded', {
+        limit: { name, amount, freesAt: frees_at ? new Date(frees_at) : null },
+      })
+    }
+    default:
+      return new Invariant(`withdrawal ${request.row.id} was neither made nor refused`)
+  }
 }
 
 /**
