@@ -308,7 +308,7 @@ function settleSql(payments: Payment[], claimed = claimPaymentsSql('locked')): P
             ${list('uuid', ({ accountId }) => newRoutableId(accountId))})
           AS p (account_id, id, end_to_end_id, amount, paid_at, booked_at, lease, trace, payer, event_id)`,
       locked: Prisma.sql`
-        SELECT c.account_id, c.id, c.connection_id, p.end_to_end_id
+        SELECT p.*, c.connection_id
         FROM charges c JOIN payments p USING (account_id, id)
         WHERE ${payableCondition}
         ORDER BY c.account_id, c.id FOR UPDATE OF c`,
@@ -317,8 +317,10 @@ function settleSql(payments: Payment[], claimed = claimPaymentsSql('locked')): P
         UPDATE charges c SET status = 'paid', paid_at = p.paid_at, updated_at = now(),
           end_to_end_id = p.end_to_end_id, payer_name = p.payer->>'name',
           payer_doc = p.payer->>'maskedDoc', payer_bank = p.payer->>'bank', due_at = NULL, lease = NULL
-        FROM claimed k JOIN payments p USING (account_id, id)
-        WHERE c.account_id = k.account_id AND c.id = k.id AND ${payableCondition}
+        FROM locked p
+        WHERE c.account_id = p.account_id AND c.id = p.id AND ${payableCondition}
+          -- By a hash: a join would compare each payment with each.
+          AND (p.account_id, p.id) IN (SELECT account_id, id FROM claimed) IS TRUE
         RETURNING c.*, p.booked_at, p.event_id, p.trace`,
     },
     source: {

@@ -45,6 +45,14 @@ describe('batched writes', () => {
     expect(await results).toEqual(['1 done', '2 done', '3 done', '4 done'])
   })
 
+  test('what a caller sends once it has its result joins the batch that follows', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher()
+    const results = Promise.all([submit('1').then(() => submit('1 again')), submit('2')])
+    await finishAll()
+    expect(await results).toEqual(['1 again done', '2 done'])
+    expect(batches).toEqual([['1'], ['2', '1 again']])
+  })
+
   test('no batch exceeds the maximum size', async () => {
     const { submit, batches, finishAll } = createControlledBatcher(2)
     const results = Promise.all(['1', '2', '3', '4', '5'].map(name => submit(name)))

@@ -63,13 +63,19 @@ interface BatchOptions<Item, Result> {
   batchMax: number
 }
 
-/** Batches writes to contended rows: items that arrive during a statement join the next one. */
+/**
+ * Batches writes to contended rows: items that arrive during a statement, or in the turn of the event loop in which it
+ * ends, as those of callers that got its results, join the next one.
+ */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
   const { run, queueOf } = options
   const queues = new Map<string, Waiting<Item, Result>[]>()
 
   async function drainQueue(queueName: string, queue: Waiting<Item, Result>[]): Promise<void> {
-    while (queue.length > 0) await serve(takeNextBatch(queue, options), run)
+    while (queue.length > 0) {
+      await serve(takeNextBatch(queue, options), run)
+      await new Promise(setImmediate)
+    }
     queues.delete(queueName)
   }
 
