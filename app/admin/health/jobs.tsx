@@ -175,8 +175,11 @@ export const WORKERS_ID = 'health-workers'
 /** Active workers, and those that stopped reporting within the last day. */
 export function Workers({ workers }: { workers: WorkerLine[] }) {
   const t = useTranslations('health')
+  const tWhen = useTranslations('when')
   const { inWords } = useDurations()
   if (workers.length === 0) return null
+  const lastBeat = ({ silent_s: silent }: WorkerLine) =>
+    silent === 0 ? tWhen('now') : t('workers.ago', { time: inWords(silent) })
   return (
     <section aria-labelledby={WORKERS_ID}>
       <h2 id={WORKERS_ID} className="mb-2.5 scroll-mt-6 text-title">
@@ -200,9 +203,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
                 <Cell className="text-muted text-small">
                   <RelativeTime at={worker.started_at} />
                 </Cell>
-                <Cell className="text-muted text-small tabular-nums">
-                  {t('workers.ago', { time: inWords(worker.silent_s) })}
-                </Cell>
+                <Cell className="text-muted text-small tabular-nums">{lastBeat(worker)}</Cell>
               </Row>
             ))}
           </tbody>
@@ -216,9 +217,7 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
               <span className="wrap-anywhere font-medium">
                 {worker.host} · {worker.pid}
               </span>
-              <span className="text-muted text-small tabular-nums">
-                {t('workers.ago', { time: inWords(worker.silent_s) })}
-              </span>
+              <span className="text-muted text-small tabular-nums">{lastBeat(worker)}</span>
             </li>
           ))}
         </ul>

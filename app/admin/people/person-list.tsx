@@ -34,7 +34,7 @@ export function PersonList({ people }: { people: PersonLine[] }) {
               {t('accountCount', { count: person.account_count })}
             </p>
             <div className="@table:order-none">
-              <FactorState hasFactor={person.has_second_factor} />
+              {person.has_second_factor || person.is_admin ? <FactorState person={person} /> : null}
             </div>
             <p className="text-right text-muted text-small">
               {person.last_used_at ? (
@@ -70,13 +70,16 @@ export function PersonState({ person }: { person: PersonLine }) {
   )
 }
 
-export function FactorState({ hasFactor }: { hasFactor: boolean }) {
+type Guarded = Pick<PersonLine, 'has_second_factor' | 'is_admin'>
+
+/** An admin needs a second factor; for others its absence is only a fact. */
+export function FactorState({ person }: { person: Guarded }) {
   const t = useTranslations('adminPeople')
+  const hasFactor = person.has_second_factor
   const Icon = hasFactor ? ShieldCheck : ShieldAlert
+  const color = hasFactor ? 'text-ok' : person.is_admin ? 'text-wait' : 'text-muted'
   return (
-    <span
-      className={`flex items-center gap-1.5 text-small ${hasFactor ? 'text-ok' : 'text-muted'}`}
-    >
+    <span className={`flex items-center gap-1.5 text-small ${color}`}>
       <Icon size={15} aria-hidden className="shrink-0" />
       {t(hasFactor ? 'factor' : 'noFactor')}
     </span>

@@ -98,6 +98,11 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           <Section title={t('money')} aside={<PaymentLinks accountId={id} />}>
             <Amounts account={account} />
           </Section>
+          <div id="payment" className="scroll-mt-6">
+            <Section title={t('findCharge')} text={t('findChargeText')}>
+              <FindCharge accountId={id} chargeId={chargeId} {...found} />
+            </Section>
+          </div>
           <Section
             title={t('tokens')}
             aside={
@@ -147,11 +152,6 @@ export default async function AccountPage({ params, searchParams }: AccountPageP
           <Section title={t('approval.title')} text={t('approval.text')}>
             <ApprovalChange accountId={id} settings={approval} />
           </Section>
-          <div id="payment" className="scroll-mt-6">
-            <Section title={t('findCharge')} text={t('findChargeText')}>
-              <FindCharge accountId={id} chargeId={chargeId} {...found} />
-            </Section>
-          </div>
         </div>
       </div>
     </ClientMessages>

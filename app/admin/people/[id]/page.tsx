@@ -114,7 +114,7 @@ async function About({ person }: { person: PersonDetail }) {
         </span>
       </Fact>
       <Fact name={t('secondFactor')}>
-        <FactorState hasFactor={person.has_second_factor} />
+        <FactorState person={person} />
       </Fact>
       <Fact name={t('sessions')}>{person.session_count}</Fact>
       <Fact name={t('lastSeen')}>
