@@ -257,7 +257,7 @@ export type WebhooksQuery = z.infer<typeof webhooksQuery>
 function webhookBody(url: z.ZodType<string>, rule: string) {
   const webhookUrl = z
     .string(must(rule))
-    .refine(text => url.safeParse(text + '/pix').success && !hasUserInfo(text), must(rule))
+    .refine(text => url.safeParse(`${text}/pix`).success && !hasUserInfo(text), must(rule))
   return z.object({ webhookUrl })
 }
 export const webhookRequest = {
