@@ -56,11 +56,15 @@ export class Gate {
   }
 }
 
+/** Above it, empty gates are deleted: not each time, for the reason at `Turns`. */
+const GATES_MAX = 1_000
 const gates = new Map<string, Gate>()
 
 export function gateOf(name: string): Gate {
   const known = gates.get(name)
   if (known) return known
+  if (gates.size >= GATES_MAX)
+    for (const [other, { isEmpty }] of gates) if (isEmpty) gates.delete(other)
   const gate = new Gate()
   gates.set(name, gate)
   return gate
@@ -73,15 +77,13 @@ export async function enterGate(name: string, max: number, deadline: number): Pr
 
 /** Passes the place to the request that has waited longest. */
 export function leaveGate(name: string): void {
-  const gate = gateOf(name)
-  gate.leave()
-  if (gate.isEmpty) gates.delete(name)
+  gateOf(name).leave()
 }
 
 /** Waiting requests of callers who take turns: each turn serves the longest waiting one of a caller. */
 export class Turns<Entry = () => void> {
   /** The order of the keys is the order of turns. */
-  readonly #waiting = new Map<string, Set<Entry>>()
+  #waiting = new Map<string, Set<Entry>>()
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0
@@ -99,7 +101,10 @@ export class Turns<Entry = () => void> {
   delete(caller: string, entry: Entry): void {
     const ofCaller = this.#waiting.get(caller)
     ofCaller?.delete(entry)
-    if (ofCaller?.size === 0) this.#waiting.delete(caller)
+    if (ofCaller?.size !== 0) return
+    this.#waiting.delete(caller)
+    // V8 links the tables that a Map outgrows: garbage that has become old would hold all that follows.
+    if (this.#waiting.size === 0) this.#waiting = new Map()
   }
 
   /** Removes and returns the request whose turn it is. */

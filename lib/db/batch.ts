@@ -119,7 +119,7 @@ interface SharingOptions<Item, Result> {
 /** Limits of one statement: what arrives while it runs fills no more at the highest load that was measured. */
 const SHARED_MAX = 64
 const SHARED_BYTES_MAX = 256 * 1_024
-/** A statement that takes longer, as one that waits for a lock, does not hold up the next one. */
+/** Longest wait for a slow statement, as one that waits for a lock, before the next one begins. */
 const SLOW_MS = 50
 
 /**
@@ -131,43 +131,58 @@ export function createSharing<Item, Result>({
   callerOf,
   bytesOf = () => 0,
 }: SharingOptions<Item, Result>) {
-  const queue = new Turns<Waiting<Item, Result>>()
-  let isHeldUp = false
+  /** A list: a Map with a deletion for each addition makes V8 keep what its former tables held (`Turns`). */
+  let queue: Waiting<Item, Result>[] = []
+  let next: 'none' | 'scheduled' | 'held up' = 'none'
+  let slowTimer: NodeJS.Timeout | undefined
+  /** Counts the statements that no longer hold up the next one. */
+  let passed = 0
 
   function takeNext(): Waiting<Item, Result>[] {
+    const waiting = queue
+    const bytes = waiting.reduce((sum, { item }) => sum + bytesOf(item), 0)
+    queue = []
+    if (waiting.length <= SHARED_MAX && bytes <= SHARED_BYTES_MAX) return waiting
+    const turns = new Turns<Waiting<Item, Result>>()
+    for (const each of waiting) turns.add(callerOf(each.item), each)
     const taken: Waiting<Item, Result>[] = []
-    for (let bytes = 0; taken.length < SHARED_MAX && bytes < SHARED_BYTES_MAX; ) {
-      const next = queue.take()
-      if (!next) break
-      taken.push(next)
-      bytes += bytesOf(next.item)
+    let takenBytes = 0
+    for (let each = turns.take(); each; each = turns.take()) {
+      const hasRoom = taken.length < SHARED_MAX && takenBytes < SHARED_BYTES_MAX
+      ;(hasRoom ? taken : queue).push(each)
+      takenBytes += bytesOf(each.item)
     }
     return taken
   }
 
   /** Runs the next statement as soon as all requests have been read that have arrived. */
   function goOn(): void {
-    isHeldUp = !queue.isEmpty
-    if (isHeldUp) setImmediate(runNext)
+    passed++
+    clearTimeout(slowTimer)
+    slowTimer = undefined
+    next = queue.length > 0 ? 'scheduled' : 'none'
+    if (next === 'scheduled') setImmediate(runNext)
   }
 
   async function runNext(): Promise<void> {
+    const nth = passed
     const taken = takeNext()
-    let isOver = false
-    const end = () => {
-      if (!isOver) goOn()
-      isOver = true
-    }
-    const timer = setTimeout(end, SLOW_MS)
+    next = 'held up'
+    if (queue.length > 0) limitWait()
     await serve(taken, run, true)
-    clearTimeout(timer)
-    end()
+    if (nth === passed) goOn()
+  }
+
+  /** Called only if something waits: most statements need no timer. */
+  function limitWait(): void {
+    slowTimer ??= setTimeout(goOn, SLOW_MS)
   }
 
   return (item: Item): Promise<Result> =>
     submit(item, waiting => {
-      queue.add(callerOf(item), waiting)
-      if (!isHeldUp) goOn()
+      queue.push(waiting)
+      if (next === 'none') goOn()
+      if (next === 'held up') limitWait()
     })
 }
 

@@ -22,6 +22,8 @@ const UNKNOWN = 'unknown'
 const JOBS = 'jobs'
 /** Statements that requests of several accounts share. */
 const SHARED = 'shared'
+/** Above it, shares of accounts that use and wait for nothing are deleted. */
+const SHARES_MAX = 1_000
 
 /** The time for which one account has used connections, and its requests that wait for one. */
 class Share {
@@ -63,6 +65,12 @@ class Share {
     this.#running--
     this.#startedSum -= startedAt
     this.#usedMs += performance.now() - startedAt
+    this.forgetIdle()
+  }
+
+  /** An account that uses and waits for nothing begins again like a new one. */
+  forgetIdle(): void {
+    if (this.isIdle) this.#usedMs = 0
   }
 }
 
@@ -156,8 +164,7 @@ export class FairPool extends Pool {
     const stranger = tokenPrefix ?? ip
     const account = isShared ? SHARED : (accountId ?? (stranger === undefined ? JOBS : UNKNOWN))
     const caller = isShared ? SHARED : (accountId ?? stranger ?? JOBS)
-    const share = this.#shares.get(account) ?? new Share(account)
-    this.#shares.set(account, share)
+    const share = this.#shareOf(account)
     if (share.waiting.isEmpty) share.raiseTo(this.#levelMs, performance.now())
     if (this.#running < this.#max) this.#open(share, callback)
     else this.#wait(share, caller, callback)
@@ -189,7 +196,7 @@ export class FairPool extends Pool {
         return
       }
       share.waiting.delete(caller, open)
-      this.#forgetIdle(share)
+      share.forgetIdle()
       // The error of pg-pool, which `isDatabaseUnavailable` recognizes.
       callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
     }
@@ -204,7 +211,6 @@ export class FairPool extends Pool {
   #handleEnd(error: unknown, { share, startedAt }: Loan): void {
     this.#running--
     share.end(startedAt)
-    this.#forgetIdle(share)
     if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
     // The pool takes the connection back only after this event.
     process.nextTick(() => this.#admit())
@@ -225,7 +231,14 @@ export class FairPool extends Pool {
     next?.waiting.take()?.()
   }
 
-  #forgetIdle(share: Share): void {
-    if (share.isIdle) this.#shares.delete(share.account)
+  /** Idle shares stay: a Map with a deletion for each addition makes V8 keep what its former tables held. */
+  #shareOf(account: string): Share {
+    const known = this.#shares.get(account)
+    if (known) return known
+    if (this.#shares.size >= SHARES_MAX)
+      for (const [name, share] of this.#shares) if (share.isIdle) this.#shares.delete(name)
+    const share = new Share(account)
+    this.#shares.set(account, share)
+    return share
   }
 }

@@ -163,7 +163,8 @@ function startGzip(
   return gzip
 }
 
-const openResponses = new WeakMap<Socket, Set<() => void>>()
+/** Lists, not sets, for the reason at `Turns` of lib/core/concurrency.ts. */
+const openResponses = new WeakMap<Socket, (() => void)[]>()
 
 /**
  * Calls back once the kernel has accepted the whole response, or its connection is closed. Node emits
@@ -178,16 +179,22 @@ export function onResponseEnd(
     callback()
     return
   }
-  const open = openResponses.get(socket) ?? new Set()
-  if (!openResponses.has(socket)) {
-    openResponses.set(socket, open)
-    socket.once('close', () => {
-      for (const end of open) end()
-    })
-  }
+  const open = openResponses.get(socket) ?? listOpenResponses(socket)
   const end = () => {
-    if (open.delete(end)) callback()
+    const index = open.indexOf(end)
+    if (index === -1) return
+    open.splice(index, 1)
+    callback()
   }
-  open.add(end)
+  open.push(end)
   response.once('close', end)
+}
+
+function listOpenResponses(socket: Socket): (() => void)[] {
+  const open: (() => void)[] = []
+  openResponses.set(socket, open)
+  socket.once('close', () => {
+    for (const end of [...open]) end()
+  })
+  return open
 }
