@@ -215,7 +215,8 @@ describe('the log on standard error', () => {
   }
   test('has the lines of requests of a process that ends, also by an error', async () => {
     const program = `import { logRequest } from '#lib/core/log.ts'
-      logRequest({}, {}, 'request completed', 'info')`
+      const fields = { method: 'GET', route: '/', status: 200, tookMs: 1 }
+      logRequest({}, fields, 'request completed', 'info')`
     for (const end of ['', 'throw new Error()', 'process.exit(1)']) {
       const child = runLogging(`${program}\n${end}`)
       expect(await text(child.stderr as Readable), end).toContain('"msg":"request completed"')

@@ -12,7 +12,7 @@ import { env } from '#lib/core/settings.ts'
 interface Loggers {
   main: pino.Logger
   /** Without redaction, which costs three times as much as the line: the fields are fixed. */
-  logRequest: (level: 'info' | 'debug', fields: object) => void
+  logRequest: (level: 'info' | 'debug', describe: () => string) => void
 }
 
 const shared = processWide('log', () => ({
@@ -50,15 +50,41 @@ export function setLogRole(role: 'web' | 'worker'): void {
   shared.role = role
 }
 
-/** Logs a request whose context is passed, because it has left it. */
+interface RequestFields {
+  method: string
+  route: string
+  status: number
+  code: string | undefined
+  mode: string | undefined
+  tookMs: number
+}
+
+/**
+ * Logs a request whose context is passed, because it has left it. The line is put together by hand, in a third of the time
+ * of JSON.stringify: its values but the last three are ids, numbers and names of this program.
+ */
 export function logRequest(
   { requestId, accountId, trace, cause }: LogContext,
-  fields: object,
-  message: string,
+  { method, route, status, code, mode, tookMs }: RequestFields,
+  message: 'request completed' | 'stream began' | 'stream ended',
   level: 'info' | 'debug',
 ): void {
-  const traceId = trace?.traceId
-  loggers().logRequest(level, { requestId, accountId, traceId, ...fields, cause, msg: message })
+  loggers().logRequest(
+    level,
+    () =>
+      field('requestId', requestId) +
+      field('accountId', accountId) +
+      field('traceId', trace?.traceId) +
+      field('method', method) +
+      field('mode', mode) +
+      `"status":${status},"tookMs":${tookMs},"msg":"${message}","route":${JSON.stringify(route)}` +
+      (code === undefined ? '' : `,"code":${JSON.stringify(code)}`) +
+      (cause === undefined ? '' : `,"cause":${JSON.stringify(cause)}`),
+  )
+}
+
+function field(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `"${name}":"${value}",`
 }
 
 function createLoggers(): Loggers {
@@ -94,12 +120,23 @@ function createLoggers(): Loggers {
     },
     output,
   )
-  const logRequest: Loggers['logRequest'] = (level, fields) => {
+  const baseText = JSON.stringify(base).slice(1, -1)
+  const readTime = createClock()
+  const logRequest: Loggers['logRequest'] = (level, describe) => {
     if (!main.isLevelEnabled(level)) return
-    const line = { level, time: new Date().toISOString(), ...base, ...fields }
-    output.writeSoon(`${JSON.stringify(line)}\n`)
+    output.writeSoon(`{"level":"${level}","time":"${readTime()}",${baseText},${describe()}}\n`)
   }
   return { main, logRequest }
+}
+
+/** Returns a function that formats the time, once for all lines of one millisecond. */
+function createClock(): () => string {
+  let formatted = { at: 0, text: '' }
+  return () => {
+    const at = Date.now()
+    if (at !== formatted.at) formatted = { at, text: new Date(at).toISOString() }
+    return formatted.text
+  }
 }
 
 function openOutput(): LogOutput {

@@ -109,11 +109,22 @@ export async function authenticateApiPix(incoming: HttpRequest, scope?: Scope): 
 }
 
 function toTokenCaller(caller: TokenCaller): Caller {
-  const { proven } = caller
+  const { key, tokenId, mode, permissions, formerIssuers, isAllowedFrom, found, proven } = caller
   const authority = { id: caller.account.id, proof: () => tokenProof(caller), proven }
-  const account = { ...caller.account, authority, role: null, chargeReviewAbove: null }
-  const rest = { user: null, responsibleId: caller.issuedBy, isViewing: false }
-  return { kind: 'token', ...caller, account, ...rest }
+  return {
+    kind: 'token',
+    mode,
+    permissions,
+    account: { ...caller.account, authority, role: null, chargeReviewAbove: null },
+    user: null,
+    responsibleId: caller.issuedBy,
+    formerIssuers,
+    isViewing: false,
+    key,
+    tokenId,
+    isAllowedFrom,
+    found,
+  }
 }
 
 /** Characters of a token that are stored and shown, and so not secret. */

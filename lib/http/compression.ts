@@ -187,7 +187,7 @@ export function onResponseEnd(
     callback()
   }
   open.push(end)
-  response.once('close', end)
+  response.on('close', end)
 }
 
 function listOpenResponses(socket: Socket): (() => void)[] {

@@ -209,17 +209,7 @@ async function runEndpoint(
     // Staff could otherwise confirm a document that it guesses, as a reference in a path or filter.
     const asked = { params: incoming.params, query: parsed }
     const { params, query } = isViewing ? hideTaxIds(asked) : asked
-    const by = {
-      user,
-      tokenId,
-      isViewing,
-      userId: user?.id ?? null,
-      responsibleId,
-      formerIssuers,
-      ...documentAccess(caller),
-    }
-    const preference = { prefersRepresentation: isWhole }
-    const call = { account, mode, body, query, params, ip, header, once, ...by, ...preference }
+    const { readsPayers, showsDocuments } = documentAccess(caller)
     const { found } = caller
     const finder =
       <Row>(row: AccountRow<Row>): AccountRow<Row>['find'] =>
@@ -228,8 +218,27 @@ async function runEndpoint(
         const isOwn = accountId === account.id && inMode === mode
         return isFound && isOwn ? (found.value as Row | null) : row.find(accountId, inMode, id)
       }
-    const access = { finder, reauthorize: () => reauthorize(incoming, declared.allow) }
-    return declared.handle({ ...call, ...access })
+    return declared.handle({
+      account,
+      mode,
+      body,
+      query,
+      params,
+      ip,
+      header,
+      once,
+      user,
+      tokenId,
+      isViewing,
+      userId: user?.id ?? null,
+      responsibleId,
+      formerIssuers,
+      readsPayers,
+      showsDocuments,
+      prefersRepresentation: isWhole,
+      finder,
+      reauthorize: () => reauthorize(incoming, declared.allow),
+    })
   }
   const caller = await check.read()
   if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)

@@ -140,7 +140,7 @@ function beginResponse(
   trustedHops: number,
 ): Sender {
   // Node would read the rest of a body that nobody reads, for up to 10 s.
-  response.once('prefinish', () => request.complete || closeAfterDelay(request))
+  response.on('prefinish', () => request.complete || closeAfterDelay(request))
   const sender = identifySender(request, trustedHops)
   measureResponse(request, response, sender.requestId)
   return sender

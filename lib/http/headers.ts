@@ -31,8 +31,10 @@ export function identifySender({ headers, socket }: IncomingMessage, trustedHops
   const requestedId = headers[REQUEST_ID_HEADER]
   const requestId =
     typeof requestedId === 'string' && SAFE_ID.test(requestedId) ? requestedId : randomUUID()
+  const socketAddress = socket.remoteAddress ?? ''
+  if (trustedHops === 0) return { requestId, address: stripMappedPrefix(socketAddress) }
   const forwardedFor = [headers['x-forwarded-for'] ?? ''].flat().join(',')
-  return { requestId, address: clientIp(socket.remoteAddress ?? '', forwardedFor, trustedHops) }
+  return { requestId, address: clientIp(socketAddress, forwardedFor, trustedHops) }
 }
 
 /** Removes headers that a caller could forge and sets the front's own values, for Next. */

@@ -278,6 +278,7 @@ export function ignoredHeaders({ parameters = [], fields = [] }: Ignored): Recor
 
 /** Lists the names in a query string, short enough for a header. */
 export function listParameters(url: string): string[] {
+  if (!url.includes('?')) return []
   const names = new Set(pairsOf(url).map(({ name }) => shorten(name)))
   return [...names].slice(0, NAMES_MAX).map(encodeURIComponent)
 }

@@ -55,7 +55,7 @@ export function measureResponse(
     isStream: false,
   }
   ;(response as MeasuredResponse)[MEASURED] = entry
-  response.once('close', () => endResponse(response))
+  response.on('close', () => endResponse(response))
 }
 
 function measuredOf(response: MeasuredResponse): Measured | undefined {
@@ -100,12 +100,20 @@ function countResponse(response: ServerResponse, { method, route, mode, began }:
   observe('troco_http_request_seconds', [route, method], (performance.now() - began) / 1_000)
 }
 
-function logResponse(response: ServerResponse, entry: Measured, message: string): void {
-  const { method, route, mode, began, context, code = response.getHeader('x-error-code') } = entry
+function logResponse(
+  response: ServerResponse,
+  { method, route, mode, began, context, code = headerText(response, 'x-error-code') }: Measured,
+  message: Parameters<typeof logRequest>[2],
+): void {
   const tookMs = Math.round((performance.now() - began) * 10) / 10
   const status = statusOf(response)
   const fields = { method, route, status, code, mode: mode || undefined, tookMs }
   logRequest(context, fields, message, PROBES.includes(route) ? 'debug' : 'info')
+}
+
+function headerText(response: ServerResponse, name: string): string | undefined {
+  const value = response.getHeader(name)
+  return value === undefined ? undefined : String(value)
 }
 
 function statusOf(response: ServerResponse): number {
