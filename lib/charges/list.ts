@@ -25,7 +25,15 @@ import type { Mode } from '#lib/core/mode.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import { currentCause } from '#lib/core/trace.ts'
 import { db, Prisma, type Tx } from '#lib/db/client.ts'
-import { idOf, PAGE_BYTES_MAX, type Page, readPage, sqlIfDefined, toPage } from '#lib/db/page.ts'
+import {
+  idOf,
+  PAGE_BYTES_MAX,
+  type Page,
+  readPage,
+  readPageOfColumns,
+  sqlIfDefined,
+  toPage,
+} from '#lib/db/page.ts'
 import {
   accountRow,
   asJson,
@@ -273,7 +281,7 @@ export async function readCharges<Row extends { id: string }>(
   const rows = needsIdScan(query)
     ? Prisma.sql`(${idsOf(where)} ${end}) k JOIN charges c USING (account_id, id) ORDER BY c.id DESC`
     : Prisma.sql`charges c WHERE ${where} ${end}`
-  return readPage<Row>(Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM ${rows}`, limit)
+  return readPageOfColumns<Row>(Prisma.sql`SELECT ${columns} FROM ${rows}`, limit)
 }
 
 /** Without an index in list order, an index-only scan finds the ids: matches may be old. */
@@ -336,11 +344,11 @@ async function readBounded<Row extends { id: string }>(
   query: BoundedQuery,
 ): Promise<Page<Row>> {
   const listed = chargesWhere(accountId, mode, query)
-  const select = Prisma.sql`SELECT ${asJson(columns)}::text AS json FROM`
+  const select = Prisma.sql`SELECT ${columns} FROM`
   const end = Prisma.sql`ORDER BY c.id DESC LIMIT ${query.limit + 1}`
   const paid = await countPaid(accountId, mode, query)
   if (paid !== null && paid <= SCANNED_MAX) {
-    return readPage<Row>(
+    return readPageOfColumns<Row>(
       Prisma.sql`
       WITH paid AS MATERIALIZED (
         SELECT c.account_id, c.id FROM charges c
@@ -353,7 +361,7 @@ async function readBounded<Row extends { id: string }>(
     SELECT json_build_object('id', c.id)::text AS json FROM charges c
     WHERE ${listed} ${createdSql(query)} ORDER BY c.id DESC OFFSET ${SCANNED_MAX - 1} LIMIT 1`)
   const scanned = sqlIfDefined(last, Prisma.sql`AND c.id >= ${last?.id}::uuid`)
-  const page = await readPage<Row>(
+  const page = await readPageOfColumns<Row>(
     Prisma.sql`
     WITH scanned AS MATERIALIZED (
       SELECT c.account_id, c.id FROM charges c WHERE ${listed} ${createdSql(query)} ${scanned})

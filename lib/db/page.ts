@@ -1,7 +1,7 @@
 import type { ListQuery } from '#lib/core/fields.ts'
 import { idLowerBoundAt, idUpperBoundAt } from '#lib/core/ids.ts'
 import { Prisma } from '#lib/db/client.ts'
-import { queryRowsWithin } from '#lib/db/sql.ts'
+import { queryColumnsWithin, queryRowsWithin } from '#lib/db/sql.ts'
 
 /** Reads one row more than the limit, to know whether there is a next page. */
 export function pageSql(alias: string, query: ListQuery): Prisma.Sql {
@@ -66,6 +66,15 @@ export async function readPage<Row>(
 ): Promise<Page<Row, unknown>> {
   const { rows: rowsRead, isCut } = await queryRowsWithin<Row>(rows, PAGE_BYTES_MAX)
   return toPage(rowsRead, limit, cursorOf, isCut)
+}
+
+/** The same with a statement that selects columns instead of one of JSON (`queryColumnsWithin`). */
+export async function readPageOfColumns<Row extends { id: string }>(
+  rows: Prisma.Sql,
+  limit: number,
+): Promise<Page<Row>> {
+  const { rows: rowsRead, isCut } = await queryColumnsWithin<Row>(rows, PAGE_BYTES_MAX)
+  return toPage(rowsRead, limit, idOf, isCut)
 }
 
 /** Makes a page of up to `limit + 1` rows. `isCut` if further rows were omitted. */

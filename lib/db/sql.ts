@@ -115,13 +115,67 @@ export async function queryRowsWithin<Row>(
 ): Promise<{ rows: Row[]; isCut: boolean }> {
   return readWithinBudget(async () => {
     const { rows } = await pool().run<JsonRow>({ name: statementName(text), text, values })
-    let bytes = 0
-    const kept = rows.filter(({ json }, index) => {
-      bytes += Buffer.byteLength(json ?? '')
-      return index === 0 || bytes <= bytesMax
-    })
+    const bytesOf = ({ json }: JsonRow) => Buffer.byteLength(json ?? '')
+    const { kept, bytes } = limitRows(rows, bytesOf, bytesMax)
     return { rows: kept.map(row => parseRow<Row>(row)), isCut: kept.length < rows.length, bytes }
   })
+}
+
+/**
+ * The same for a statement that selects columns instead of one of JSON, in two thirds of the database's time. Times must be
+ * selected with `utc()`; values of JSON columns are those of free fields, and no column is an array.
+ */
+export async function queryColumnsWithin<Row>(
+  { text, values }: Prisma.Sql,
+  bytesMax: number,
+): Promise<{ rows: Row[]; isCut: boolean }> {
+  return readWithinBudget(async () => {
+    const config = { name: statementName(text), text, values, rowMode: 'array', types: AS_TEXT }
+    const { rows, fields } = await pool().run<(string | null)[]>(config)
+    const columns = fields.map(({ name, dataTypeID }) => ({ name, read: READERS[dataTypeID] }))
+    const lengthOf = (row: (string | null)[]) =>
+      row.reduce((sum, value) => sum + (value?.length ?? 0), 0)
+    const length = rows.reduce((sum, row) => sum + lengthOf(row), 0)
+    const bytesOf = (row: (string | null)[]) => Buffer.byteLength(row.join(''))
+    const isShort = length * CHARACTER_BYTES_MAX <= bytesMax
+    const { kept, bytes } = limitRows(rows, isShort ? lengthOf : bytesOf, bytesMax)
+    const read = (row: (string | null)[]) => {
+      const shown: Record<string, unknown> = {}
+      for (const [index, { name, read }] of columns.entries()) {
+        const value = row[index] ?? null
+        shown[name] = value !== null && read ? read(value) : value
+      }
+      return shown as Row
+    }
+    return { rows: kept.map(read), isCut: kept.length < rows.length, bytes }
+  })
+}
+
+/** Keeps rows up to `bytesMax` bytes, but always the first. */
+function limitRows<Row>(rows: Row[], bytesOf: (row: Row) => number, bytesMax: number) {
+  let bytes = 0
+  const kept = rows.filter((row, index) => {
+    bytes += bytesOf(row)
+    return index === 0 || bytes <= bytesMax
+  })
+  return { kept, bytes }
+}
+
+/** Bytes of UTF-8 that one unit of a JavaScript string takes at most. */
+const CHARACTER_BYTES_MAX = 3
+
+const AS_TEXT = { getTypeParser: () => (value: unknown) => value }
+
+const readFreeField = (text: string) =>
+  (parseExactJson(`{"metadata":${text}}`) as { metadata: unknown }).metadata
+const isTrue = (text: string) => text === 't'
+/** By the ids of types in PostgreSQL: bool, int8, int2, int4, json. Values of other types stay texts. */
+const READERS: Record<number, ((text: string) => unknown) | undefined> = {
+  16: isTrue,
+  20: Number,
+  21: Number,
+  23: Number,
+  114: readFreeField,
 }
 
 /**
