@@ -344,8 +344,7 @@ async function advance(accountId: string, seconds: number): Promise<number> {
 const DUE: [table: string, columns: string[], condition: string][] = [
   ['charges', ['expires_at', 'due_at'], "status = 'pending'"],
   ['deliveries', ['due_at'], 'due_at IS NOT NULL'],
-  ['delivery_lanes', ['due_at'], 'true'],
-  ['delivery_accounts', ['due_at'], 'true'],
+  ['delivery_queues', ['due_at'], 'lease IS NULL'],
   ['idempotency_keys', ['expires_at'], 'true'],
 ]
 

@@ -84,8 +84,9 @@ async function buildReference(routes: ServedRoute[], publicUrl: string): Promise
     [`/docs/clients/troco-${COMMAND_LINE_VERSION}.tgz`, lazily(packageFile)],
     ['/docs/clients/troco.ts', lazily(() => textFile(typedClient()))],
     ['/docs/clients/troco.js', lazily(() => textFile(plainClient(), 'text/javascript'))],
-    ['/docs/clients/troco.py', lazily(() => textFile(readClient('troco.py')))],
-    ['/docs/clients/Troco.php', lazily(() => textFile(readClient('Troco.php')))],
+    ['/docs/clients/troco.py', lazily(() => textFile(readPackage('client/troco.py')))],
+    ['/docs/clients/vendure.mjs', lazily(() => textFile(readPackage('shops/vendure.mjs')))],
+    ['/docs/clients/Troco.php', lazily(() => textFile(readPackage('client/Troco.php')))],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
     ...assets.files,
     ...sites.flatMap(site => siteFiles(site, assets.urls)),
@@ -162,17 +163,17 @@ function packageFile(): StaticFile {
   return buildFile(packCommandLine(), 'application/gzip', CACHE_MINUTE)
 }
 
-function readClient(file: string): string {
-  return readFileSync(new URL(`../../packages/client/${file}`, import.meta.url), 'utf8')
+function readPackage(file: string): string {
+  return readFileSync(new URL(`../../packages/${file}`, import.meta.url), 'utf8')
 }
 
 /** The client and the types of the API in one file. */
 function typedClient(): string {
-  const client = readClient('troco.ts').replace(
+  const client = readPackage('client/troco.ts').replace(
     /^(import type \{[^}]*\}|export type \*) from '.*'\n/gm,
     '',
   )
-  return `${client.trimEnd()}\n\n${readClient('api.ts')}`
+  return `${client.trimEnd()}\n\n${readPackage('client/api.ts')}`
 }
 
 /** The client without types, for projects that do not compile. */

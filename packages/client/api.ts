@@ -290,6 +290,8 @@ export interface WithdrawalRequest {
   webhook_url?: string
   /** Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode, and a second use responds 409, unless the settings of the account allow charges to repeat it. */
   external_id?: string
+  /** Note for your own people, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none. */
+  memo?: string
 }
 
 export interface WithdrawalCreated {
@@ -353,6 +355,8 @@ export interface Withdrawal {
   updated_at: string
   /** CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events. */
   owner_doc?: string
+  /** Note for your own people, if there is one. */
+  memo?: string
 }
 
 export interface WithdrawalRead {
@@ -882,7 +886,7 @@ export interface WebhookDelivery {
   /** URL to which the event is sent. */
   url: string
   status: WebhookDeliveryStatus
-  /** Whether it is being sent right now. */
+  /** Whether it is being sent, or will be as soon as its receiver has a free connection. */
   is_under_way: boolean
   /** Number of attempts so far. */
   attempt_count: number
@@ -928,7 +932,7 @@ export interface WebhookDeliveryRead {
     /** URL to which the event is sent. */
     url: string
     status: WebhookDeliveryStatus
-    /** Whether it is being sent right now. */
+    /** Whether it is being sent, or will be as soon as its receiver has a free connection. */
     is_under_way: boolean
     /** Number of attempts so far. */
     attempt_count: number

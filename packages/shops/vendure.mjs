@@ -1,0 +1,180 @@
+/**
+ * Pix for Vendure 3: a payment method, and the address for Troco's webhooks. Beside it lie the client of your server
+ * (/docs/clients/troco.js) and your settings:
+ *
+ *   const pix = createTrocoPayments({ url, token, webhookSecret })
+ *   paymentOptions: {
+ *     paymentMethodHandlers: [pix.handler],
+ *     process: [defaultPaymentProcess, pix.process],
+ *     refundProcess: [defaultRefundProcess, pix.refundProcess],
+ *   },
+ *   apiOptions: { middleware: [pix.middleware] },          // receives webhooks at /hooks/troco
+ *
+ * The shop adds a payment with this method to an order in the state ArrangingPayment, shows `metadata.public.br_code`, and
+ * the webhook settles it. One order has one open charge:
+ * with another total, the next payment ends the first and asks for all of it.
+ */
+import {
+  LanguageCode,
+  OrderService,
+  Payment,
+  PaymentMethodHandler,
+  Refund,
+  RequestContextService,
+  TransactionalConnection,
+} from '@vendure/core'
+import { Troco, TrocoError } from './troco.js'
+
+const CODE = 'troco-pix'
+/** State of a payment whose code has been shown, and that nobody has paid yet. */
+const AWAITING = 'AwaitingPix'
+/** State of a refund that the bank has not confirmed yet. */
+const REFUNDING = 'RefundingPix'
+/** A webhook can be faster than Vendure, which stores a refund after Troco has accepted it. */
+const FAST_MS = 60_000
+
+/** @param {{ url: string, token: string | (() => string), webhookSecret: string | string[], route?: string }} options */
+export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks/troco' }) {
+  const troco = new Troco({ url, token })
+  let services
+
+  const handler = new PaymentMethodHandler({
+    code: CODE,
+    description: [
+      { languageCode: LanguageCode.en, value: 'Pix' },
+      { languageCode: LanguageCode.pt_BR, value: 'Pix' },
+    ],
+    args: {},
+    init(injector) {
+      const get = service => injector.get(service)
+      services = {
+        orders: get(OrderService),
+        contexts: get(RequestContextService),
+        connection: get(TransactionalConnection),
+      }
+    },
+
+    /** The key is made of order and total: whatever is lost in between, both lead to one charge. */
+    async createPayment(ctx, order, rest, _args, { client_doc }) {
+      const { customer } = order
+      if (order.currencyCode !== 'BRL') return fail(rest, 'Pix needs an order in BRL')
+      if (rest === 0) return fail(rest, 'The order already waits for its payment')
+      const open = order.payments?.filter(({ state }) => state === AWAITING) ?? []
+      const amount = open.reduce((sum, payment) => sum + payment.amount, rest)
+      for (const { id } of open) await services.orders.cancelPayment(ctx, id)
+      try {
+        const reference = `${order.code}-${amount}`
+        const charge = await troco.charges.create(
+          {
+            amount,
+            client_name: `${customer.firstName} ${customer.lastName}`,
+            client_email: customer.emailAddress,
+            client_doc,
+            external_id: reference,
+            metadata: { order: order.code },
+          },
+          { key: `vendure-${reference}` },
+        )
+        return {
+          amount,
+          state: AWAITING,
+          transactionId: charge.transaction_id,
+          metadata: { public: { br_code: charge.br_code } },
+        }
+      } catch (error) {
+        return fail(amount, messageOf(error))
+      }
+    },
+
+    /** Asks Troco itself: what a webhook says is a reason to look, not a proof of this amount. */
+    async settlePayment(_ctx, _order, payment) {
+      const charge = await troco.charges.get(payment.transactionId)
+      if (charge.status === 'paid' && charge.amount === payment.amount) return { success: true }
+      return { success: false, errorMessage: `The charge is ${charge.status}` }
+    },
+
+    async cancelPayment(_ctx, _order, payment) {
+      const charge = await troco.charges.cancel(payment.transactionId).catch(error => {
+        if (error.code !== 'already_final') throw error
+      })
+      return charge ? { success: true } : { success: false, errorMessage: 'The charge was paid' }
+    },
+
+    async createRefund(_ctx, { reason }, amount, _order, payment) {
+      const done = payment.refunds?.filter(({ state }) => state !== 'Failed').length ?? 0
+      const key = `vendure-refund-${payment.transactionId}-${done}`
+      try {
+        const body = { amount, ...(reason && { reason }) }
+        const refund = await troco.refunds.create(payment.transactionId, body, { key })
+        return { state: REFUNDING, transactionId: refund.id }
+      } catch (error) {
+        return { state: 'Failed', metadata: { errorMessage: messageOf(error) } }
+      }
+    },
+  })
+
+  /** A webhook may come before the buyer is back, twice, or for an order that was cancelled meanwhile. */
+  async function receive(request, response) {
+    const event = await troco.webhooks.verify(request, webhookSecret).catch(() => null)
+    if (!event) return response.status(400).end()
+    const ctx = await services.contexts.create({ apiType: 'admin' })
+    if (event.type === 'transaction.paid') await settle(ctx, event.transaction)
+    const isRefund = ['transaction.refunded', 'transaction.refund_failed'].includes(event.type)
+    // Troco sends it again after 5 s.
+    if (isRefund && !(await endRefund(ctx, event))) return response.status(503).end()
+    response.status(204).end()
+  }
+
+  async function settle(ctx, { id, external_id }) {
+    const payments = services.connection.getRepository(ctx, Payment)
+    const payment = await payments.findOne({
+      where: { transactionId: id },
+      relations: { order: true },
+    })
+    // A charge that another program of the account has made.
+    if (!payment) return
+    if (payment.order.state === 'Cancelled' || payment.state === 'Cancelled') {
+      const body = { reason: `Order ${payment.order.code} was cancelled` }
+      await troco.refunds.createFull(id, body, { key: `vendure-late-${external_id}` })
+    } else if (payment.state === AWAITING) {
+      await services.orders.settlePayment(ctx, payment.id)
+    }
+  }
+
+  /** Returns whether Vendure knows the refund, or never will: then another program has made it. */
+  async function endRefund(ctx, { type, refund: { id }, created_at }) {
+    const refunds = services.connection.getRepository(ctx, Refund)
+    const refund = await refunds.findOne({ where: { transactionId: id } })
+    if (!refund) return Date.now() - Date.parse(created_at) > FAST_MS
+    if (refund.state === 'Pending') return false
+    if (refund.state !== REFUNDING) return true
+    if (type === 'transaction.refunded')
+      await services.orders.settleRefund(ctx, { id: refund.id, transactionId: id })
+    else await services.orders.transitionRefundToState(ctx, refund.id, 'Failed', id)
+    return true
+  }
+
+  const process = {
+    transitions: {
+      Created: { to: [AWAITING] },
+      [AWAITING]: { to: ['Settled', 'Cancelled', 'Error'] },
+    },
+  }
+  const refundProcess = {
+    transitions: {
+      Pending: { to: [REFUNDING] },
+      [REFUNDING]: { to: ['Settled', 'Failed'] },
+    },
+  }
+  const middleware = { route, beforeListen: true, handler: receive }
+  return { handler, process, refundProcess, middleware }
+}
+
+function fail(amount, errorMessage) {
+  return { amount, state: 'Error', errorMessage }
+}
+
+function messageOf(error) {
+  if (error instanceof TrocoError) return error.message
+  throw error
+}
