@@ -9,6 +9,7 @@ type Command = (args: string[]) => Promise<void>
 const COMMANDS: Record<string, () => Promise<Command>> = {
   start: async () => (await import('#bin/commands/start.ts')).start,
   dev: async () => (await import('#bin/commands/start.ts')).startDevelopment,
+  demo: async () => (await import('#bin/commands/start.ts')).printDemo,
   worker: async () => (await import('#bin/commands/worker.ts')).runWorker,
   migrate: async () => (await import('#bin/commands/database.ts')).migrateDatabase,
   'upgrade --plan': async () => (await import('#bin/commands/database.ts')).printPlan,
@@ -60,6 +61,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
 const HELP = `Usage: npm run -s troco -- <command>
 
   start                                run the web server, the worker and, without DATABASE_URL, PostgreSQL
+  demo                                 print the logins of the demo data
   worker                               run the worker only
   migrate                              apply pending database migrations
   upgrade --plan [--long]              print whether requests wait for pending migrations, and how long they

@@ -27,13 +27,14 @@ export default async function LoginPage({ searchParams }: LoginPageProps) {
   const next = safeRedirectPath(search.next)
   const user = await currentUser()
   if (user) redirect(next === '/' ? landingPath(user) : next)
-  const t = await getTranslations('login')
+  const [t, ui] = await Promise.all([getTranslations('login'), getTranslations('ui')])
   const renderFileName = (parts: React.ReactNode) => (
     <code className="rounded-[5px] bg-sunk px-1 py-0.5 font-mono text-[12.5px]">{parts}</code>
   )
   const labels = {
     email: t('email'),
     password: t('password'),
+    show: ui('show'),
     submit: t('submit'),
     busy: t('busy'),
     passkey: t('passkey'),

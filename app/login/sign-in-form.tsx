@@ -13,13 +13,14 @@ import {
 } from '#components/api/sign-in.ts'
 import { delayText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { CodeField, Field } from '#components/ui/field.tsx'
+import { CodeField, Field, PasswordField } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 
 interface SignInFormProps {
   labels: {
     email: string
     password: string
+    show: string
     submit: string
     busy: string
     passkey: string
@@ -115,10 +116,10 @@ export function SignInForm({ labels, problems, next, initialStep, children }: Si
           defaultValue={email}
           aria-invalid={isInvalid}
         />
-        <Field
+        <PasswordField
           label={labels.password}
           name="password"
-          type="password"
+          showLabel={labels.show}
           autoComplete="current-password"
           required
           aria-invalid={isInvalid}

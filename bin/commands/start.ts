@@ -12,7 +12,7 @@ import {
   waitForStop,
   writePrivate,
 } from '#bin/runtime.ts'
-import { setupError } from '#lib/core/errors.ts'
+import { refuse, setupError } from '#lib/core/errors.ts'
 import { log, redirectConsole, setLogRole } from '#lib/core/log.ts'
 import { startSpanExport } from '#lib/core/otlp.ts'
 import { env, inheritedEnv, loadEnvFile } from '#lib/core/settings.ts'
@@ -147,10 +147,6 @@ function describeDemo(demo: Demo): string[] {
   }
   return [
     '',
-    `  merchant  ${demo.merchant.email}  ${demo.merchant.password}`,
-    `  admin     ${demo.admin.email}  ${demo.admin.password}`,
-    `  token     ${demo.token}`,
-    '',
     'Create a charge:',
     '',
     `  curl ${demo.base_url}/transactions \\`,
@@ -159,7 +155,31 @@ function describeDemo(demo: Demo): string[] {
     `    -d '${JSON.stringify(body)}'`,
     '',
     'Press Ctrl-C to stop.',
+    '',
+    ...describeLogins(demo),
   ]
+}
+
+function describeLogins(demo: Demo): string[] {
+  return [
+    'Sign in (`npm run -s troco -- demo` repeats this):',
+    '',
+    `  merchant  ${demo.merchant.email}  ${demo.merchant.password}`,
+    `  admin     ${demo.admin.email}  ${demo.admin.password}`,
+    `  token     ${demo.token}`,
+  ]
+}
+
+/** Prints the logins of the demo data once more. */
+export async function printDemo(): Promise<void> {
+  loadEnvFile('.env')
+  const file = join(env().TROCO_DATA, 'demo.json')
+  if (!existsSync(file))
+    throw refuse('invalid_input', {
+      message: 'there is no demo data: a local start without DATABASE_URL creates it',
+    })
+  const demo: Demo = JSON.parse(readFileSync(file, 'utf8'))
+  process.stdout.write(`${describeLogins(demo).slice(2).join('\n')}\n`)
 }
 
 /** Advisory lock id: servers that start at once on one database create the demo data once. */

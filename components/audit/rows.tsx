@@ -65,7 +65,7 @@ function AuditTable({ isStaff, lines, onShow }: RowsProps) {
             <CodeCell code={line.ip} />
             <Cell className="text-muted text-small">
               <span className="relative z-10">
-                <RelativeTime at={line.created_at} side="end" />
+                <RelativeTime isInRow at={line.created_at} side="end" />
               </span>
             </Cell>
           </Row>
@@ -85,7 +85,7 @@ function AuditCard({ isStaff, line, onShow }: RowsProps & { line: AuditLine }) {
         <ShowButton line={line} onShow={onShow} />
       </span>
       <span className="relative z-10 self-start text-muted text-small">
-        <RelativeTime at={line.created_at} side="end" />
+        <RelativeTime isInRow at={line.created_at} side="end" />
       </span>
       <span className="col-span-2 wrap-anywhere text-muted text-small">
         <ActorName actor={line.actor} />
@@ -105,7 +105,24 @@ function ShowButton({ line, onShow }: Pick<RowsProps, 'onShow'> & { line: AuditL
       className={`text-left ${ROW_LINK}`}
     >
       {actionText(line.action)}
+      <ObjectName line={line} />
     </button>
+  )
+}
+
+const NAMES = ['name', 'email', 'url', 'role'] as const
+const SHORT_ID_LENGTH = 8
+
+/** What the action was about: its name as recorded, else the end of its id. */
+function ObjectName({ line: { before, after, target } }: { line: AuditLine }) {
+  const recorded = { ...before, ...after }
+  const name = NAMES.map(key => recorded[key]).find(value => typeof value === 'string')
+  const text = name ?? (target && `…${target.slice(-SHORT_ID_LENGTH)}`)
+  if (!text) return null
+  return (
+    <span className={`font-normal text-muted text-small ${TWO_LINES}`} data-testid="audit-object">
+      {text}
+    </span>
   )
 }
 

@@ -1,6 +1,6 @@
 'use client'
 
-import { CircleAlert, Download, X } from 'lucide-react'
+import { Check, CircleAlert, Download, X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { ApiError, fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
@@ -61,8 +61,13 @@ export function ExportButton({ read, labels }: ExportButtonProps) {
           <span className="font-normal text-muted">{labels.saving(rows)}</span>
         )}
       </Button>
-      <span role="status" className="sr-only">
-        {saved === null ? '' : labels.saved(saved)}
+      <span role="status" className="flex items-center gap-1.5 text-ok text-small">
+        {saved === null ? null : (
+          <>
+            <Check size={15} aria-hidden className="shrink-0" />
+            {labels.saved(saved)}
+          </>
+        )}
       </span>
       {failure ? (
         <div className="basis-full pb-2">

@@ -186,6 +186,7 @@ interface SearchFilterProps {
 
 /** Searches as the user types. Without scripts it is a form that keeps the other filters. */
 export function SearchFilter({ label, name = 'q', value, onSearch }: SearchFilterProps) {
+  const t = useTranslations('ui')
   const searchParams = useSearchParams()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const input = useRef<HTMLInputElement>(null)
@@ -241,8 +242,21 @@ export function SearchFilter({ label, name = 'q', value, onSearch }: SearchFilte
             clearTimeout(timer.current)
             timer.current = setTimeout(() => search(text), DEBOUNCE_MS)
           }}
-          className="h-9 w-full rounded-chip border border-line2 bg-surface text-ellipsis pr-3 pl-9 text-[16px] md:text-small"
+          className="peer h-9 w-full rounded-chip border border-line2 bg-surface text-ellipsis pr-9 pl-9 text-[16px] md:text-small [&::-webkit-search-cancel-button]:hidden"
         />
+        <button
+          type="button"
+          aria-label={`${t('clear')}: ${label}`}
+          onClick={() => {
+            if (!input.current) return
+            input.current.value = ''
+            input.current.focus()
+            search('')
+          }}
+          className="absolute top-0 right-0 grid size-9 place-items-center rounded-chip text-muted hover:text-ink peer-placeholder-shown:hidden"
+        >
+          <X size={15} aria-hidden />
+        </button>
       </form>
     </search>
   )

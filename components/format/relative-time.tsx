@@ -14,9 +14,11 @@ interface RelativeTimeProps {
   at: string
   /** Edge to which the tooltip is aligned. Use `end` near the right edge of the page. */
   side?: keyof typeof SIDES
+  /** Whether it is in a row that is one link: the exact time opens on the focus of that link. */
+  isInRow?: boolean
 }
 
-export function RelativeTime({ at, side = 'start' }: RelativeTimeProps) {
+export function RelativeTime({ at, side = 'start', isInRow = false }: RelativeTimeProps) {
   const locale = useLocale()
   const timeZone = useTimeZone()
   const now = useNow({ updateInterval: TICK_MS })
@@ -29,8 +31,7 @@ export function RelativeTime({ at, side = 'start' }: RelativeTimeProps) {
     <span className="group relative inline-block">
       <time
         dateTime={at}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the exact time opens on keyboard focus
-        tabIndex={0}
+        tabIndex={isInRow ? undefined : 0}
         aria-describedby={id}
         className="rounded-[4px] whitespace-nowrap"
       >
@@ -43,7 +44,7 @@ export function RelativeTime({ at, side = 'start' }: RelativeTimeProps) {
       <span
         role="tooltip"
         id={id}
-        className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden whitespace-nowrap rounded-control bg-ink px-2.5 py-1 text-paper text-small group-focus-within:block group-hover:block ${SIDES[side]}`}
+        className={`pointer-events-none absolute bottom-full z-20 mb-1.5 hidden whitespace-nowrap rounded-control bg-ink px-2.5 py-1 text-paper text-small group-focus-within:block group-hover:block [:is(tr,li):has(:is(a,button):focus-visible)_&]:block ${SIDES[side]}`}
       >
         {text(at, FULL_FORMAT)}
       </span>

@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import type { FieldProblem } from '#components/form/form.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { PasswordField } from '#components/ui/field.tsx'
 import { isPasswordLength, PASSWORD_MIN, passwordLength } from '#lib/people/schema.ts'
 
 interface NewPasswordFieldProps {
@@ -16,7 +16,6 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const t = useTranslations('newPassword')
   const [value, setValue] = useState('')
   const [refusedValue, setRefusedValue] = useState<string | null>(null)
-  const [isShown, setShown] = useState(false)
   const length = passwordLength(value)
   const missing = PASSWORD_MIN - length
   const hint =
@@ -28,27 +27,15 @@ export function NewPasswordField({ label, problem }: NewPasswordFieldProps) {
   const isWrong = problem === 'invalid' && !isPasswordLength(value)
   const message = value === refusedValue ? t('guessable') : isWrong ? t('wrongLength') : null
   return (
-    <div className="relative">
-      <Field
-        label={label}
-        name="password"
-        type={isShown ? 'text' : 'password'}
-        autoComplete="new-password"
-        autoCapitalize="none"
-        spellCheck={false}
-        value={value}
-        onChange={event => setValue(event.target.value)}
-        hint={hint}
-        problem={problem === 'required' && value === '' ? t('required') : message}
-      />
-      <button
-        type="button"
-        aria-pressed={isShown}
-        onClick={() => setShown(!isShown)}
-        className="absolute -top-1 right-0 h-7 rounded-control px-1.5 font-medium text-accent text-small hover:bg-sunk"
-      >
-        {t('show')}
-      </button>
-    </div>
+    <PasswordField
+      label={label}
+      name="password"
+      showLabel={t('show')}
+      autoComplete="new-password"
+      value={value}
+      onChange={event => setValue(event.target.value)}
+      hint={hint}
+      problem={problem === 'required' && value === '' ? t('required') : message}
+    />
   )
 }

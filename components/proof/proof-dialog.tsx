@@ -12,7 +12,7 @@ import { useForm } from '#components/form/form.tsx'
 import { requestPasskey } from '#components/proof/passkey-calls.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { CodeField, Field } from '#components/ui/field.tsx'
+import { CodeField, PasswordField } from '#components/ui/field.tsx'
 import {
   codeProof,
   type Factor,
@@ -66,6 +66,7 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
 
 function PasswordProof({ onProof }: { onProof: (body: ProofRequest) => Promise<void> }) {
   const t = useTranslations('proof')
+  const ui = useTranslations('ui')
   useEffect(() => document.getElementById('proof-password')?.focus(), [])
   const { problems, failure, isBusy, props } = useForm({
     schema: passwordProof,
@@ -75,11 +76,11 @@ function PasswordProof({ onProof }: { onProof: (body: ProofRequest) => Promise<v
   return (
     <form {...props} className="grid gap-5">
       <Problem error={failure} />
-      <Field
+      <PasswordField
         label={t('password')}
         id="proof-password"
         name="password"
-        type="password"
+        showLabel={ui('show')}
         autoComplete="current-password"
         problem={problems.password ? t(`problem.${problems.password}`) : null}
       />

@@ -82,6 +82,7 @@ export function DecisionDialog({ decision, settle, onDecided, onClose }: Decisio
           <MoneyField
             label={t('simulate.amount')}
             name="amount"
+            max={amountMax}
             defaultValue={formatReais(amountMax, locale)}
             hint={t('simulate.amountHint', { max: moneyText(amountMax, locale) })}
             problem={

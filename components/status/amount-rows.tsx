@@ -89,7 +89,7 @@ function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
             </Cell>
             <Cell className="text-muted text-small">
               <span className="relative z-10">
-                <RelativeTime at={row.created_at} />
+                <RelativeTime isInRow at={row.created_at} />
               </span>
             </Cell>
             <Cell className="text-right font-semibold">
@@ -114,7 +114,7 @@ function AmountCard({ subject, external_id, state, note, created_at, amount }: A
       <div className="flex items-center justify-between gap-3">
         <span className="flex min-w-0 flex-wrap gap-x-2 text-muted text-small">
           <span className="relative z-10">
-            <RelativeTime at={created_at} />
+            <RelativeTime isInRow at={created_at} />
           </span>
           <span className="max-w-full truncate font-mono text-[12.5px] leading-[21px]">
             {external_id}

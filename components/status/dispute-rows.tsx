@@ -63,7 +63,7 @@ export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
               </Cell>
               <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
                 <span className="relative z-10">
-                  <RelativeTime at={dispute.created_at} />
+                  <RelativeTime isInRow at={dispute.created_at} />
                 </span>
               </Cell>
               <Cell className="text-right font-semibold">

@@ -1,7 +1,7 @@
 'use client'
 
 import { ChevronDown } from 'lucide-react'
-import type { ComponentProps, ReactNode } from 'react'
+import { type ComponentProps, type ReactNode, useState } from 'react'
 
 const CONTROL_CLASS =
   'block w-full rounded-control border border-line2 bg-surface px-3 text-[16px] text-ink transition-colors duration-150 hover:border-faint focus-visible:border-accent aria-invalid:border-bad disabled:bg-sunk disabled:text-muted'
@@ -92,6 +92,34 @@ export function Field(props: FieldTexts & ComponentProps<'input'>) {
     <FieldLayout {...texts}>
       <input {...control} />
     </FieldLayout>
+  )
+}
+
+interface PasswordFieldProps extends FieldTexts, Omit<ComponentProps<'input'>, 'name' | 'type'> {
+  showLabel: string
+}
+
+/** A password that can be shown while it is typed. */
+export function PasswordField({ showLabel, ...rest }: PasswordFieldProps) {
+  const [isShown, setShown] = useState(false)
+  const button = (
+    <button
+      type="button"
+      aria-pressed={isShown}
+      onClick={() => setShown(!isShown)}
+      className="-my-1 h-7 rounded-control px-1.5 font-medium text-accent hover:bg-sunk"
+    >
+      {showLabel}
+    </button>
+  )
+  return (
+    <Field
+      autoCapitalize="none"
+      spellCheck={false}
+      {...rest}
+      type={isShown ? 'text' : 'password'}
+      beside={button}
+    />
   )
 }
 

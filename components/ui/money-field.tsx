@@ -5,7 +5,7 @@ import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from
 import { setValue } from '#components/form/control.ts'
 import { moneyText } from '#components/format/format.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { formatReais, readReais, type TypedAmount } from '#lib/core/money.ts'
+import { AMOUNT_MAX, formatReais, readReais, type TypedAmount } from '#lib/core/money.ts'
 
 type InputProps = Pick<ComponentProps<'input'>, 'onInput' | 'onBlur'>
 
@@ -13,12 +13,23 @@ type InputProps = Pick<ComponentProps<'input'>, 'onInput' | 'onBlur'>
 const PAUSE_MS = 800
 const NOTHING: TypedAmount = { amount: null, readings: [] }
 
-type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode'>
+interface Limits {
+  /** In cents: amounts beyond them are not offered as readings. */
+  min?: number
+  max?: number
+}
+
+type MoneyFieldProps = Omit<ComponentProps<typeof Field>, 'type' | 'inputMode' | 'min' | 'max'> &
+  Limits
 
 /** Input of an amount in reais, in the reader's notation. Normalizes the text on blur. */
-export function MoneyField({ onInput, onBlur, problem, note, ...rest }: MoneyFieldProps) {
+export function MoneyField(props: MoneyFieldProps) {
+  const { onInput, onBlur, problem, note, min, max, ...rest } = props
   const locale = useLocale()
-  const { control, understood, question } = useMoneyInput({ onInput, onBlur }, Boolean(problem))
+  const { control, understood, question } = useMoneyInput(
+    { onInput, onBlur, min, max },
+    Boolean(problem),
+  )
   return (
     <div className="relative">
       <Field
@@ -43,12 +54,16 @@ export function MoneyField({ onInput, onBlur, problem, note, ...rest }: MoneyFie
  * Reads an amount while it is typed. `understood` shows what was read. `question` asks which amount
  * is meant, after the input was left or found invalid.
  */
-export function useMoneyInput({ onInput, onBlur }: InputProps, isInvalid: boolean) {
+export function useMoneyInput(
+  { onInput, onBlur, min = 0, max = AMOUNT_MAX }: InputProps & Limits,
+  isInvalid: boolean,
+) {
   const locale = useLocale()
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState(NOTHING)
   const [isLeft, setLeft] = useState(false)
-  const { amount, readings } = typed
+  const { amount } = typed
+  const readings = typed.readings.filter(reading => reading >= min && reading <= max)
   const isAsked = readings.length > 0 && (isLeft || isInvalid)
   const control = {
     ref: input,

@@ -21,14 +21,14 @@ export function Tabs({ label, tabs }: TabsProps) {
   const hasPermission = useHasPermission()
   const offered = tabs.filter(({ onlyFor }) => onlyFor === undefined || hasPermission(onlyFor))
   return (
-    <nav aria-label={label} className="flex flex-wrap gap-2">
+    <nav aria-label={label} className="flex flex-wrap gap-x-6 border-line border-b">
       {offered.map(({ href, label: name, isCurrent }) => (
         <Link
           key={href}
           href={href}
           prefetch={false}
           aria-current={isCurrent ? 'page' : undefined}
-          className="inline-flex h-9 items-center rounded-chip border border-line2 bg-surface px-3.5 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-[current]:border-accent aria-[current]:bg-accent-soft aria-[current]:text-accent"
+          className="-mb-px inline-flex h-10 items-center border-transparent border-b-2 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-[current]:border-accent aria-[current]:font-semibold aria-[current]:text-ink"
         >
           {name}
         </Link>

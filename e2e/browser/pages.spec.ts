@@ -34,9 +34,12 @@ test.describe('on a desktop, in Portuguese', () => {
 
   test('the exact time of a charge is shown on keyboard focus', async ({ page }) => {
     await signInAsDemo(page)
-    const first = listRows(page).locator('time').first()
+    const first = listRows(page).getByRole('link').first()
     await expect(page.getByRole('tooltip')).toHaveCount(0)
     await first.focus()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Shift+Tab')
+    await expect(first).toBeFocused()
     await expect(page.getByRole('tooltip')).toHaveText(/^\d{1,2} de \w+ de \d{4}/)
   })
 

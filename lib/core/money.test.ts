@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { LOCALES } from '#lib/core/locale.ts'
 import {
@@ -206,6 +207,22 @@ function withOneMore(text: string, characters: string[]): string[] {
     characters.map(character => text.slice(0, place) + character + text.slice(place)),
   )
 }
+
+test('the table of docs/decisions/054 says what is understood, in both languages', () => {
+  const file = readFileSync('docs/decisions/054-typed-amounts.md', 'utf8')
+  const rows = [...file.matchAll(/^\| `(.+)` \| (.+) \| (.+) \|$/gm)].map(([, ...cells]) => cells)
+  const describeReading = (text: string, locale: string) => {
+    const { amount, readings } = readReais(text, locale)
+    if (amount !== null) return formatReais(amount, locale)
+    if (readings.length === 0) return 'refused'
+    return `asks ${readings.map(reading => formatReais(reading, locale)).join(' or ')}`
+  }
+  expect(rows).toHaveLength(60)
+  for (const [text = '', portuguese, english] of rows) {
+    expect([text, describeReading(text, 'pt-BR')]).toEqual([text, portuguese])
+    expect([text, describeReading(text, 'en')]).toEqual([text, english])
+  }
+})
 
 test.each([
   ['1234', 123_400],

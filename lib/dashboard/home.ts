@@ -234,7 +234,8 @@ async function readPaid(accountId: string, mode: Mode, moments: Date[]): Promise
 
 /**
  * Returns the paid share of ended charges created since `since`, and the median seconds to payment
- * of charges paid since then; null if none. Both scans are index-only.
+ * of charges paid since then; null if none. Both scans are index-only. The welcome charge, which
+ * nobody had to pay, does not count.
  */
 async function summarizeCharges(
   accountId: string,
@@ -254,16 +255,18 @@ async function summarizeCharges(
 
 async function readSummary(accountId: string, mode: Mode, since: Date) {
   const scope = Prisma.sql`c.account_id = ${accountId}::uuid AND c.mode = ${mode}`
+  const isSince = Prisma.sql`c.id >= ${smallestIdAt(since.getTime())}::uuid`
+  const welcome = Prisma.sql`(SELECT count(*) FROM charges c
+    WHERE ${scope} AND c.external_id = 'welcome' AND c.status = 'paid' AND ${isSince})`
   const [found] = await queryRows<{ paid: number; decided: number; seconds: number | null }>(
     Prisma.sql`
     SELECT row_to_json(found)::text AS json FROM (
-      SELECT count(*) FILTER (WHERE c.status = 'paid') AS paid, count(*) AS decided,
+      SELECT count(*) FILTER (WHERE c.status = 'paid') - ${welcome} AS paid, count(*) - ${welcome} AS decided,
         (SELECT percentile_cont(0.5) WITHIN GROUP (
             ORDER BY date_part('epoch', c.paid_at) - date_part('epoch', c.created_at))
           FROM charges c WHERE ${scope} AND c.paid_at >= ${since}::timestamptz) AS seconds
       FROM charges c
-      WHERE ${scope} AND c.status IN ('paid', 'expired', 'failed')
-        AND c.id >= ${smallestIdAt(since.getTime())}::uuid) found`,
+      WHERE ${scope} AND c.status IN ('paid', 'expired', 'failed') AND ${isSince}) found`,
   )
   return found ?? { paid: 0, decided: 0, seconds: null }
 }

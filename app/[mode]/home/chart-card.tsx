@@ -10,6 +10,9 @@ import { Sheet } from '#components/ui/sheet.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
 import { type DayReceived, MONTH } from '#lib/dashboard/schema.ts'
 
+/** Width of the scale at the right of the chart, in CSS pixels. */
+const AXIS_WIDTH = 44
+
 /** Periods whose days are counted, not named; the first is the default. */
 const LAST_DAYS = ['', '7d', '30d', '90d']
 
@@ -47,9 +50,11 @@ export function ChartCard({ days }: { days: DayReceived[] }) {
           </p>
         </div>
         <div aria-hidden={sum === 0} className="relative h-20 md:h-[168px]">
-          {sum > 0 ? <Chart days={days} /> : <NoPayments text={t('none')} />}
+          {sum > 0 ? <Chart days={days} axisWidth={AXIS_WIDTH} /> : <NoPayments text={t('none')} />}
         </div>
-        <DayLabels days={days.map(({ day }) => day)} />
+        <div style={{ marginRight: sum > 0 ? AXIS_WIDTH : 0 }}>
+          <DayLabels days={days.map(({ day }) => day)} />
+        </div>
         <div className="mt-3 md:hidden">{picker}</div>
         <DayTable days={days} />
       </Sheet>

@@ -4,15 +4,22 @@ import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Bar, BarChart, CartesianGrid, Tooltip, type TooltipContentProps, YAxis } from 'recharts'
 import { moneyText } from '#components/format/format.tsx'
-import { dateFormat } from '#lib/core/locale.ts'
+import { dateFormat, numberFormat } from '#lib/core/locale.ts'
 import type { DayReceived } from '#lib/dashboard/schema.ts'
 
 const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
 const HIGHLIGHT_COLOR = 'var(--accent)'
 
-export function Chart({ days }: { days: DayReceived[] }) {
+interface ChartProps {
+  days: DayReceived[]
+  axisWidth: number
+}
+
+export function Chart({ days, axisWidth }: ChartProps) {
   const t = useTranslations('chart')
   const best = Math.max(...days.map(({ amount }) => amount))
+  const locale = useLocale()
+  const axis = numberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
   const [isTooltipOpen, setTooltipOpen] = useState(false)
   const bars = days.map(day => ({
     ...day,
@@ -30,7 +37,16 @@ export function Chart({ days }: { days: DayReceived[] }) {
       style={{ width: '100%', height: '100%' }}
     >
       <CartesianGrid vertical={false} stroke="var(--line)" strokeDasharray="2 4" />
-      <YAxis hide domain={[0, 'dataMax']} tickCount={5} />
+      <YAxis
+        orientation="right"
+        domain={[0, 'dataMax']}
+        tickCount={3}
+        tickFormatter={amount => axis.format(amount / 100)}
+        width={axisWidth}
+        axisLine={false}
+        tickLine={false}
+        tick={{ fontSize: 11, fill: 'var(--muted)' }}
+      />
       <Tooltip cursor={false} isAnimationActive={false} content={DayTooltip} />
       <Bar
         dataKey="amount"

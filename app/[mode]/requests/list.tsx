@@ -118,7 +118,7 @@ function RequestRows({ requests }: { requests: LoggedRequest[] }) {
               </Cell>
               <Cell className="text-muted text-small">
                 <span className="relative z-10">
-                  <RelativeTime at={request.created_at} side="end" />
+                  <RelativeTime isInRow at={request.created_at} side="end" />
                 </span>
               </Cell>
             </Row>
@@ -135,7 +135,7 @@ function RequestRows({ requests }: { requests: LoggedRequest[] }) {
             <div className="flex items-end justify-between gap-3">
               <RequestStatus request={request} />
               <span className="relative z-10 shrink-0 text-muted text-small">
-                <RelativeTime at={request.created_at} side="end" />
+                <RelativeTime isInRow at={request.created_at} side="end" />
               </span>
             </div>
           </li>
@@ -145,14 +145,15 @@ function RequestRows({ requests }: { requests: LoggedRequest[] }) {
   )
 }
 
-function RequestLink({ request: { id, mode, method, path } }: { request: LoggedRequest }) {
+function RequestLink({ request }: { request: LoggedRequest }) {
+  const { id, mode, method } = request
   return (
     <Link
       href={`/${mode}/requests/${id}`}
       prefetch={false}
       className={`block font-mono text-[13px] leading-[1.5] ${ROW_LINK}`}
     >
-      <span className="font-semibold">{method}</span> <RequestPath path={path} />
+      <span className="font-semibold">{method}</span> <RequestPath request={request} />
     </Link>
   )
 }

@@ -4,9 +4,14 @@ import { Chip } from '#components/ui/chip.tsx'
 import { TWO_LINES } from '#components/ui/table.tsx'
 import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
-/** Shows a path that breaks after its slashes. */
-export function RequestPath({ path }: { path: string }) {
-  const [, ...segments] = path.split('/')
+type RequestPathProps = { request: Pick<LoggedRequest, 'path' | 'resource_id'> }
+
+/** Matches the last parameter of a path. */
+const LAST_PARAMETER = /\{\w+\}(?!.*\{)/
+
+/** Shows a path with the id of its resource; it breaks after its slashes. */
+export function RequestPath({ request: { path, resource_id: id } }: RequestPathProps) {
+  const [, ...segments] = (id ? path.replace(LAST_PARAMETER, id) : path).split('/')
   return (
     <span className="wrap-anywhere">
       {segments.map((segment, index) => (

@@ -45,7 +45,7 @@ export function DeliveryRow({ delivery, href, isSelected }: DeliveryRowProps) {
       </div>
       <div className="text-right text-muted text-small">
         <p className="relative z-10 inline-block">
-          <RelativeTime at={delivery.created_at} side="end" />
+          <RelativeTime isInRow at={delivery.created_at} side="end" />
         </p>
         <p>{withTime(lastAttemptOf(delivery), delivery.last_duration_ms)}</p>
       </div>

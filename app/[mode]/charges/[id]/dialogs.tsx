@@ -152,6 +152,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
         <MoneyField
           label={t('refund.amount')}
           name="amount"
+          max={refundable}
           defaultValue={formatReais(refundable, locale)}
           onInput={event => setAmount(parseReais(event.currentTarget.value, locale))}
           problem={

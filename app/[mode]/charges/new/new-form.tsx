@@ -20,7 +20,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { type ChargeRequest, chargeRequest } from '#lib/charges/schema.ts'
+import { CHARGE_AMOUNT_MIN, type ChargeRequest, chargeRequest } from '#lib/charges/schema.ts'
 import { DESCRIPTION_LENGTH_MAX, needsReview } from '#lib/charges/states.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 
@@ -64,6 +64,7 @@ export function NewChargeForm({ expiresIn, reviewAbove }: NewChargeFormProps) {
             <MoneyField
               label={t('newCharge.amount')}
               name="amount"
+              min={CHARGE_AMOUNT_MIN}
               autoFocus
               className="h-14 text-[24px]"
               hint={t('newCharge.amountHint')}

@@ -60,13 +60,13 @@ export default async function RequestPage({ params }: RequestPageProps) {
   const scope = { accountId: account.id, mode }
   const traces = hideFromViewer(user, await readRequestTraces(scope, found.request_id))
   const request = hideFromViewer(user, found)
-  const { method, path, request_body, request_bytes, response_body, response_bytes } = request
+  const { method, request_body, request_bytes, response_body, response_bytes } = request
   return (
     <ClientMessages namespaces={['requests', 'trace']}>
       <PageHead
         title={
           <>
-            {method} <RequestPath path={path} />
+            {method} <RequestPath request={request} />
           </>
         }
         parent={{ href: `/${mode}/requests`, label: t('title') }}

@@ -11,7 +11,7 @@ import { useForm } from '#components/form/form.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { Field } from '#components/ui/field.tsx'
+import { PasswordField } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { type Device, passwordChange } from '#lib/people/schema.ts'
 
@@ -23,6 +23,7 @@ interface PasswordFormProps {
 
 export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormProps) {
   const t = useTranslations('password')
+  const ui = useTranslations('ui')
   const api = useApi()
   const queryClient = useQueryClient()
   const [hasPassword, setHasPassword] = useState(hadPassword)
@@ -47,10 +48,10 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
       <Fragment key={changeCount}>
         <input type="email" autoComplete="username" value={email} readOnly hidden />
         {hasPassword ? (
-          <Field
+          <PasswordField
             label={t('current')}
             name="current"
-            type="password"
+            showLabel={ui('show')}
             autoComplete="current-password"
             problem={problems.current ? t(`problem.${problems.current}`) : null}
           />

@@ -359,6 +359,8 @@ function AmountField({ form, available, amount, isTooMuch }: RequestFieldsProps)
       <MoneyField
         name="amount"
         label={t('withdrawals.amount')}
+        min={WITHDRAWAL_AMOUNT_MIN}
+        max={available}
         required
         problem={problemText}
         className="pr-28 text-[20px]!"
