@@ -61,7 +61,10 @@ export function ExportButton({ read, labels }: ExportButtonProps) {
           <span className="font-normal text-muted">{labels.saving(rows)}</span>
         )}
       </Button>
-      <span role="status" className="flex items-center gap-1.5 text-ok text-small">
+      <span
+        role="status"
+        className={saved === null ? 'sr-only' : 'flex items-center gap-1.5 text-ok text-small'}
+      >
         {saved === null ? null : (
           <>
             <Check size={15} aria-hidden className="shrink-0" />

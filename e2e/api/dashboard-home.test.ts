@@ -97,6 +97,9 @@ test('shows amounts received, conversion and the number of held withdrawals', as
   expect(home.charges).toHaveLength(5)
   expect(home.charges[0]).toMatchObject({ id: pending.id, status: 'pending', amount: 1_500 })
   expect(JSON.stringify(home)).not.toContain('ana@example.com')
+  const paid = { accountId: merchant.id, status: 'paid', amount: 5_000n }
+  await db().charge.updateMany({ where: paid, data: { externalId: 'welcome' } })
+  expect((await readHome()).conversion).toBeCloseTo(1 / 3)
   await expectBalancedLedger(merchant.id)
 })
 

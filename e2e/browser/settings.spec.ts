@@ -24,7 +24,7 @@ test('a new name, city and expiry apply from the next charge', async ({ page, co
   await name.press('Tab')
   await expect(page.getByText('No código Pix: Pao & Companhia')).toBeVisible()
   await page.getByLabel('Cidade').fill('São Luís')
-  await page.getByLabel('Validade padrão das cobranças').selectOption('15 minutos')
+  await page.getByLabel('Cobranças expiram em').selectOption('15 minutos')
   await page.getByLabel('Fuso horário').selectOption('America/Manaus')
   await page.getByRole('button', { name: 'Salvar' }).first().click()
   await expect(page.getByText('Salvo.')).toBeVisible()

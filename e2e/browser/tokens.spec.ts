@@ -41,7 +41,7 @@ test('a token is created, shown once, used, revoked and then refused', async ({
   await page.getByLabel('Nome').fill('ERP da matriz')
   const preset = page.getByRole('button', { name: 'Só criar e ler cobranças' })
   await expect(preset).toHaveAttribute('aria-pressed', 'true')
-  await expect(page.getByLabel('Validade')).toHaveValue('90')
+  await expect(page.getByLabel('Expira em')).toHaveValue('90')
   await page.getByRole('checkbox', { name: /Ver a conta/ }).check()
   await page.getByRole('button', { name: 'Criar token' }).click()
   const token = await readShownToken(page)

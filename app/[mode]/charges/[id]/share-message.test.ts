@@ -23,14 +23,14 @@ test('before the payment the message names merchant, amount, due time and link',
     text: [
       'Padaria São João & Cia enviou uma cobrança Pix de R$ 1.234,56.',
       'Mensalidade de {due}',
-      'Vale até 21/11/2026, 23:30.',
+      'Expira em 21/11/2026, 23:30.',
       'Para pagar: https://pix.example/pay/x',
     ].join('\n'),
   })
   const { text } = writeShareMessage({ ...CHARGE, description: undefined }, 'en')
   expect(text.split('\n')).toEqual([
     'Padaria São João & Cia sent you a Pix charge of R$ 1,234.56.',
-    expect.stringMatching(/^Valid until 11\/21\/26, 11:30\sPM\.$/u),
+    expect.stringMatching(/^Expires on 11\/21\/26, 11:30\sPM\.$/u),
     'To pay: https://pix.example/pay/x',
   ])
 })
