@@ -1,11 +1,12 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { CircleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
@@ -88,9 +89,10 @@ function Confirmation({ orderId, proposal }: ConfirmationProps) {
   const t = useTranslations('ending')
   const api = useApi()
   const router = useRouter()
-  const confirmation = useAction(async (id: string) => {
-    await api.post('/admin/orders/[id]/end/confirm', { params: { id: orderId }, body: { id } })
-    router.refresh()
+  const confirmation = useMutation({
+    mutationFn: (id: string) =>
+      api.post('/admin/orders/[id]/end/confirm', { params: { id: orderId }, body: { id } }),
+    onSuccess: () => router.refresh(),
   })
   return (
     <>
@@ -98,13 +100,13 @@ function Confirmation({ orderId, proposal }: ConfirmationProps) {
         {proposal.can_confirm ? t('confirmText') : t('otherText')} {t('until')}{' '}
         <ExactTime at={proposal.expires_at} format="dated" />.
       </p>
-      <Problem error={confirmation.failure} />
+      <Problem error={confirmation.error} />
       {proposal.can_confirm ? (
         <div>
           <Button
             variant="primary"
-            disabled={confirmation.isBusy}
-            onClick={() => confirmation.run(proposal.id)}
+            disabled={confirmation.isPending}
+            onClick={() => confirmation.mutate(proposal.id)}
           >
             {t('confirm')}
           </Button>

@@ -17,9 +17,8 @@ interface FilteredListProps {
 
 export function FilteredList({ namespace, statuses, pending = 0, ...list }: FilteredListProps) {
   const t = useTranslations()
-  const { get, set, isPending } = useFilters()
-  const isFiltered = get('q') !== '' || get('status') !== ''
-  const key = isFiltered ? 'noneFit' : 'none'
+  const { get, set, clear, isSet, isPending } = useFilters()
+  const key = isSet ? 'noneFit' : 'none'
   const texts = { title: t(`${namespace}.${key}`), text: t(`${namespace}.${key}Text`) }
   return (
     <>
@@ -49,8 +48,8 @@ export function FilteredList({ namespace, statuses, pending = 0, ...list }: Filt
       <ListBody error={null} isPending={isPending} nextCursor={list.nextCursor}>
         {list.children ?? (
           <Sheet>
-            {isFiltered ? (
-              <NoMatches {...texts} clear={() => set({ q: null, status: null })} />
+            {isSet ? (
+              <NoMatches {...texts} clear={clear} />
             ) : (
               <EmptyState icon={Inbox} {...texts} />
             )}

@@ -2,14 +2,27 @@
 
 import { MailCheck } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import * as z from 'zod'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction } from '#components/api/use-api.ts'
+import { useForm } from '#components/form/form.tsx'
 import { anonymousApi } from '#components/join/open-account.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
+import { emailConfirmation } from '#lib/people/schema.ts'
+
+const NO_FIELDS = z.object({})
 
 export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogged: boolean }) {
   const t = useTranslations('verify')
-  const { run, failure, isBusy, isDone } = useAction(() => anonymousApi.post('/person/email'))
+  const [isDone, setDone] = useState(false)
+  const { failure, isBusy, props } = useForm({
+    schema: NO_FIELDS,
+    read: () => ({}),
+    async send() {
+      await anonymousApi.post('/person/email')
+      setDone(true)
+    },
+  })
   if (isDone) {
     return (
       <div role="status">
@@ -22,33 +35,38 @@ export function LinkRequest({ email, isMailLogged }: { email: string; isMailLogg
     )
   }
   return (
-    <>
+    <form {...props}>
       <Problem error={failure} />
-      <Button variant="primary" onClick={run} disabled={isBusy} className="h-11 w-full">
+      <Button variant="primary" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('send')}
       </Button>
-    </>
+    </form>
   )
 }
 
 export function ConfirmButton({ secret }: { secret: string }) {
   const t = useTranslations('verify')
-  const { run, failure, ...confirmation } = useAction(async () => {
-    await anonymousApi.post('/person/email/confirm', { body: { secret } })
-    location.assign('/')
+  const [isDone, setDone] = useState(false)
+  const { failure, isBusy, props } = useForm({
+    schema: emailConfirmation,
+    read: () => ({ secret }),
+    async send(body) {
+      await anonymousApi.post('/person/email/confirm', { body })
+      setDone(true)
+      location.assign('/')
+    },
   })
-  const isBusy = confirmation.isBusy || confirmation.isDone
   return (
-    <div className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
       {failure ? (
         <a href="/verify" className={buttonClass('quiet')}>
           {t('again')}
         </a>
       ) : null}
-      <Button variant="primary" onClick={run} disabled={isBusy} className="h-11 w-full">
-        {isBusy ? t('busy') : t('confirm')}
+      <Button variant="primary" type="submit" disabled={isBusy || isDone} className="h-11 w-full">
+        {isBusy || isDone ? t('busy') : t('confirm')}
       </Button>
-    </div>
+    </form>
   )
 }

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
@@ -67,18 +66,6 @@ test('the types of a call are those of its declaration, so that drift does not c
   // @ts-expect-error: there is none
   untyped.push('/transactions')
   expect(misuse).toBeTypeOf('function')
-})
-
-test('the list of routes has each route file once, under its path', () => {
-  const files = readdirSync('app/api', { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('/route.ts') && !file.startsWith('auth/'))
-    .map(file => file.slice(0, -'/route.ts'.length))
-  const list = readFileSync('components/api/routes.ts', 'utf8')
-  const listed = [
-    ...list.matchAll(/^ {2}'\/(.+)': typeof import\('#app\/api\/(.+)\/route\.ts'\)$/gm),
-  ]
-  expect(listed.filter(([, path, file]) => path !== file)).toEqual([])
-  expect(listed.map(([, path]) => path).sort()).toEqual(files.sort())
 })
 
 test('a call fills in its path, adds the query that is set, and sends its body as JSON', async () => {

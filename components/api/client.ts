@@ -78,6 +78,9 @@ export interface Api {
   ) => Promise<Response>
 }
 
+/** What a query needs: who asks, and how to read. */
+export type Reader = Pick<Api, 'scope' | 'get'>
+
 /** Asks the user to prove their identity again; false if they cancel. */
 export type RequestProof = () => Promise<boolean>
 

@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { ScrollText } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
@@ -12,13 +12,13 @@ import { ExportButton } from '#components/filters/export-button.tsx'
 import {
   ChoiceFilter,
   ClearOnlyFilter,
-  type ListPage,
   PeriodFilter,
   SearchFilter,
   useFilters,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { ExactTime, moneyText } from '#components/format/format.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -32,36 +32,25 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 interface AuditListProps {
   isStaff: boolean
   query: QueryOf<'/admin/audit'>
-  isFiltered: boolean
-  initialData: ListPage<AuditLine>
 }
 
-export function AuditList({ isStaff, query, isFiltered, initialData }: AuditListProps) {
+export function AuditList({ isStaff, query }: AuditListProps) {
   const t = useTranslations('audit')
   const api = useApi()
   const urlFilters = useFilters()
   const [shownLine, setShownLine] = useState<AuditLine | null>(null)
-  const path = isStaff ? '/admin/audit' : '/dashboard/audit'
-  const { data, error } = useQuery({
-    queryKey: ['page', api.scope, path, query],
-    queryFn: ({ signal }) => api.get(path, { query, signal }),
-    initialData,
-  })
+  const { data, error } = useSuspenseQuery(accountQueries.audit(api, isStaff, query))
   const isEmpty = data.data.length === 0
   return (
     <>
-      {isEmpty && !isFiltered ? null : <AuditFilters isStaff={isStaff} {...urlFilters} />}
+      {isEmpty && !urlFilters.isSet ? null : <AuditFilters isStaff={isStaff} {...urlFilters} />}
       <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {!isEmpty ? (
           <AuditRows isStaff={isStaff} lines={data.data} onShow={setShownLine} />
         ) : (
           <Sheet>
-            {isFiltered ? (
-              <NoMatches
-                title={t('noneFit')}
-                text={t('noneFitText')}
-                clear={() => urlFilters.set(CLEARED_FILTERS)}
-              />
+            {urlFilters.isSet ? (
+              <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={urlFilters.clear} />
             ) : (
               <EmptyState icon={ScrollText} title={t('none')} text={t('noneText')} />
             )}
@@ -75,7 +64,7 @@ export function AuditList({ isStaff, query, isFiltered, initialData }: AuditList
           onClose={() => setShownLine(null)}
           onFilter={changes => {
             setShownLine(null)
-            urlFilters.set({ ...CLEARED_FILTERS, ...changes })
+            urlFilters.clear(changes)
           }}
         />
       ) : null}
@@ -113,10 +102,6 @@ const EXACT_FILTERS = {
   target: 'targetFilter',
 } as const
 type ExactFilter = keyof typeof EXACT_FILTERS
-
-const CLEARED_FILTERS = Object.fromEntries(
-  [...Object.keys(EXACT_FILTERS), 'action', 'q', 'period', 'from', 'to'].map(name => [name, null]),
-)
 
 /** Groups of actions that only the operator's log contains. */
 const STAFF_GROUPS = ['connection', 'demo', 'merchant', 'receipt_key', 'user']

@@ -262,8 +262,11 @@ export function SearchFilter({ label, name = 'q', value, onSearch }: SearchFilte
   )
 }
 
-/** Stores the filters of a list in the URL, so that a filtered list can be shared. */
-export function useFilters() {
+/**
+ * Stores the filters of a list in the URL, so that a filtered list can be shared. Every parameter but the
+ * cursor and those of the page itself is a filter: the list names none of them.
+ */
+export function useFilters(...pageParameters: string[]) {
   const router = useRouter()
   const path = usePathname()
   const searchParams = useSearchParams()
@@ -280,20 +283,18 @@ export function useFilters() {
     const href = query ? `${path}?${query}` : path
     startTransition(() => router[shouldReplace ? 'replace' : 'push'](href, { scroll: false }))
   }
-  return { get: (name: string) => searchParams.get(name) ?? '', set, isPending }
+  const get = (name: string) => searchParams.get(name) ?? ''
+  const names = [...searchParams.keys()].filter(
+    name => !['cursor', ...pageParameters].includes(name),
+  )
+  const isSet = names.some(name => get(name) !== '')
+  /** Removes all filters, and sets others in their place. */
+  const clear = (changes: Record<string, string> = {}) =>
+    set({ ...Object.fromEntries(names.map(name => [name, null])), ...changes })
+  return { get, set, clear, isSet, isPending }
 }
 
 export interface ListPage<Row> {
   data: Row[]
   next_cursor: string | null
-}
-
-interface PageState {
-  state: { data?: { data: { status: string }[] } | undefined }
-}
-
-/** Refetches a page of a list while a row of it is pending. */
-export function whilePending(intervalMs: number) {
-  return ({ state }: PageState) =>
-    state.data?.data.some(({ status }) => status === 'pending') ? intervalMs : false
 }

@@ -74,7 +74,7 @@ export function NoMatches({ title, text, clear }: NoMatchesProps) {
   const t = useTranslations('ui')
   return (
     <EmptyState icon={SearchX} title={title} text={text}>
-      <Button variant="quiet" onClick={clear}>
+      <Button variant="quiet" onClick={() => clear()}>
         {t('clearAll')}
       </Button>
     </EmptyState>

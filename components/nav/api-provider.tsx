@@ -33,7 +33,13 @@ export function ApiProvider({ mode, userId, account, children }: ApiProviderProp
   const [resolveProof, setResolveProof] = useState<((isProved: boolean) => void) | null>(null)
   const [queryClient] = useState(
     () =>
-      new QueryClient({ defaultOptions: { queries: { staleTime: 1_000, retry: shouldRetry } } }),
+      new QueryClient({
+        defaultOptions: {
+          queries: { staleTime: 1_000, retry: shouldRetry },
+          // Fails at once without a network: it must not be sent when nobody expects it any more.
+          mutations: { networkMode: 'always' },
+        },
+      }),
   )
   const api = useMemo(() => {
     const requestProof = () => new Promise<boolean>(resolve => setResolveProof(() => resolve))

@@ -1,11 +1,12 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Check, Eye, LogOut } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
 import { signOut } from '#components/api/sign-in.ts'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useTimeText } from '#components/format/format.tsx'
 import { storePreference } from '#components/nav/preferences.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -53,9 +54,9 @@ export function ViewingBanner({ viewing: { accountId, until }, accountName }: Vi
   const timeText = useTimeText()
   // Full page load: the cached data of this page belongs to the viewed account.
   const leave = () => location.assign(`/admin/accounts/${accountId}`)
-  const { run, failure, isBusy } = useAction(async () => {
-    await api.delete('/person/viewing')
-    leave()
+  const ending = useMutation({
+    mutationFn: () => api.delete('/person/viewing'),
+    onSuccess: leave,
   })
   useEffect(() => {
     const timer = setTimeout(
@@ -77,11 +78,11 @@ export function ViewingBanner({ viewing: { accountId, until }, accountName }: Vi
             {t('banner', { account: accountName, time: timeText(until, { timeStyle: 'short' }) })}
           </span>
         </p>
-        <Button variant="quiet" disabled={isBusy} onClick={() => run()}>
-          {isBusy ? t('busy') : t('end')}
+        <Button variant="quiet" disabled={ending.isPending} onClick={() => ending.mutate()}>
+          {ending.isPending ? t('busy') : t('end')}
         </Button>
       </div>
-      {failure ? <Problem error={failure} /> : null}
+      {ending.error ? <Problem error={ending.error} /> : null}
     </section>
   )
 }

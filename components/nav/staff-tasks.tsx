@@ -1,10 +1,11 @@
 'use client'
 
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useSyncExternalStore } from 'react'
 import { useApi } from '#components/api/use-api.ts'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { LEVEL_STYLES } from '#components/status/state-chips.tsx'
 import { TONES } from '#components/ui/chip.tsx'
 import type { StaffTask } from '#lib/operator/schema.ts'
@@ -21,8 +22,6 @@ export type StaffSection =
   | 'staffTokens'
   | 'audit'
   | 'trace'
-
-const REFRESH_MS = 30_000
 
 /** Where each task is done. */
 export const STAFF_TASK_PLACES: Record<StaffTask['name'], { section: StaffSection; href: string }> =
@@ -49,12 +48,7 @@ export function useStaffTasks(rendered: StaffTask[] = []): StaffTask[] {
     () => true,
     () => false,
   )
-  const { data } = useQuery({
-    queryKey: ['staffTasks', path],
-    queryFn: async ({ signal }) => (await api.get('/admin/tasks', { signal })).data,
-    placeholderData: keepPreviousData,
-    refetchInterval: REFRESH_MS,
-  })
+  const { data } = useQuery(operatorQueries.tasks(api, path))
   return isHydrated && data ? data : rendered
 }
 

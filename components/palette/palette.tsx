@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { NextIntlClientProvider, useLocale, useMessages, useTranslations } from 'next-intl'
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { type Api, ApiError } from '#components/api/client.ts'
+import { ApiError } from '#components/api/client.ts'
 import { Problem } from '#components/api/problem.tsx'
 import { signOut } from '#components/api/sign-in.ts'
 import { useApi } from '#components/api/use-api.ts'
@@ -20,6 +20,7 @@ import {
   type PaletteTarget,
   pageTargets,
 } from '#components/palette/targets.ts'
+import { searchQueries } from '#components/queries/search.ts'
 import { nextLocale } from '#lib/core/locale.ts'
 import type { Hit } from '#lib/dashboard/schema.ts'
 
@@ -228,12 +229,14 @@ interface FindState {
 }
 
 function useFind(typed: string, isAdmin: boolean): FindState {
-  const { accountId } = useApi().scope
+  const api = useApi()
+  const { accountId } = api.scope
   const text = typed.trim().replace(TOKEN_PATTERN, '$1')
   const debounced = useDebounced(text)
   const isLongEnough = text.length >= QUERY_LENGTH_MIN
-  const own = useHits('find', debounced, accountId !== null, readHits)
-  const accounts = useHits('find accounts', debounced, isAdmin, readAccountHits)
+  const accountText = debounced.slice(0, ACCOUNT_QUERY_MAX)
+  const own = useHits(searchQueries.hits(api, debounced), debounced, accountId !== null)
+  const accounts = useHits(searchQueries.accounts(api, accountText), debounced, isAdmin)
   const isLoaded = own.isLoaded && accounts.isLoaded
   const found = useMemo(
     () => (isLoaded ? [...accounts.hits, ...own.hits] : null),
@@ -245,37 +248,17 @@ function useFind(typed: string, isAdmin: boolean): FindState {
   return { hits, isSearching: isLongEnough && !hits && !failure, error: failure }
 }
 
-type ReadHits = (api: Api, query: string, signal: AbortSignal) => Promise<Hit[]>
-
-async function readHits(api: Api, query: string, signal: AbortSignal): Promise<Hit[]> {
-  return (await api.get('/dashboard/find', { query: { q: query }, signal })).data
-}
-
-async function readAccountHits(api: Api, query: string, signal: AbortSignal): Promise<Hit[]> {
-  const q = query.slice(0, ACCOUNT_QUERY_MAX)
-  const { data } = await api.get('/admin/accounts', { query: { q }, signal })
-  return data.map(({ id, name, status, owner_email: detail }) => ({
-    kind: 'account',
-    id,
-    label: name,
-    detail,
-    status: `account_${status}`,
-    amount: null,
-    href: `/admin/accounts/${id}`,
-    isExact: false,
-  }))
-}
-
 const NO_HITS: Hit[] = []
 
 /** A search that is not enabled finds nothing, at once. */
-function useHits(key: string, text: string, isEnabled: boolean, read: ReadHits) {
-  const api = useApi()
+function useHits(
+  query: ReturnType<typeof searchQueries.accounts | typeof searchQueries.hits>,
+  text: string,
+  isEnabled: boolean,
+) {
   const { data, error } = useQuery({
-    queryKey: [key, api.scope, text],
-    queryFn: ({ signal }) => read(api, text, signal),
+    ...query,
     enabled: isEnabled && text.length >= QUERY_LENGTH_MIN,
-    staleTime: 5_000,
   })
   return { hits: data ?? NO_HITS, isLoaded: !isEnabled || data !== undefined, error }
 }

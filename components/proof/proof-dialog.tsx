@@ -10,6 +10,7 @@ import { signOut, usePasskeySupport } from '#components/api/sign-in.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { requestPasskey } from '#components/proof/passkey-calls.ts'
+import { personQueries } from '#components/queries/people.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { CodeField, PasswordField } from '#components/ui/field.tsx'
@@ -21,8 +22,6 @@ import {
   passwordProof,
 } from '#lib/people/schema.ts'
 
-const PROOF_PATH = '/person/proof'
-
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()
@@ -31,15 +30,9 @@ export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
     setOpen(false)
     onEnd(isProved)
   }
-  // Never cached, because factors may have been added or removed meanwhile.
-  const { data: methods, error } = useQuery({
-    queryKey: ['proof'],
-    gcTime: 0,
-    staleTime: 0,
-    queryFn: async ({ signal }) => (await api.get(PROOF_PATH, { signal })).data.methods,
-  })
+  const { data: methods, error } = useQuery(personQueries.proofMethods(api))
   const prove = async (body: ProofRequest) => {
-    await api.post(PROOF_PATH, { body })
+    await api.post('/person/proof', { body })
     close(true)
   }
   const factors = (methods ?? []).filter(method => method !== 'password')

@@ -1,10 +1,11 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { CircleAlert, Download, Printer } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { LOCALES, type Locale } from '#lib/core/locale.ts'
@@ -20,9 +21,11 @@ export function ReceiptActions({ path, id }: ReceiptActionsProps) {
   const api = useApi()
   const locale = useLocale()
   const problemText = useProblemText()
-  const download = useAction(async (language: Locale) => {
-    const response = await api.fetchRaw(path, { params: { id }, query: { locale: language } })
-    saveAs(await response.blob(), fileNameOf(response, 'receipt.pdf'))
+  const download = useMutation({
+    mutationFn: async (language: Locale) => {
+      const response = await api.fetchRaw(path, { params: { id }, query: { locale: language } })
+      saveAs(await response.blob(), fileNameOf(response, 'receipt.pdf'))
+    },
   })
   const others = LOCALES.filter(other => other !== locale)
   return (
@@ -31,8 +34,8 @@ export function ReceiptActions({ path, id }: ReceiptActionsProps) {
         <Button
           key={other}
           variant="plain"
-          onClick={() => download.run(other)}
-          disabled={download.isBusy}
+          onClick={() => download.mutate(other)}
+          disabled={download.isPending}
         >
           {t(`pdfIn.${other}`)}
         </Button>
@@ -41,17 +44,21 @@ export function ReceiptActions({ path, id }: ReceiptActionsProps) {
         <Printer size={16} aria-hidden />
         {t('print')}
       </Button>
-      <Button variant="primary" onClick={() => download.run(locale)} disabled={download.isBusy}>
+      <Button
+        variant="primary"
+        onClick={() => download.mutate(locale)}
+        disabled={download.isPending}
+      >
         <Download size={16} aria-hidden />
-        {download.isBusy ? t('saving') : t('pdf')}
+        {download.isPending ? t('saving') : t('pdf')}
       </Button>
       <span role="status" className="sr-only">
-        {download.isDone ? t('saved') : ''}
+        {download.isSuccess ? t('saved') : ''}
       </span>
-      {download.failure ? (
+      {download.error ? (
         <div className="order-last w-full">
           <Notice tone="bad" icon={CircleAlert} role="alert">
-            {problemText(download.failure)}
+            {problemText(download.error)}
           </Notice>
         </div>
       ) : null}

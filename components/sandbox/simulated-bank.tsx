@@ -1,10 +1,11 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Check, type LucideIcon, ShieldAlert, Undo2, X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useId, useRef, useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import type { AskingDecision, SandboxCall } from '#components/sandbox/decision-dialog.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
@@ -53,19 +54,22 @@ export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
   const outcome = useRef<HTMLParagraphElement>(null)
   const [asking, setAsking] = useState<AskingDecision | null>(null)
   const [event, setEvent] = useState<EventType | null>(null)
-  const decision = useAction(async (chosen: SimulatedDecision) => {
-    setEvent(null)
-    await chosen.send(api, {})
-    setEvent(chosen.event)
-    // The pressed button is about to go.
-    outcome.current?.focus()
-  }, onDecided)
+  const decision = useMutation({
+    mutationFn: (chosen: SimulatedDecision) => chosen.send(api, {}),
+    onMutate: () => setEvent(null),
+    onSuccess: (_, chosen) => {
+      setEvent(chosen.event)
+      // The pressed button is about to go.
+      outcome.current?.focus()
+    },
+    onSettled: onDecided,
+  })
   function choose(chosen: SimulatedDecision) {
-    if (!chosen.asks) return void decision.run(chosen)
+    if (!chosen.asks) return decision.mutate(chosen)
     setEvent(null)
     setAsking(chosen)
   }
-  if (groups.length === 0 && !event && !decision.failure && !asking) return null
+  if (groups.length === 0 && !event && !decision.error && !asking) return null
   return (
     <Sheet className="border-test! px-4 py-5 md:px-7 md:py-6">
       <section aria-labelledby={titleId}>
@@ -76,11 +80,11 @@ export function SimulatedBank({ hint, groups, onDecided }: SimulatedBankProps) {
           {t('text')} {hint}
         </p>
         {groups.map(group => (
-          <Group key={group.id} group={group} isBusy={decision.isBusy} onChoose={choose} />
+          <Group key={group.id} group={group} isBusy={decision.isPending} onChoose={choose} />
         ))}
-        {decision.failure ? (
+        {decision.error ? (
           <div className="mt-4">
-            <Problem error={decision.failure} />
+            <Problem error={decision.error} />
           </div>
         ) : null}
         <p

@@ -133,3 +133,31 @@ test('a changed filter leaves the second page for the first', { tag: '@torture' 
   await expect(page).toHaveURL('/test/charges')
   await expect(listRows(page)).toHaveCount(25)
 })
+
+test('a list that is opened again has its current rows, and so has going back to it', async ({
+  page,
+  context,
+}) => {
+  const shop = await openShop(context)
+  const open = (client_name: string) =>
+    createCharge(shop, 'test', { ...CHARGE, client_name, external_id: newId() }, null)
+  const leave = async () => {
+    await page.getByRole('link', { name: 'Saques' }).click()
+    await page.waitForURL('/test/withdrawals')
+  }
+  await open('Ana')
+  await page.goto('/test/charges')
+  await expect(listRows(page).filter({ hasText: 'Ana' })).toHaveCount(1)
+  await leave()
+  await open('Bruno')
+  // The page brings its rows: it must not show older ones until this request is answered.
+  const list = '**/api/dashboard/charges?**'
+  await page.route(list, () => {})
+  await page.getByRole('link', { name: 'Cobranças' }).click()
+  await expect(listRows(page).filter({ hasText: 'Bruno' })).toHaveCount(1)
+  await page.unroute(list)
+  await leave()
+  await open('Carla')
+  await page.goBack()
+  await expect(listRows(page).filter({ hasText: 'Carla' })).toHaveCount(1)
+})

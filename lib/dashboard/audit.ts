@@ -1,57 +1,18 @@
-import type * as z from 'zod'
 import { readTimeZone } from '#lib/accounts/queries.ts'
 import { actionMessageKey } from '#lib/audit/actions.ts'
 import { type AuditReader, walkAudit } from '#lib/audit/queries.ts'
 import {
-  type AuditFilters,
   type AuditLine,
   auditFilters,
   type StaffAuditFilters,
   staffAuditFilters,
-  type staffAuditQuery,
 } from '#lib/audit/schema.ts'
 import { csvTimeFormatter } from '#lib/core/csv.ts'
 import { fileLocale } from '#lib/core/fields.ts'
-import { isUuid } from '#lib/core/ids.ts'
 import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
-import { dayInZone, readSpan } from '#lib/dashboard/period.ts'
-import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
+import { dayInZone } from '#lib/dashboard/period.ts'
 import { MESSAGES } from '#messages/words.ts'
-
-const MEMBER_FILTERS = ['action', 'actor', 'target', 'q'] as const
-const STAFF_FILTERS = [...MEMBER_FILTERS, 'account'] as const
-
-/** `apiParams`: API parameters. `filters`: the same without limit and cursor. `query`: parsed. */
-interface ParsedAuditFilters {
-  apiParams: z.input<typeof staffAuditQuery>
-  filters: z.input<typeof staffAuditFilters>
-  query: (AuditFilters | StaffAuditFilters) & { cursor?: string; limit: number }
-}
-
-/** Reads the audit filters from a page's URL, with days in this time zone. Drops invalid values. */
-export function readAuditFilters(
-  params: SearchParams,
-  timeZone: string,
-  options: { limit: number; isStaff: boolean },
-): ParsedAuditFilters {
-  const { limit, isStaff } = options
-  const names = isStaff ? STAFF_FILTERS : MEMBER_FILTERS
-  const filters: ParsedAuditFilters['filters'] = readUrlFilters(
-    params,
-    names,
-    staffAuditFilters.shape,
-  )
-  const { from, to } = readSpan(params, timeZone)
-  if (from) filters.created_from = from.toISOString()
-  if (to) filters.created_to = to.toISOString()
-  const { cursor } = params
-  const apiParams: ParsedAuditFilters['apiParams'] = { ...filters, limit: String(limit) }
-  if (typeof cursor === 'string' && isUuid(cursor)) apiParams.cursor = cursor
-  const query = { ...staffAuditFilters.parse(filters), cursor: apiParams.cursor, limit }
-  return { apiParams, filters, query }
-}
 
 export const auditExportQuery = auditFilters.extend({ locale: fileLocale })
 export const staffAuditExportQuery = staffAuditFilters.extend({ locale: fileLocale })

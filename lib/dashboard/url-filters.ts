@@ -1,82 +1,52 @@
 import * as z from 'zod'
-import { type ShownChargesQuery, shownChargesQuery } from '#lib/charges/list.ts'
-import { listQuery } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { readSpan } from '#lib/dashboard/period.ts'
-import { requestsQuery } from '#lib/dashboard/requests/schema.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 
-/** Reads the parameters of a page's URL that their schemas accept; drops the others. */
-export function readUrlFilters<
-  Shape extends z.ZodRawShape,
-  const Name extends keyof Shape & string,
->(
-  params: SearchParams,
-  names: readonly Name[],
-  shape: Shape,
-): { [Key in Name]?: z.input<Shape[Key]> } {
-  const filters: Partial<Record<Name, unknown>> = {}
-  for (const name of names) {
-    const value = params[name]
-    if (typeof value !== 'string' || value === '') continue
-    // PostgreSQL stores neither NUL nor unpaired surrogates.
-    if (value.includes('\0') || !value.isWellFormed()) continue
-    if (z.safeParse(shape[name] as z.core.$ZodType, value).success) filters[name] = value
-  }
-  return filters as { [Key in Name]?: z.input<Shape[Key]> }
+/** Parameters that a page sets itself: the limit, and the days of a period in the reader's zone. */
+const OWN_PARAMETERS = ['limit', 'created_from', 'created_to']
+
+/** The query of a list's endpoint as a page's URL sets it. */
+export interface ListFilters<Query extends z.ZodObject> {
+  /** As the client sends it. */
+  apiParams: z.input<Query>
+  /** The same without limit and cursor. */
+  filters: Omit<z.input<Query>, 'limit' | 'cursor'>
+  /** As the operation takes it. */
+  query: z.output<Query>
 }
 
-const TEXT_FILTERS = ['status', 'q', 'min_amount', 'max_amount', 'cursor'] as const
-
-interface ParsedChargeFilters {
-  apiParams: z.input<typeof shownChargesQuery>
-  query: ShownChargesQuery
-}
-
-/** Reads the filters of a page's URL, with days in the merchant's zone. Drops invalid values. */
-export function readChargeFilters(
+/**
+ * Reads each parameter of the endpoint from a page's URL, and the period with days in a time zone. Drops
+ * invalid values.
+ */
+export function readFilters<Query extends z.ZodObject>(
   params: SearchParams,
+  schema: Query,
   timeZone: string,
-  limit: number,
-): ParsedChargeFilters {
+  limit?: number,
+): ListFilters<Query> {
   const { from, to } = readSpan(params, timeZone)
-  const apiParams: ParsedChargeFilters['apiParams'] = {
-    limit: String(limit),
-    ...readUrlFilters(params, TEXT_FILTERS, shownChargesQuery.shape),
+  const apiParams = {
+    ...readValid(params, schema.shape),
+    ...(limit !== undefined && { limit: `${limit}` }),
+    ...(from && { created_from: from.toISOString() }),
+    ...(to && { created_to: to.toISOString() }),
   }
-  if (from) apiParams.created_from = from.toISOString()
-  if (to) apiParams.created_to = to.toISOString()
-  return { apiParams, query: shownChargesQuery.parse(apiParams) }
+  const { limit: _, cursor, ...filters } = apiParams as Record<string, unknown>
+  return { apiParams, filters, query: schema.parse(apiParams) } as ListFilters<Query>
 }
 
-const withdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
-
-/** Reads the filters of a page of withdrawals like those of a page of charges. */
-export function readWithdrawalFilters(params: SearchParams, timeZone: string) {
-  const { from, to } = readSpan(params, timeZone)
-  const apiParams: z.input<typeof withdrawalsQuery> = readUrlFilters(
-    params,
-    ['status', 'q', 'cursor'],
-    withdrawalsQuery.shape,
-  )
-  if (from) apiParams.created_from = from.toISOString()
-  if (to) apiParams.created_to = to.toISOString()
-  return { apiParams, query: withdrawalsQuery.parse(apiParams) }
-}
-
-const REQUEST_FILTERS = ['status', 'method', 'path', 'token_id', 'code', 'cursor'] as const
-
-export function readRequestFilters(params: SearchParams, timeZone: string) {
-  const { from, to } = readSpan(params, timeZone)
-  const apiParams: z.input<typeof requestsQuery> = readUrlFilters(
-    params,
-    REQUEST_FILTERS,
-    requestsQuery.shape,
-  )
-  if (from) apiParams.created_from = from.toISOString()
-  if (to) apiParams.created_to = to.toISOString()
-  return { apiParams, query: requestsQuery.parse(apiParams) }
+/** Drops what a schema refuses, and what PostgreSQL does not store: NUL and unpaired surrogates. */
+function readValid(params: SearchParams, shape: z.ZodRawShape): Record<string, string> {
+  const valid: Record<string, string> = {}
+  for (const [name, schema] of Object.entries(shape)) {
+    const value = params[name]
+    if (OWN_PARAMETERS.includes(name) || typeof value !== 'string' || value === '') continue
+    if (value.includes('\0') || !value.isWellFormed()) continue
+    if (z.safeParse(schema, value).success) valid[name] = value
+  }
+  return valid
 }
 
 /** Reads the filters of an admin list from a page's URL; invalid values are dropped. */

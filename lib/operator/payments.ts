@@ -1,5 +1,5 @@
 import { readAssignedConnections, readTimeZone } from '#lib/accounts/queries.ts'
-import { listCharges, rowFiltersOf } from '#lib/charges/list.ts'
+import { listCharges, rowFiltersOf, shownChargesQuery } from '#lib/charges/list.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
@@ -7,11 +7,11 @@ import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
 import { maskTaxId } from '#lib/core/pix/tax-id.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readChargeFilters, readWithdrawalFilters } from '#lib/dashboard/url-filters.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, queryRows, reasonColumns, utc } from '#lib/db/sql.ts'
 import type { BankOrder, MaskedCharge, PaymentLine } from '#lib/operator/schema.ts'
-import { listWithdrawals } from '#lib/withdrawals/queries.ts'
+import { listWithdrawals, shownWithdrawalsQuery } from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 
 const PAGE_SIZE = 25
@@ -28,7 +28,12 @@ interface PaymentPage {
  */
 export async function listMaskedCharges(id: string, search: SearchParams): Promise<PaymentPage> {
   const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
-  const { q, ...query } = readChargeFilters(hideTaxIds(search), timeZone, PAGE_SIZE).query
+  const { q, ...query } = readFilters(
+    hideTaxIds(search),
+    shownChargesQuery,
+    timeZone,
+    PAGE_SIZE,
+  ).query
   const external_id = q === undefined ? undefined : await findReference(id, mode, q)
   if (external_id === null) return { mode, rows: [], nextCursor: null }
   const { rows, nextCursor } = await listCharges(id, mode, { ...rowFiltersOf(query), external_id })
@@ -46,7 +51,7 @@ export async function listMaskedWithdrawals(
   search: SearchParams,
 ): Promise<PaymentPage> {
   const [mode, timeZone] = await Promise.all([readMode(id, search), readTimeZone(id)])
-  const { query } = readWithdrawalFilters(hideTaxIds(search), timeZone)
+  const { query } = readFilters(hideTaxIds(search), shownWithdrawalsQuery, timeZone)
   const { rows, nextCursor } = await listWithdrawals(id, mode, query, { isViewing: true })
   const lines = rows.map(withdrawal => ({
     ...pickLine(withdrawal),

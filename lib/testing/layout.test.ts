@@ -192,6 +192,9 @@ function checkPatterns({ path, text }: Source): string[] {
     ...(/\bnew TrocoError\(/.test(text) && path !== 'lib/core/errors.ts'
       ? [`${path} words a refusal: use refuse() and the table in lib/core/refusals.ts`]
       : []),
+    ...(/\bqueryKey: \[/.test(text) && /^(app|components)\/(?!queries\/)/.test(path)
+      ? [`${path} names a query by a key: use the options of components/queries`]
+      : []),
     ...(/<form\b((?!method=|\{\.\.\.)[\s\S])*?onSubmit=/.test(text)
       ? [
           `${path} has a form without a method before onSubmit: sent early, it shows its data in the URL`,
@@ -261,6 +264,18 @@ test('nothing that browsers load reaches the database', () => {
   expect(find("export type { Tx } from '#lib/db/client.ts'\n")).toEqual([])
 })
 
+test('the list of routes has each route file once, under its path', () => {
+  const files = readProductSources()
+    .map(({ path }) => /^app\/api\/(?!auth\/)(.+)\/route\.ts$/.exec(path)?.[1])
+    .filter(file => file !== undefined)
+  const list = readFileSync(ROUTE_TYPES, 'utf8')
+  const listed = [
+    ...list.matchAll(/^ {2}'\/(.+)': typeof import\('#app\/api\/(.+)\/route\.ts'\)$/gm),
+  ]
+  expect(listed.filter(([, path, file]) => path !== file)).toEqual([])
+  expect(listed.map(([, path]) => path).sort()).toEqual(files.sort())
+})
+
 test('every table of the schema has an owner, and no exception is unused', () => {
   const schema = readFileSync('prisma/schema.prisma', 'utf8')
   const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, table = '']) => table)
@@ -315,6 +330,10 @@ test('a foreign write, a vague name and a forbidden pattern are found', () => {
   expect(findViolations([{ path: 'lib/db/x.ts', text: "new TrocoError('x', 'y')" }])).toHaveLength(
     1,
   )
+  const query = (path: string) => findViolations([{ path, text: "queryKey: ['charges']" }])
+  expect(query('app/x.tsx')).toHaveLength(1)
+  expect(query('components/x.tsx')).toHaveLength(1)
+  expect(query('components/queries/charges.ts')).toEqual([])
   const form = (attributes: string) => ({ path: 'app/x.tsx', text: `<form ${attributes}>` })
   expect(findViolations([form('onSubmit={submit}')])).toHaveLength(1)
   expect(findViolations([form('method="post" onSubmit={submit}')])).toEqual([])

@@ -1,4 +1,4 @@
-import { type ListQuery, pickFields } from '#lib/core/fields.ts'
+import { type ListQuery, listQuery, pickFields } from '#lib/core/fields.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -15,12 +15,16 @@ import {
   withoutTaxIds,
 } from '#lib/db/sql.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
+import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
 import {
   ListedWithdrawal,
   type WithdrawalDetail,
   type WithdrawalTotals,
   withdrawalToWire,
 } from '#lib/withdrawals/wire.ts'
+
+/** Query of the dashboard's list. */
+export const shownWithdrawalsQuery = listQuery(WITHDRAWAL_STATUSES)
 
 /** Columns of a WithdrawalRow, from a table or CTE named `w`. A statement that makes one does not see its order. */
 export const withdrawalColumns = Prisma.sql`

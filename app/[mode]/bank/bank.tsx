@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, Inbox, type LucideIcon, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
 import { useRouter } from 'next/navigation'
@@ -11,6 +11,7 @@ import { useApi } from '#components/api/use-api.ts'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { chargeQueries } from '#components/queries/charges.ts'
 import { ChargeStateChip } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { TextArea } from '#components/ui/field.tsx'
@@ -46,7 +47,7 @@ export function Bank({ reading: initialReading, code }: BankProps) {
       idempotencyKey,
     })
     setOutcome(chosenOutcome)
-    await queryClient.invalidateQueries({ queryKey: ['bank'] })
+    await queryClient.invalidateQueries({ queryKey: chargeQueries.all(api) })
   }
 
   function restart() {
@@ -280,24 +281,17 @@ function PaymentOutcome({ charge, outcome, restart }: PaymentOutcomeProps) {
 }
 
 /** Refresh interval: the merchant's programs create charges while the page is open. */
-const REFRESH_MS = 5_000
+const _REFRESH_MS = 5_000
 
 interface OpenChargesProps {
-  charges: ListedCharge[]
   limit: number
   chosenId: string | undefined
 }
 
-export function OpenCharges({ charges, limit, chosenId }: OpenChargesProps) {
+export function OpenCharges({ limit, chosenId }: OpenChargesProps) {
   const t = useTranslations('bank')
   const api = useApi()
-  const { data } = useQuery({
-    queryKey: ['bank', api.scope],
-    queryFn: ({ signal }) =>
-      api.get('/dashboard/charges', { query: { status: 'pending', limit: String(limit) }, signal }),
-    initialData: { data: charges, next_cursor: null },
-    refetchInterval: REFRESH_MS,
-  })
+  const { data } = useSuspenseQuery(chargeQueries.pending(api, limit))
   return (
     <section>
       <h2 className="mb-2.5 text-title">{t('open')}</h2>

@@ -2,7 +2,9 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Bank, OpenCharges } from '#app/[mode]/bank/bank.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { chargeQueries } from '#components/queries/charges.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { findCharge, listChargeRows } from '#lib/charges/list.ts'
 import { readChargeCode, readCode } from '#lib/dashboard/bank.ts'
@@ -42,11 +44,16 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
             reading={hideFromViewer(user, reading)}
             code={pasted}
           />
-          <OpenCharges
-            charges={hideFromViewer(user, openCharges.rows)}
-            limit={PENDING_CHARGES_MAX}
-            chosenId={reading?.charge?.id}
-          />
+          <Prefetched
+            seeds={[
+              seed(chargeQueries.pending(readerFor(mode, user, account), PENDING_CHARGES_MAX), {
+                data: hideFromViewer(user, openCharges.rows),
+                next_cursor: openCharges.nextCursor,
+              }),
+            ]}
+          >
+            <OpenCharges limit={PENDING_CHARGES_MAX} chosenId={reading?.charge?.id} />
+          </Prefetched>
         </div>
       </ClientMessages>
     </>

@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { ChevronDown, FunnelX, Plus, QrCode, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
@@ -8,55 +8,40 @@ import { useState } from 'react'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import {
-  type ListPage,
-  PeriodFilter,
-  SearchFilter,
-  useFilters,
-  whilePending,
-} from '#components/filters/filters.tsx'
+import { PeriodFilter, SearchFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
+import { chargeQueries } from '#components/queries/charges.ts'
 import { ChargeRows } from '#components/status/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'
-import type { ListedCharge } from '#lib/charges/schema.ts'
 import { SHOWN_CHARGE_STATUSES } from '#lib/charges/states.ts'
 
 /** The query of the list without limit and cursor. */
 type ChargeFilters = QueryOf<'/dashboard/charges/totals'>
 
-const REFRESH_MS = 4_000
-
 interface ChargeListProps {
   query: QueryOf<'/dashboard/charges'>
   /** API parameters without limit and cursor. */
   filters: ChargeFilters
-  initialData: ListPage<ListedCharge>
 }
 
-export function ChargeList({ query, filters, initialData }: ChargeListProps) {
+export function ChargeList({ query, filters }: ChargeListProps) {
   const t = useTranslations('charges')
   const api = useApi()
   const urlFilters = useFilters()
-  const { data, error } = useQuery({
-    queryKey: ['page', api.scope, 'charges', query],
-    queryFn: ({ signal }) => api.get('/dashboard/charges', { query, signal }),
-    initialData,
-    refetchInterval: whilePending(REFRESH_MS),
-  })
-  const clear = () => urlFilters.set(CLEARED_FILTERS)
-  const isFiltered = Object.keys(filters).length > 0
+  const { data, error } = useSuspenseQuery(chargeQueries.list(api, query))
+  const { clear, isSet } = urlFilters
   const isEmpty = data.data.length === 0
   return (
     <>
       <ChargeFilters {...urlFilters} />
-      {isEmpty && !isFiltered ? null : <ChargeSummary filters={filters} clear={clear} />}
+      {isEmpty && !isSet ? null : <ChargeSummary filters={filters} clear={clear} />}
       <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {isEmpty ? (
-          <NoCharges clear={isFiltered ? clear : null} />
+          <NoCharges clear={isSet ? clear : null} />
         ) : (
           <ChargeRows label={t('title')} createdLabel={t('created')} charges={data.data} />
         )}
@@ -92,10 +77,6 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
     </Sheet>
   )
 }
-
-const CLEARED_FILTERS = Object.fromEntries(
-  ['status', 'q', 'period', 'from', 'to', 'min_amount', 'max_amount'].map(name => [name, null]),
-)
 
 type FiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'>
 
@@ -210,8 +191,6 @@ function useRangeText(fromParam: string, toParam: string): string | null {
   return from ? t('atLeast', { from }) : to ? t('atMost', { to }) : null
 }
 
-const TOTALS_REFRESH_MS = 15_000
-
 interface ChargeSummaryProps {
   filters: ChargeFilters
   clear: () => void
@@ -228,7 +207,7 @@ function ChargeSummary({ filters, clear }: ChargeSummaryProps) {
           {t('charges.filters', { count })}
           <button
             type="button"
-            onClick={clear}
+            onClick={() => clear()}
             className="inline-flex min-h-8 items-center gap-1.5 font-semibold text-accent hover:underline"
           >
             <FunnelX size={15} aria-hidden />
@@ -249,11 +228,7 @@ function countFilters(filters: ChargeFilters): number {
 function Totals({ filters }: Pick<ChargeSummaryProps, 'filters'>) {
   const t = useTranslations('charges')
   const api = useApi()
-  const { data, error } = useQuery({
-    queryKey: ['charges', api.scope, filters],
-    queryFn: ({ signal }) => api.get('/dashboard/charges/totals', { query: filters, signal }),
-    refetchInterval: TOTALS_REFRESH_MS,
-  })
+  const { data, error } = useQuery(chargeQueries.totals(api, filters))
   if (!data && error) return <p className="text-muted">{t('totalFailed')}</p>
   if (!data) return <Skeleton className="h-[22px] w-[330px] max-w-full" />
   const { count, amount, paid_amount, is_exact } = data

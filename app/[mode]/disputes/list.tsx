@@ -17,7 +17,7 @@ interface OwnDisputesProps {
 /** Disputes of the account; each leads to its charge. */
 export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
   const t = useTranslations('disputes')
-  const { get, set, isPending } = useFilters()
+  const { get, set, clear, isSet, isPending } = useFilters()
   const rows = disputes.map(dispute => ({
     ...dispute,
     subject: dispute.client_name || '—',
@@ -39,14 +39,10 @@ export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
           <DisputeRows subjectHead={t('charge')} disputes={rows} />
         ) : (
           <Sheet>
-            {get('status') === '' ? (
+            {!isSet ? (
               <EmptyState icon={ShieldAlert} title={t('none')} text={t('noneText')} />
             ) : (
-              <NoMatches
-                title={t('noneFit')}
-                text={t('noneFitFilter')}
-                clear={() => set({ status: null })}
-              />
+              <NoMatches title={t('noneFit')} text={t('noneFitFilter')} clear={clear} />
             )}
           </Sheet>
         )}

@@ -6,7 +6,7 @@ import { PageHead } from '#components/ui/page-head.tsx'
 import { disputesPageQuery } from '#lib/charges/disputes/schema.ts'
 import { listOwnDisputes } from '#lib/dashboard/disputes.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 
 interface DisputesPageProps {
@@ -20,11 +20,10 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function DisputesPage({ params, searchParams }: DisputesPageProps) {
   const { account, mode, user } = await requireMember(params)
-  const { shape } = disputesPageQuery
-  const filters = readUrlFilters(await searchParams, ['status', 'cursor'], shape)
+  const { query } = readFilters(await searchParams, disputesPageQuery, account.timeZone)
   const [t, { rows, nextCursor }] = await Promise.all([
     getTranslations('disputes'),
-    listOwnDisputes(account.id, mode, disputesPageQuery.parse(filters)),
+    listOwnDisputes(account.id, mode, query),
   ])
   return (
     <ClientMessages namespaces={['disputes']}>

@@ -1,12 +1,13 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, Circle, X } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { useApi } from '#components/api/use-api.ts'
 import { storePreference } from '#components/nav/preferences.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -21,7 +22,6 @@ const REFRESH_MS = 3_000
 const DONE_SHOWN_MS = 4_000
 
 interface FirstStepsProps {
-  initialData: Steps
   origin: string
   /** Whether webhooks may be sent to loopback addresses. */
   isLocal: boolean
@@ -29,17 +29,14 @@ interface FirstStepsProps {
 
 const isAllDone = (steps: Steps) => FIRST_STEPS.every(step => steps[step])
 
-export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
+export function FirstSteps({ origin, isLocal }: FirstStepsProps) {
   const t = useTranslations('steps')
   const api = useApi()
   const [isDismissed, setDismissed] = useState(false)
-  const { data: steps } = useQuery({
-    queryKey: ['steps', api.scope.mode, api.scope.accountId],
-    queryFn: async ({ signal }) => (await api.get('/dashboard/steps', { signal })).data,
-    initialData,
+  const { data: steps } = useSuspenseQuery({
+    ...accountQueries.steps(api),
     refetchInterval: ({ state }) =>
       isDismissed || (state.data && isAllDone(state.data)) ? false : REFRESH_MS,
-    gcTime: 0,
   })
   const nextStep = FIRST_STEPS.find(step => !steps[step])
   const doneCount = FIRST_STEPS.filter(step => steps[step]).length
@@ -47,8 +44,8 @@ export function FirstSteps({ initialData, origin, isLocal }: FirstStepsProps) {
   const queryClient = useQueryClient()
   // A finished step also changes the figures of the page.
   useEffect(() => {
-    if (doneCount > 0) queryClient.invalidateQueries({ queryKey: ['home'] })
-  }, [doneCount, queryClient])
+    if (doneCount > 0) queryClient.invalidateQueries({ queryKey: accountQueries.homes(api) })
+  }, [doneCount, queryClient, api])
   useEffect(() => {
     if (!isDone) return
     const timer = setTimeout(() => setDismissed(true), DONE_SHOWN_MS)

@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { ArrowUpRight, Check, CircleAlert, Plus, QrCode, ScrollText, Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
@@ -17,6 +17,7 @@ import {
   useTimeText,
 } from '#components/format/format.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { ChargeRows } from '#components/status/amount-rows.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
@@ -26,29 +27,16 @@ import { numberFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { Home } from '#lib/dashboard/schema.ts'
 
-const REFRESH_MS = 10_000
-
 interface LiveHomeProps {
-  initialData: Home
   /** API query parameters that select the days of the chart. */
   query: QueryOf<'/dashboard/home'>
   children: ReactNode
 }
 
-export function LiveHome({ initialData, query, children }: LiveHomeProps) {
+export function LiveHome({ query, children }: LiveHomeProps) {
   const api = useApi()
-  const { mode, accountId } = api.scope
-  const { data: home } = useQuery({
-    queryKey: ['home', mode, accountId, query],
-    queryFn: async ({ signal }) => {
-      const { data } = await api.get('/dashboard/home', { query, signal })
-      return data
-    },
-    initialData,
-    refetchInterval: REFRESH_MS,
-    // 0, so that a later visit starts with the server's data instead of this cache.
-    gcTime: 0,
-  })
+  const { mode } = api.scope
+  const { data: home } = useSuspenseQuery(accountQueries.home(api, query))
   return (
     <>
       <LedgerWarning books={home.books} />

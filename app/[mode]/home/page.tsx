@@ -7,8 +7,11 @@ import { getTranslations } from 'next-intl/server'
 import { FirstSteps } from '#app/[mode]/home/first-steps.tsx'
 import { LiveHome } from '#app/[mode]/home/live-home.tsx'
 import { LiveRequest } from '#app/[mode]/home/live-request.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { accountQueries } from '#components/queries/account.ts'
+import { withdrawalQueries } from '#components/queries/withdrawals.ts'
 import { LiveWaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
@@ -80,6 +83,8 @@ async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
     listWaiting(account.id, mode, user.id),
   ])
   const { PUBLIC_URL, TROCO_ENV } = env()
+  const reader = readerFor(mode, user, account)
+  const query = chartQuery(search)
   return (
     <>
       {/* On phones, the page starts with the balance. */}
@@ -98,16 +103,20 @@ async function AccountHome({ account, mode, user, search }: AccountHomeProps) {
         </PageHead>
       </div>
       <ClientMessages namespaces={[...NAMESPACES]}>
-        <LiveWaitingNotice initialData={hideFromViewer(user, waiting)} />
-        <LiveHome
-          initialData={hideFromViewer(user, home)}
-          query={chartQuery(search)}
-          key={account.id}
+        <Prefetched
+          seeds={[
+            seed(withdrawalQueries.waiting(reader), hideFromViewer(user, waiting)),
+            seed(accountQueries.home(reader, query), hideFromViewer(user, home)),
+            ...(steps ? [seed(accountQueries.steps(reader), steps)] : []),
+          ]}
         >
-          {steps && FIRST_STEPS.some(step => !steps[step]) ? (
-            <FirstSteps initialData={steps} origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
-          ) : null}
-        </LiveHome>
+          <LiveWaitingNotice />
+          <LiveHome query={query} key={account.id}>
+            {steps && FIRST_STEPS.some(step => !steps[step]) ? (
+              <FirstSteps origin={PUBLIC_URL} isLocal={TROCO_ENV === 'local'} />
+            ) : null}
+          </LiveHome>
+        </Prefetched>
       </ClientMessages>
     </>
   )

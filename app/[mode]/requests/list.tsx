@@ -1,21 +1,17 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { ArrowLeftRight } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
-import {
-  ChoiceFilter,
-  type ListPage,
-  PeriodFilter,
-  useFilters,
-} from '#components/filters/filters.tsx'
+import { ChoiceFilter, PeriodFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'
 import {
@@ -29,33 +25,22 @@ import {
 } from '#components/ui/table.tsx'
 import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
-const REFRESH_MS = 5_000
-const FILTERS = ['status', 'method', 'path', 'code', 'token_id', 'period', 'from', 'to']
-const CLEARED_FILTERS = Object.fromEntries(FILTERS.map(name => [name, null]))
-
 interface RequestListProps {
   query: QueryOf<'/requests'>
   kinds: RequestKinds
-  initialData: ListPage<LoggedRequest>
 }
 
-export function RequestList({ query, kinds, initialData }: RequestListProps) {
+export function RequestList({ query, kinds }: RequestListProps) {
   const filters = useFilters()
   const api = useApi()
-  const { data, error } = useQuery({
-    queryKey: ['page', api.scope, '/requests', query],
-    queryFn: ({ signal }) => api.get('/requests', { query, signal }),
-    initialData,
-    refetchInterval: REFRESH_MS,
-  })
-  const isFiltered = FILTERS.some(name => filters.get(name) !== '')
+  const { data, error } = useSuspenseQuery(accountQueries.requests(api, query))
   const isEmpty = data.data.length === 0
   return (
     <>
-      {isEmpty && !isFiltered ? null : <RequestFilters {...filters} kinds={kinds} />}
+      {isEmpty && !filters.isSet ? null : <RequestFilters {...filters} kinds={kinds} />}
       <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
         {isEmpty ? (
-          <NoRequests clear={isFiltered ? () => filters.set(CLEARED_FILTERS) : null} />
+          <NoRequests clear={filters.isSet ? filters.clear : null} />
         ) : (
           <RequestRows requests={data.data} />
         )}

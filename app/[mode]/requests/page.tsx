@@ -1,11 +1,14 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { RequestList } from '#app/[mode]/requests/list.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
+import { requestsQuery } from '#lib/dashboard/requests/schema.ts'
 import { listRequestKinds, listRequests } from '#lib/dashboard/requests.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readRequestFilters } from '#lib/dashboard/url-filters.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
 
@@ -21,7 +24,7 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function RequestsPage({ params, searchParams }: RequestsPageProps) {
   const { account, mode, user } = await requireMember(params)
   const [t, search] = await Promise.all([getTranslations('requests'), searchParams])
-  const { apiParams, query } = readRequestFilters(search, account.timeZone)
+  const { apiParams, query } = readFilters(search, requestsQuery, account.timeZone)
   const [{ rows, nextCursor }, tokens, kinds] = await Promise.all([
     listRequests(account.id, mode, query),
     listTokens(account.id, mode),
@@ -35,11 +38,16 @@ export default async function RequestsPage({ params, searchParams }: RequestsPag
     <ClientMessages namespaces={['requests']}>
       <PageHead title={t('title')} />
       <p className="-mt-4 mb-5 max-w-[72ch] text-muted">{t('about')}</p>
-      <RequestList
-        query={apiParams}
-        kinds={{ ...kinds, tokens: shown.tokens }}
-        initialData={{ data: shown.rows, next_cursor: nextCursor }}
-      />
+      <Prefetched
+        seeds={[
+          seed(accountQueries.requests(readerFor(mode, user, account), apiParams), {
+            data: shown.rows,
+            next_cursor: nextCursor,
+          }),
+        ]}
+      >
+        <RequestList query={apiParams} kinds={{ ...kinds, tokens: shown.tokens }} />
+      </Prefetched>
     </ClientMessages>
   )
 }

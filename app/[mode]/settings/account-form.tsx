@@ -1,11 +1,12 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Clock } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { editFormProps, SaveButton, useForm } from '#components/form/form.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -332,14 +333,14 @@ interface PendingChangeProps {
 function PendingChange({ change, canWrite, onDecided }: PendingChangeProps) {
   const t = useTranslations('approvalRule')
   const api = useApi()
-  const decision = useAction(async (choice: 'confirm' | 'cancel') => {
-    const { data } =
+  const decision = useMutation({
+    mutationFn: (choice: 'confirm' | 'cancel') =>
       choice === 'confirm'
-        ? await api.post('/dashboard/account/approval/confirm', { body: { id: change.id } })
-        : await api.delete('/dashboard/account/approval')
-    onDecided(data)
+        ? api.post('/dashboard/account/approval/confirm', { body: { id: change.id } })
+        : api.delete('/dashboard/account/approval'),
+    onSuccess: ({ data }) => onDecided(data),
   })
-  const isBusy = decision.isBusy || decision.isDone
+  const isBusy = decision.isPending || decision.isSuccess
   return (
     <div className="grid gap-3">
       <Notice tone="wait" icon={Clock}>
@@ -347,15 +348,15 @@ function PendingChange({ change, canWrite, onDecided }: PendingChangeProps) {
         {t(change.can_confirm ? 'changeConfirm' : 'changeWaits')} {t('changeUntil')}{' '}
         <ExactTime at={change.expires_at} format="dated" />.
       </Notice>
-      <Problem error={decision.failure} />
+      <Problem error={decision.error} />
       {canWrite ? (
         <div className="flex flex-wrap gap-3">
           {change.can_confirm ? (
-            <Button variant="primary" disabled={isBusy} onClick={() => decision.run('confirm')}>
+            <Button variant="primary" disabled={isBusy} onClick={() => decision.mutate('confirm')}>
               {t('confirm')}
             </Button>
           ) : null}
-          <Button variant="quiet" disabled={isBusy} onClick={() => decision.run('cancel')}>
+          <Button variant="quiet" disabled={isBusy} onClick={() => decision.mutate('cancel')}>
             {t('cancelChange')}
           </Button>
         </div>

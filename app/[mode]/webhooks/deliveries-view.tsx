@@ -5,24 +5,25 @@ import { getTranslations } from 'next-intl/server'
 import { Deliveries } from '#app/[mode]/webhooks/deliveries.tsx'
 import { DeliveryPanel } from '#app/[mode]/webhooks/delivery-panel.tsx'
 import { resendFilterOf } from '#app/[mode]/webhooks/resend-filter.ts'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { isTrocoError } from '#lib/core/errors.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import {
-  listDeliveriesByReference,
-  readDeliveriesQuery,
-  resolveReference,
-} from '#lib/dashboard/deliveries.ts'
+import { listDeliveriesByReference, resolveReference } from '#lib/dashboard/deliveries.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
 import { readDelivery } from '#lib/webhooks/deliveries.ts'
 import { listEndpoints } from '#lib/webhooks/endpoints.ts'
 import { countFailed } from '#lib/webhooks/resend.ts'
-import type { DeliveriesQuery } from '#lib/webhooks/schema.ts'
+import { type DeliveriesQuery, deliveriesQuery } from '#lib/webhooks/schema.ts'
+
+const PAGE_SIZE = 25
 
 export interface DeliveriesViewProps {
   params: Promise<{ mode: string; id?: string }>
@@ -33,7 +34,9 @@ export interface DeliveriesViewProps {
 export async function DeliveriesView({ params, searchParams }: DeliveriesViewProps) {
   const { account, mode, user } = await requireMember(params)
   const { id } = await params
-  const query = hideFromViewer(user, readDeliveriesQuery(await searchParams, account.timeZone))
+  const { timeZone } = account
+  const read = readFilters(await searchParams, deliveriesQuery, timeZone, PAGE_SIZE)
+  const { apiParams, query } = hideFromViewer(user, read)
   const [t, page, endpoints, resendable, delivery] = await Promise.all([
     getTranslations('webhooks'),
     listDeliveriesByReference(account.id, mode, query),
@@ -41,6 +44,7 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
     countResendable(account.id, mode, query),
     id ? findDelivery(account, mode, id) : undefined,
   ])
+  const reader = readerFor(mode, user, account)
   return (
     <>
       <PageHead title={t('title')}>
@@ -56,17 +60,37 @@ export async function DeliveriesView({ params, searchParams }: DeliveriesViewPro
         </IfAllowed>
       </PageHead>
       <ClientMessages namespaces={['webhooks', 'deliveries', 'deliveryProblem']}>
-        <Deliveries
-          query={query}
-          page={{ data: hideFromViewer(user, page.rows), next_cursor: page.nextCursor }}
-          resendable={resendable}
-          endpoints={hideFromViewer(user, endpoints).map(({ id, url }) => ({ id, url }))}
-          selectedId={delivery?.id}
+        <Prefetched
+          seeds={[
+            seed(deliveryQueries.list(reader, apiParams), {
+              data: hideFromViewer(user, page.rows),
+              next_cursor: page.nextCursor,
+            }),
+            ...(resendable
+              ? [
+                  seed(deliveryQueries.failed(reader, resendable.filter), {
+                    failed: resendable.count,
+                  }),
+                ]
+              : []),
+            ...(delivery
+              ? [
+                  seed(deliveryQueries.one(reader, delivery.id), {
+                    data: hideFromViewer(user, delivery),
+                  }),
+                ]
+              : []),
+          ]}
         >
-          {delivery ? (
-            <DeliveryPanel key={delivery.id} delivery={hideFromViewer(user, delivery)} />
-          ) : null}
-        </Deliveries>
+          <Deliveries
+            query={apiParams}
+            resendable={resendable?.filter}
+            endpoints={hideFromViewer(user, endpoints).map(({ id, url }) => ({ id, url }))}
+            selectedId={delivery?.id}
+          >
+            {delivery ? <DeliveryPanel key={delivery.id} id={delivery.id} /> : null}
+          </Deliveries>
+        </Prefetched>
       </ClientMessages>
     </>
   )

@@ -1,6 +1,6 @@
 'use client'
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { RefreshCw, Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
@@ -10,7 +10,7 @@ import { COLUMNS_CLASS, DeliveryRow, hostAndPathOf } from '#app/[mode]/webhooks/
 import type { ResendFilter } from '#app/[mode]/webhooks/resend-filter.ts'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
-import type { ApiScope } from '#components/api/client.ts'
+import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import {
   ChoiceFilter,
@@ -21,17 +21,11 @@ import {
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
-import type {
-  DeliveriesQuery,
-  DeliveriesResent,
-  Delivery,
-  DeliveryDetail,
-  DeliveryPage,
-  Endpoint,
-} from '#lib/webhooks/schema.ts'
+import type { DeliveriesResent, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
 import {
   DELIVERY_STATUSES,
   EVENT_GROUPS,
@@ -41,39 +35,25 @@ import {
 } from '#lib/webhooks/states.ts'
 
 interface DeliveriesProps {
-  query: DeliveriesQuery
-  page: DeliveryPage
-  resendable: { filter: ResendFilter; count: number } | null
+  query: QueryOf<'/webhooks/deliveries'>
+  /** Which failed deliveries can be sent again at once. */
+  resendable: ResendFilter | undefined
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
   selectedId?: string
   children?: ReactNode
 }
 
-const FILTER_NAMES = [
-  'status',
-  'type',
-  'endpoint_id',
-  'reference',
-  'period',
-  'from',
-  'to',
-  'cursor',
-]
-
 export function Deliveries({
   query,
-  page,
   resendable,
   endpoints,
   selectedId,
   children,
 }: DeliveriesProps) {
   const t = useTranslations('deliveries')
-  const { get, set, isPending } = useFilters()
-  const { data, error } = useDeliveries(query, page)
+  const { get, set, clear, isSet, isPending } = useFilters()
+  const { data, error } = useSuspenseQuery(deliveryQueries.list(useApi(), query))
   const listClass = selectedId ? 'max-xl:hidden' : ''
-  const isFiltered = FILTER_NAMES.some(get)
-  const clear = () => set(Object.fromEntries(FILTER_NAMES.map(name => [name, null])))
   return (
     <section aria-labelledby="deliveries">
       <h2 id="deliveries" className="sr-only">
@@ -94,8 +74,7 @@ export function Deliveries({
         {resendable ? (
           <IfAllowed permission="webhooks:write">
             <ResendFailed
-              filter={resendable.filter}
-              initialCount={resendable.count}
+              filter={resendable}
               hasPeriod={query.created_from !== undefined || query.created_to !== undefined}
             />
           </IfAllowed>
@@ -117,7 +96,7 @@ export function Deliveries({
             <ListSheet className="overflow-clip">
               {data.data.length > 0 ? (
                 <DeliveryList deliveries={data.data} selectedId={selectedId} />
-              ) : isFiltered ? (
+              ) : isSet ? (
                 <NoMatches title={t('noneFound')} text={t('noneFoundText')} clear={clear} />
               ) : (
                 <NoDeliveries hasEndpoint={endpoints.length > 0} />
@@ -235,27 +214,18 @@ function DeliveryFilters({ get, set, endpoints }: DeliveryFiltersProps) {
   )
 }
 
-const RECOUNT_MS = 15_000
-
 interface ResendFailedProps {
   filter: ResendFilter
-  initialCount: number
   /** Whether the user has chosen a period. */
   hasPeriod: boolean
 }
 
-function ResendFailed({ filter, initialCount, hasPeriod }: ResendFailedProps) {
+function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
   const t = useTranslations('deliveries')
   const api = useApi()
   const queryClient = useQueryClient()
   const [isConfirming, setConfirming] = useState(false)
-  const { data } = useQuery({
-    queryKey: [...deliveriesKey(api.scope), 'failed', filter],
-    queryFn: ({ signal }) =>
-      api.get('/dashboard/webhooks/deliveries/resend', { query: filter, signal }),
-    initialData: { failed: initialCount },
-    refetchInterval: RECOUNT_MS,
-  })
+  const { data } = useSuspenseQuery(deliveryQueries.failed(api, filter))
   const resend = useMutation({
     mutationFn: (idempotencyKey: string) =>
       api.post('/webhooks/deliveries/resend', {
@@ -264,7 +234,7 @@ function ResendFailed({ filter, initialCount, hasPeriod }: ResendFailedProps) {
       }),
     onSuccess: async () => {
       setConfirming(false)
-      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
+      await queryClient.invalidateQueries({ queryKey: deliveryQueries.all(api) })
     },
   })
   const { failed } = data
@@ -325,50 +295,4 @@ function ResendFailed({ filter, initialCount, hasPeriod }: ResendFailedProps) {
 function ResentCount({ resent: count, more: hasMore }: DeliveriesResent) {
   const t = useTranslations('deliveries')
   return hasMore ? t('resentMore', { count }) : t('resentAll', { count })
-}
-
-/** Maximum poll interval of the newest page, so that new deliveries appear. */
-const NEWEST_PAGE_POLL_MS = 4_000
-const POLL_FAST_MS = 1_000
-const POLL_SLOW_MS = 8_000
-/** A delivery that is due within this time makes the page poll fast. */
-const DUE_SOON_MS = 5_000
-
-export const deliveriesKey = ({ accountId, mode }: ApiScope) =>
-  ['deliveries', accountId, mode] as const
-
-/** Reads a page of deliveries. Refetches while a delivery is pending; the newest page, always. */
-function useDeliveries(query: DeliveriesQuery, initialData: DeliveryPage) {
-  const api = useApi()
-  return useQuery({
-    queryKey: [...deliveriesKey(api.scope), query],
-    queryFn: ({ signal }) =>
-      api.get('/webhooks/deliveries', { query: { ...query, limit: `${query.limit}` }, signal }),
-    initialData,
-    refetchInterval: ({ state }) => {
-      const interval = pollIntervalOf(state.data?.data ?? [])
-      return query.cursor
-        ? interval
-        : Math.min(interval || NEWEST_PAGE_POLL_MS, NEWEST_PAGE_POLL_MS)
-    },
-  })
-}
-
-export function useDelivery(initialDelivery: DeliveryDetail) {
-  const api = useApi()
-  const { id } = initialDelivery
-  return useQuery({
-    queryKey: [...deliveriesKey(api.scope), 'one', id],
-    queryFn: ({ signal }) => api.get('/webhooks/deliveries/[id]', { params: { id }, signal }),
-    initialData: { data: initialDelivery },
-    refetchInterval: ({ state }) => pollIntervalOf(state.data ? [state.data.data] : []),
-  })
-}
-
-function pollIntervalOf(deliveries: Delivery[]): number | false {
-  const pending = deliveries.filter(({ status }) => status === 'pending')
-  const isDueSoon = ({ is_under_way, next_attempt_at: at }: Delivery) =>
-    is_under_way || (at !== null && Date.parse(at) - Date.now() < DUE_SOON_MS)
-  if (pending.some(isDueSoon)) return POLL_FAST_MS
-  return pending.length > 0 ? POLL_SLOW_MS : false
 }

@@ -1,6 +1,6 @@
 'use client'
 
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { ArrowLeft, Check, Clock, RefreshCw, Send, X } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
@@ -8,13 +8,13 @@ import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { useAttemptText } from '#app/[mode]/webhooks/attempt-text.ts'
 import { AttemptView } from '#app/[mode]/webhooks/attempt-view.tsx'
-import { deliveriesKey, useDelivery } from '#app/[mode]/webhooks/deliveries.tsx'
 import { DeliveryState } from '#app/[mode]/webhooks/delivery-state.tsx'
 import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { ExactTime, useDurations, useSecondsTo } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -23,9 +23,9 @@ import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
-export function DeliveryPanel({ delivery: initialDelivery }: { delivery: DeliveryDetail }) {
+export function DeliveryPanel({ id }: { id: string }) {
   const t = useTranslations('deliveries')
-  const { data, error } = useDelivery(initialDelivery)
+  const { data, error } = useSuspenseQuery(deliveryQueries.one(useApi(), id))
   const [chosenNumber, setChosenNumber] = useState<number | null>(null)
   const [revealed, setRevealed] = useState<DeliveryDetail['attempts']>([])
   // A new attempt is masked until it is revealed too.
@@ -222,7 +222,7 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
       }),
     onSuccess: async () => {
       onSent()
-      await queryClient.invalidateQueries({ queryKey: deliveriesKey(api.scope) })
+      await queryClient.invalidateQueries({ queryKey: deliveryQueries.all(api) })
     },
     onSettled: () => setConfirming(false),
   })

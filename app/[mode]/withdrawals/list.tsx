@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { ArrowUpRight } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
@@ -13,64 +13,47 @@ import {
   PeriodFilter,
   SearchFilter,
   useFilters,
-  whilePending,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { Money } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { withdrawalQueries } from '#components/queries/withdrawals.ts'
 import { AmountRows } from '#components/status/amount-rows.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
-import { useWaiting, WaitingNotice } from '#components/status/waiting.tsx'
+import { WaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
-import type { RejectionFields, WaitingWithdrawal } from '#lib/dashboard/schema.ts'
+import type { RejectionFields } from '#lib/dashboard/schema.ts'
 import type { ListedWithdrawal, ListedWithdrawalPage } from '#lib/withdrawals/schema.ts'
 import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
-
-const REFRESH_MS = 2_000
-const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
 
 interface WithdrawalListProps {
   query: QueryOf<'/dashboard/withdrawals'>
   /** The query without limit and cursor. */
-  exportFilters: QueryOf<'/dashboard/withdrawals'>
-  initialData: ListedWithdrawalPage
-  initialWaiting: WaitingWithdrawal[]
+  filters: QueryOf<'/dashboard/withdrawals'>
 }
 
-export function WithdrawalList({
-  query,
-  exportFilters,
-  initialData,
-  initialWaiting,
-}: WithdrawalListProps) {
+export function WithdrawalList({ query, filters }: WithdrawalListProps) {
   const api = useApi()
-  const filters = useFilters()
-  const { data, error } = useQuery({
-    queryKey: ['page', api.scope, 'withdrawals', query],
-    queryFn: ({ signal }) => api.get('/dashboard/withdrawals', { query, signal }),
-    initialData,
-    refetchInterval: whilePending(REFRESH_MS),
-  })
-  const waiting = useWaiting(initialWaiting)
-  const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
+  const urlFilters = useFilters()
+  const { data, error } = useSuspenseQuery(withdrawalQueries.list(api, query))
   return (
     <>
-      <WaitingNotice waiting={waiting} />
-      <WithdrawalFilters {...filters} />
+      <WaitingNotice />
+      <WithdrawalFilters {...urlFilters} />
       {data.data.length > 0 ? (
         <div className="mb-2 flex flex-wrap items-center gap-x-5 gap-y-1 text-small">
           <Total {...data.total} />
-          <ExportWithdrawals filters={exportFilters} />
+          <ExportWithdrawals filters={filters} />
         </div>
       ) : null}
-      <ListBody error={error} isPending={filters.isPending} nextCursor={data.next_cursor}>
+      <ListBody error={error} isPending={urlFilters.isPending} nextCursor={data.next_cursor}>
         {data.data.length > 0 ? (
           <WithdrawalRows withdrawals={data.data} />
         ) : (
-          <NoWithdrawals clear={isFiltered ? () => filters.set(CLEARED_FILTERS) : null} />
+          <NoWithdrawals clear={urlFilters.isSet ? urlFilters.clear : null} />
         )}
       </ListBody>
     </>

@@ -3,8 +3,10 @@ import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { WithdrawalList } from '#app/[mode]/withdrawals/list.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
+import { withdrawalQueries } from '#components/queries/withdrawals.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
@@ -14,9 +16,13 @@ import { connectionIn } from '#lib/banks/served.ts'
 import { readApprovalSettings } from '#lib/dashboard/approval-rule.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { listWaiting } from '#lib/dashboard/timeline.ts'
-import { readWithdrawalFilters } from '#lib/dashboard/url-filters.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
-import { listShownWithdrawals, totalWithdrawals } from '#lib/withdrawals/queries.ts'
+import {
+  listShownWithdrawals,
+  shownWithdrawalsQuery,
+  totalWithdrawals,
+} from '#lib/withdrawals/queries.ts'
 
 interface WithdrawalsPageProps {
   params: Promise<{ mode: string }>
@@ -37,14 +43,14 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
     readApprovalSettings(account.id, user.id),
     connectionId !== null && mode === 'live' && isMoneyOutClosed(connectionId),
   ])
-  const { apiParams, query } = readWithdrawalFilters(search, account.timeZone)
+  const { apiParams, filters, query } = readFilters(search, shownWithdrawalsQuery, account.timeZone)
   const asked = hideFromViewer(user, query)
   const isViewing = user.viewing !== null
   const [{ rows, nextCursor }, total] = await Promise.all([
     listShownWithdrawals(account.id, mode, asked, { isViewing }),
     totalWithdrawals(account.id, mode, asked, { isViewing }),
   ])
-  const { cursor, ...exportFilters } = apiParams
+  const reader = readerFor(mode, user, account)
   return (
     <>
       <PageHead title={t('title')}>
@@ -81,16 +87,18 @@ export default async function WithdrawalsPage({ params, searchParams }: Withdraw
       <ClientMessages
         namespaces={['withdrawals', 'withdrawalStatus', 'rejection', 'pixKey', 'approvals']}
       >
-        <WithdrawalList
-          query={apiParams}
-          exportFilters={exportFilters}
-          initialWaiting={hideFromViewer(user, waiting)}
-          initialData={{
-            data: hideFromViewer(user, rows),
-            next_cursor: nextCursor,
-            total,
-          }}
-        />
+        <Prefetched
+          seeds={[
+            seed(withdrawalQueries.waiting(reader), hideFromViewer(user, waiting)),
+            seed(withdrawalQueries.list(reader, apiParams), {
+              data: hideFromViewer(user, rows),
+              next_cursor: nextCursor,
+              total,
+            }),
+          ]}
+        >
+          <WithdrawalList query={apiParams} filters={filters} />
+        </Prefetched>
       </ClientMessages>
     </>
   )

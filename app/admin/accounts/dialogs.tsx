@@ -1,12 +1,13 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -18,8 +19,6 @@ import {
   STATUS_OUTCOMES,
 } from '#lib/accounts/schema.ts'
 
-const INVITATIONS_KEY = ['operator invitations']
-
 export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
@@ -27,11 +26,9 @@ export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
   const [created, setCreated] = useState<{ link: string; email: string; isMailed: boolean } | null>(
     null,
   )
-  const { data: openInvitations = [] } = useQuery({
-    queryKey: INVITATIONS_KEY,
-    queryFn: async ({ signal }) => (await api.get('/admin/invitations', { signal })).data,
-  })
-  const refresh = () => queryClient.invalidateQueries({ queryKey: INVITATIONS_KEY })
+  const query = operatorQueries.invitations(api)
+  const { data: openInvitations = [] } = useQuery(query)
+  const refresh = () => queryClient.invalidateQueries({ queryKey: query.queryKey })
   const { problems, failure, isBusy, props } = useForm({
     schema: openingRequest,
     read: data => ({ email: String(data.get('email')).trim() || undefined }),
@@ -85,21 +82,16 @@ interface OpenInvitationsProps {
 function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
   const t = useTranslations('inviteMerchant')
   const api = useApi()
-  const [busy, setBusy] = useState<string | null>(null)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function revoke(id: string) {
-    setBusy(id)
-    setFailure(null)
-    await api.delete('/admin/invitations/[id]', { params: { id } }).catch(setFailure)
-    await onDone()
-    setBusy(null)
-  }
+  const revocation = useMutation({
+    mutationFn: (id: string) => api.delete('/admin/invitations/[id]', { params: { id } }),
+    onSettled: onDone,
+  })
   return (
     <section aria-labelledby="open-invitations" className="mt-6 border-line border-t pt-5">
       <h3 id="open-invitations" className="mb-2 font-semibold text-small">
         {t('open')}
       </h3>
-      <Problem error={failure} />
+      <Problem error={revocation.error} />
       <ul>
         {invitations.map(({ id, email, expires_at, is_expired }) => (
           <li key={id} className="flex items-center justify-between gap-3 py-1">
@@ -114,8 +106,8 @@ function OpenInvitations({ invitations, onDone }: OpenInvitationsProps) {
             <Button
               variant="plain"
               aria-describedby={`invitation-${id}`}
-              disabled={busy === id}
-              onClick={() => revoke(id)}
+              disabled={revocation.isPending && revocation.variables === id}
+              onClick={() => revocation.mutate(id)}
             >
               {t('revoke')}
             </Button>

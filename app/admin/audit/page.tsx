@@ -1,11 +1,14 @@
 import type { Metadata } from 'next'
 import { getTimeZone, getTranslations } from 'next-intl/server'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listAudit } from '#lib/audit/queries.ts'
-import { readAuditFilters } from '#lib/dashboard/audit.ts'
+import { staffAuditQuery } from '#lib/audit/schema.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 
 const PAGE_SIZE = 50
@@ -19,10 +22,14 @@ interface AuditPageProps {
 }
 
 export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
-  await requireAdmin()
+  const user = await requireAdmin()
   const [t, timeZone] = await Promise.all([getTranslations('audit'), getTimeZone()])
-  const options = { limit: PAGE_SIZE, isStaff: true }
-  const { apiParams, filters, query } = readAuditFilters(await searchParams, timeZone, options)
+  const { apiParams, filters, query } = readFilters(
+    await searchParams,
+    staffAuditQuery,
+    timeZone,
+    PAGE_SIZE,
+  )
   const { rows, nextCursor } = await listAudit({ staff: true }, query)
   return (
     <ClientMessages
@@ -33,12 +40,16 @@ export default async function StaffAuditPage({ searchParams }: AuditPageProps) {
         <p className="text-muted text-small">{t('ofAll')}</p>
         <ExportAudit isStaff filters={filters} />
       </div>
-      <AuditList
-        isStaff
-        query={apiParams}
-        isFiltered={Object.keys(filters).length > 0}
-        initialData={{ data: rows, next_cursor: nextCursor }}
-      />
+      <Prefetched
+        seeds={[
+          seed(accountQueries.audit(readerFor('test', user, null), true, apiParams), {
+            data: rows,
+            next_cursor: nextCursor,
+          }),
+        ]}
+      >
+        <AuditList isStaff query={apiParams} />
+      </Prefetched>
     </ClientMessages>
   )
 }

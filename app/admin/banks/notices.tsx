@@ -1,12 +1,13 @@
 'use client'
 
-import { useQueries } from '@tanstack/react-query'
+import { useMutation, useQueries } from '@tanstack/react-query'
 import { CircleAlert, TriangleAlert } from 'lucide-react'
 import { useLocale, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { moneyText, useTimeText } from '#components/format/format.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'
@@ -72,9 +73,6 @@ export function ShortNotices({ banks, money }: ShortNoticesProps) {
   })
 }
 
-/** The balance is asked of the bank: more often would show little more. */
-const REFRESH_MS = 60_000
-
 export interface MoneyRead {
   money: BankMoney | null
   isPending: boolean
@@ -85,14 +83,7 @@ export function useBankMoney(banks: Pick<BankLine, 'id' | 'state'>[]): Map<strin
   const api = useApi()
   const asked = banks.filter(({ state }) => state !== 'closed' && state !== 'unserved')
   const results = useQueries({
-    queries: asked.map(({ id }) => ({
-      queryKey: ['bank-money', id],
-      queryFn: async ({ signal }: { signal: AbortSignal }) =>
-        (await api.get('/admin/banks/[id]/balance', { params: { id }, signal })).data,
-      staleTime: REFRESH_MS,
-      refetchInterval: REFRESH_MS,
-      retry: false,
-    })),
+    queries: asked.map(({ id }) => operatorQueries.bankMoney(api, id)),
   })
   return new Map(
     asked.map(({ id }, index) => {
@@ -113,11 +104,17 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
   const api = useApi()
   const [registered, setRegistered] = useState<NoticesRegistered | null>(null)
   const [isReplacing, setReplacing] = useState(false)
-  const { run, isBusy, failure } = useAction(async (replaces: boolean) => {
-    const request = { params: { id: bank.id }, body: { replaces_foreign: replaces } }
-    setRegistered((await api.post('/admin/banks/[id]/notices', request)).data)
-    setReplacing(false)
+  const registration = useMutation({
+    mutationFn: async (replaces: boolean) => {
+      const request = { params: { id: bank.id }, body: { replaces_foreign: replaces } }
+      return (await api.post('/admin/banks/[id]/notices', request)).data
+    },
+    onSuccess: data => {
+      setRegistered(data)
+      setReplacing(false)
+    },
   })
+  const { mutate: run, isPending: isBusy, error: failure } = registration
   const foreign = registered?.keys.filter(({ state }) => state === 'foreign') ?? []
   if (!bank.can.register_notices)
     return (

@@ -9,6 +9,7 @@ import { Problem, useDeliveryProblem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
@@ -29,7 +30,8 @@ export function Jobs({ jobs }: { jobs: StuckJob[] }) {
   const queryClient = useQueryClient()
   const run = useMutation({
     mutationFn: (body: RequeueRequest) => api.post('/admin/jobs/requeue', { body }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['health'] }),
+    onSettled: () =>
+      queryClient.invalidateQueries({ queryKey: operatorQueries.health(api).queryKey }),
   })
   const kinds = [...new Set(jobs.map(({ kind }) => kind))].filter(
     kind => jobs.filter(job => job.kind === kind && job.can_run).length > 1,

@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { Check as CheckMark, CircleAlert, TriangleAlert } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
@@ -8,12 +8,13 @@ import { JOBS_ID, Jobs, WORKERS_ID, Workers } from '#app/admin/health/jobs.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useDurations } from '#components/format/format.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { LEVEL_STYLES } from '#components/status/state-chips.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { ListSheet } from '#components/ui/sheet.tsx'
 import { numberFormat } from '#lib/core/locale.ts'
-import type { Check, Health, Level } from '#lib/operator/schema.ts'
+import type { Check, Level } from '#lib/operator/schema.ts'
 import {
   CHECK_GROUPS,
   type CheckGroupName,
@@ -21,16 +22,8 @@ import {
   type FindingSubject,
 } from '#lib/operator/states.ts'
 
-const REFRESH_MS = 5_000
-
-export function LiveHealth({ initialData }: { initialData: Health }) {
-  const api = useApi()
-  const { data, error } = useQuery({
-    queryKey: ['health'],
-    queryFn: async ({ signal }) => (await api.get('/admin/health', { signal })).data,
-    initialData,
-    refetchInterval: REFRESH_MS,
-  })
+export function LiveHealth() {
+  const { data, error } = useSuspenseQuery(operatorQueries.health(useApi()))
   return (
     <div className="grid gap-8">
       {error ? <Problem error={error} /> : null}

@@ -24,19 +24,15 @@ interface ItemListProps {
   nextCursor: string | null
 }
 
-const FILTERS = ['state', 'kind', 'connection', 'age'] as const
-
 export function ItemList({ items, nextCursor }: ItemListProps) {
   const t = useTranslations('differences')
-  const { get, set, isPending } = useFilters()
-  const isFiltered = FILTERS.some(name => get(name) !== '')
-  const clear = () => set(Object.fromEntries(FILTERS.map(name => [name, null])))
+  const { clear, isSet, isPending } = useFilters()
   return (
     <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
       <ListSheet>
         {items.length > 0 ? (
           <Items items={items} />
-        ) : isFiltered ? (
+        ) : isSet ? (
           <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
         ) : (
           <EmptyState icon={Inbox} title={t('none')} text={t('noneText')} />

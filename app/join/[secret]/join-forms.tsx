@@ -1,8 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import {
   AccountNameField,
@@ -13,24 +13,28 @@ import {
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { newcomerRequest } from '#lib/accounts/schema.ts'
+import { joinRequest, newcomerRequest } from '#lib/accounts/schema.ts'
 
 /** Accepts the invitation, for users who are signed in with the invited e-mail. */
 export function JoinButton({ secret }: { secret: string }) {
   const t = useTranslations('join')
-  const { run, failure, ...joining } = useAction(async () => {
-    const request = { body: { secret } }
-    const response = await anonymousApi.post('/person/join', request)
-    enterAccount(response.data.account_id)
+  const [isDone, setDone] = useState(false)
+  const { failure, isBusy, props } = useForm({
+    schema: joinRequest,
+    read: () => ({ secret }),
+    async send(body) {
+      const { data } = await anonymousApi.post('/person/join', { body })
+      setDone(true)
+      enterAccount(data.account_id)
+    },
   })
-  const isBusy = joining.isBusy || joining.isDone
   return (
-    <div className="grid gap-5">
+    <form {...props} className="grid gap-5">
       <Problem error={failure} />
-      <Button variant="primary" onClick={run} disabled={isBusy} className="h-11 w-full">
-        {isBusy ? t('busy') : t('join')}
+      <Button variant="primary" type="submit" disabled={isBusy || isDone} className="h-11 w-full">
+        {isBusy || isDone ? t('busy') : t('join')}
       </Button>
-    </div>
+    </form>
   )
 }
 
@@ -42,9 +46,15 @@ interface MailRequestProps {
 /** Sends the mailed link again, to a visitor who has only the link that the inviter was shown. */
 export function MailRequest({ secret, email }: MailRequestProps) {
   const t = useTranslations('join')
-  const { run, failure, isBusy, isDone } = useAction(() =>
-    anonymousApi.post('/visitor/join/mail', { body: { secret } }),
-  )
+  const [isDone, setDone] = useState(false)
+  const { failure, isBusy, props } = useForm({
+    schema: joinRequest,
+    read: () => ({ secret }),
+    async send(body) {
+      await anonymousApi.post('/visitor/join/mail', { body })
+      setDone(true)
+    },
+  })
   if (isDone) {
     return (
       <p role="status" className="text-muted">
@@ -53,12 +63,12 @@ export function MailRequest({ secret, email }: MailRequestProps) {
     )
   }
   return (
-    <>
+    <form {...props}>
       <Problem error={failure} />
-      <Button variant="quiet" onClick={run} disabled={isBusy} className="h-11 w-full">
+      <Button variant="quiet" type="submit" disabled={isBusy} className="h-11 w-full">
         {isBusy ? t('busy') : t('sendMail')}
       </Button>
-    </>
+    </form>
   )
 }
 

@@ -3,7 +3,7 @@ import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
 import { dayInZone } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
-import { readUrlFilters } from '#lib/dashboard/url-filters.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { type Page, readPage, sqlIfDefined, walkPages } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
@@ -74,13 +74,15 @@ export function listItemConnections(): Promise<DifferenceLine['connection'][]> {
     WHERE EXISTS (SELECT FROM differences i WHERE i.connection_id = n.id) ORDER BY n.name, n.id`)
 }
 
-const FILTERS = ['state', 'kind', 'connection', 'age', 'cursor'] as const
 const ANY_STATE = 'all'
 
 /** Reads the filters of the differences from a page's URL: what is open by default. Drops invalid values. */
 export function readDifferenceFilters(params: SearchParams) {
-  const known = readUrlFilters(params, FILTERS, differenceQuery.shape)
-  const filters = differenceQuery.omit({ limit: true }).parse(known)
+  const { query: filters } = readFilters(
+    params,
+    differenceQuery.omit({ limit: true }),
+    HOME_TIME_ZONE,
+  )
   return params.state === ANY_STATE ? filters : { ...filters, state: filters.state ?? 'open' }
 }
 

@@ -1,12 +1,13 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Mail, MessageCircle, Share2 } from 'lucide-react'
 import { useLocale, useTimeZone, useTranslations } from 'next-intl'
 import { type SubmitEvent, useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { mailUrl, whatsAppUrl, writeShareMessage } from '#app/[mode]/charges/[id]/share-message.ts'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useDraft, useForm } from '#components/form/form.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -23,14 +24,12 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
   const t = useTranslations('cancel')
   const api = useApi()
   const { timeline, refresh } = useLiveCharge()
-  const cancel = useAction(async () => {
-    try {
-      await api.post('/dashboard/charges/[id]/cancel', { params: { id: timeline.charge.id } })
-    } finally {
-      // After a refusal, too: the charge may have been paid meanwhile.
-      void refresh()
-    }
-    onClose()
+  const cancel = useMutation({
+    mutationFn: () =>
+      api.post('/dashboard/charges/[id]/cancel', { params: { id: timeline.charge.id } }),
+    onSuccess: onClose,
+    // After a refusal, too: the charge may have been paid meanwhile.
+    onSettled: () => void refresh(),
   })
   return (
     <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
@@ -38,12 +37,12 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
         <DialogActions
           action={t('confirm')}
           busy={t('busy')}
-          isBusy={cancel.isBusy}
-          failure={cancel.failure}
+          isBusy={cancel.isPending}
+          failure={cancel.error}
           isDestructive
           keep={t('keep')}
           onCancel={onClose}
-          onConfirm={() => void cancel.run()}
+          onConfirm={() => cancel.mutate()}
         />
       </div>
     </Dialog>
@@ -73,21 +72,19 @@ function DescriptionForm({ defaultValue, onClose }: DescriptionDialogProps) {
   const api = useApi()
   const { timeline, refresh } = useLiveCharge()
   const draft = useDraft()
-  const save = useAction(async (description: string) => {
-    try {
-      await api.post('/dashboard/charges/[id]/description', {
+  const save = useMutation({
+    mutationFn: (description: string) =>
+      api.post('/dashboard/charges/[id]/description', {
         params: { id: timeline.charge.id },
         body: { description },
-      })
-    } finally {
-      // After a refusal, too: the charge may have been paid meanwhile.
-      void refresh()
-    }
-    onClose()
+      }),
+    onSuccess: onClose,
+    // After a refusal, too: the charge may have been paid meanwhile.
+    onSettled: () => void refresh(),
   })
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
-    void save.run(String(new FormData(event.currentTarget).get('description')).trim())
+    save.mutate(String(new FormData(event.currentTarget).get('description')).trim())
   }
   return (
     <form
@@ -108,8 +105,8 @@ function DescriptionForm({ defaultValue, onClose }: DescriptionDialogProps) {
       <DialogActions
         action={t('save')}
         busy={t('saving')}
-        isBusy={save.isBusy}
-        failure={save.failure}
+        isBusy={save.isPending}
+        failure={save.error}
         onCancel={onClose}
       />
     </form>

@@ -1,11 +1,12 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { useLocale, useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useEffect, useRef, useState } from 'react'
 import type { Api } from '#components/api/client.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { moneyText } from '#components/format/format.tsx'
+import { chargeQueries } from '#components/queries/charges.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
@@ -30,24 +31,20 @@ export function useLiveCharge(): LiveChargeValue {
 }
 
 interface LiveChargeProps {
-  initialData: ChargeTimelineData
+  id: string
   children: ReactNode
 }
 
 /** Refetches the charge of the page while it can still change, and announces a new status. */
-export function LiveCharge({ initialData, children }: LiveChargeProps) {
+export function LiveCharge({ id, children }: LiveChargeProps) {
   const api = useApi()
-  const [initialStatus] = useState(initialData.charge.status)
   const [isStreaming, setStreaming] = useState(false)
-  const { id } = initialData.charge
-  const { data: timeline, refetch } = useQuery({
-    queryKey: ['charge', api.scope, id],
-    queryFn: async ({ signal }) =>
-      (await api.get('/dashboard/charges/[id]/timeline', { params: { id }, signal })).data,
-    initialData,
+  const { data: timeline, refetch } = useSuspenseQuery({
+    ...chargeQueries.timeline(api, id),
     refetchInterval: ({ state }) =>
-      isStreaming ? false : pollIntervalOf(state.data ?? initialData),
+      isStreaming || !state.data ? false : pollIntervalOf(state.data),
   })
+  const [initialStatus] = useState(timeline.charge.status)
   const refresh = () => refetch({ cancelRefetch: true })
   const isChangeExpected = pollIntervalOf(timeline) === POLL_FAST_MS
   useChargeStream({

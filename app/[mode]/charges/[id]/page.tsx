@@ -16,8 +16,10 @@ import {
 import { ChargeSandbox, PayPanel } from '#app/[mode]/charges/[id]/pay-panel.tsx'
 import { Disputes, Refunds } from '#app/[mode]/charges/[id]/refunds-and-disputes.tsx'
 import { ChargeTimeline } from '#app/[mode]/charges/[id]/timeline.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
+import { chargeQueries } from '#components/queries/charges.ts'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { OwnCode, PageHead } from '#components/ui/page-head.tsx'
@@ -57,7 +59,7 @@ export async function generateMetadata({ params }: PageProps): Promise<Metadata>
 }
 
 export default async function ChargePage({ params }: PageProps) {
-  const [timeline, t, { account }] = await Promise.all([
+  const [timeline, t, { account, user }] = await Promise.all([
     loadTimeline(params),
     getTranslations(),
     requireMember(params),
@@ -80,29 +82,35 @@ export default async function ChargePage({ params }: PageProps) {
         'simulate',
       ]}
     >
-      <LiveCharge key={charge.id} initialData={timeline}>
-        <PageHead
-          title={<Money cents={charge.amount} />}
-          parent={parent}
-          beside={
-            <OwnCode reference={ownReference(charge.id, charge.external_id)} id={charge.id} />
-          }
-          state={<LiveChargeState />}
-        >
-          <ChargeActions merchant={account.name} />
-        </PageHead>
-        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
-          <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
-          {/* What grows with a payment stands last, so that nothing in view moves. */}
-          <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-            <Disputes />
-            <ChargeDetails charge={charge} />
-            <Refunds />
-            <ChargeTimeline />
-            <ChargeSandbox />
+      <Prefetched
+        seeds={[
+          seed(chargeQueries.timeline(readerFor(charge.mode, user, account), charge.id), timeline),
+        ]}
+      >
+        <LiveCharge key={charge.id} id={charge.id}>
+          <PageHead
+            title={<Money cents={charge.amount} />}
+            parent={parent}
+            beside={
+              <OwnCode reference={ownReference(charge.id, charge.external_id)} id={charge.id} />
+            }
+            state={<LiveChargeState />}
+          >
+            <ChargeActions merchant={account.name} />
+          </PageHead>
+          <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,300px)_minmax(0,1fr)] xl:grid-cols-[minmax(0,380px)_minmax(0,1fr)]">
+            <PayPanel merchant={account.name} qr={<ChargeQr code={charge.br_code} />} />
+            {/* What grows with a payment stands last, so that nothing in view moves. */}
+            <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+              <Disputes />
+              <ChargeDetails charge={charge} />
+              <Refunds />
+              <ChargeTimeline />
+              <ChargeSandbox />
+            </div>
           </div>
-        </div>
-      </LiveCharge>
+        </LiveCharge>
+      </Prefetched>
     </ClientMessages>
   )
 }

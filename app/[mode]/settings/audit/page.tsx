@@ -1,12 +1,15 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { AuditList, ExportAudit } from '#components/audit/list.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { listAudit } from '#lib/audit/queries.ts'
-import { readAuditFilters } from '#lib/dashboard/audit.ts'
+import { auditQuery } from '#lib/audit/schema.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
+import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { requirePermission } from '#lib/session/gate.ts'
 
 const PAGE_SIZE = 50
@@ -21,10 +24,9 @@ interface AuditPageProps {
 }
 
 export default async function AuditPage({ params, searchParams }: AuditPageProps) {
-  const { account, mode } = await requirePermission(params, 'audit:read')
+  const { account, mode, user } = await requirePermission(params, 'audit:read')
   const [t, search] = await Promise.all([getTranslations('audit'), searchParams])
-  const options = { limit: PAGE_SIZE, isStaff: false }
-  const { apiParams, filters, query } = readAuditFilters(search, account.timeZone, options)
+  const { apiParams, filters, query } = readFilters(search, auditQuery, account.timeZone, PAGE_SIZE)
   const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)
   return (
     <ClientMessages
@@ -36,12 +38,16 @@ export default async function AuditPage({ params, searchParams }: AuditPageProps
         <p className="text-muted text-small">{t('ofAccount')}</p>
         <ExportAudit isStaff={false} filters={filters} />
       </div>
-      <AuditList
-        isStaff={false}
-        query={apiParams}
-        isFiltered={Object.keys(filters).length > 0}
-        initialData={{ data: rows, next_cursor: nextCursor }}
-      />
+      <Prefetched
+        seeds={[
+          seed(accountQueries.audit(readerFor(mode, user, account), false, apiParams), {
+            data: rows,
+            next_cursor: nextCursor,
+          }),
+        ]}
+      >
+        <AuditList isStaff={false} query={apiParams} />
+      </Prefetched>
     </ClientMessages>
   )
 }

@@ -1,11 +1,12 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
+import { memberQueries } from '#components/queries/people.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -234,13 +235,7 @@ export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
 
 function useIssuedTokens({ user_id: id }: MemberRow) {
   const api = useApi()
-  return useQuery({
-    queryKey: ['member-tokens', api.scope, id],
-    queryFn: async ({ signal }) =>
-      (await api.get('/dashboard/members/[id]/tokens', { params: { id }, signal })).data,
-    // A stale list would be refused: read it whenever the dialog opens.
-    gcTime: 0,
-  })
+  return useQuery(memberQueries.tokens(api, id))
 }
 
 /** Returns the tokens that a member with this role may no longer grant; null is a former member. */
@@ -326,10 +321,10 @@ interface LeaveDialogProps {
 export function LeaveDialog({ name, onClose }: LeaveDialogProps) {
   const t = useTranslations('members')
   const api = useApi()
-  const leaving = useAction(async () => {
-    await api.post('/dashboard/members/leave')
+  const leaving = useMutation({
+    mutationFn: () => api.post('/dashboard/members/leave'),
     // Full page load: the cached data belongs to the account just left.
-    location.assign('/')
+    onSuccess: () => location.assign('/'),
   })
   return (
     <Dialog isOpen onClose={onClose} title={t('leaveTitle', { name })} description={t('leaveText')}>
@@ -337,11 +332,11 @@ export function LeaveDialog({ name, onClose }: LeaveDialogProps) {
         <DialogActions
           action={t('leave')}
           busy={t('busy')}
-          isBusy={leaving.isBusy || leaving.isDone}
-          failure={leaving.failure}
+          isBusy={leaving.isPending || leaving.isSuccess}
+          failure={leaving.error}
           isDestructive
           onCancel={onClose}
-          onConfirm={leaving.run}
+          onConfirm={() => leaving.mutate()}
         />
       </div>
     </Dialog>

@@ -1,13 +1,14 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Clock, ShieldCheck, ShieldOff, TimerOff, UserPlus } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
+import { memberQueries } from '#components/queries/people.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
@@ -21,40 +22,22 @@ const LastOwnerDialog = lazyDialog(loadDialogs, 'LastOwnerDialog')
 const RemoveDialog = lazyDialog(loadDialogs, 'RemoveDialog')
 const InviteDialog = lazyDialog(loadDialogs, 'InviteDialog')
 
-interface MembersAndInvitations {
-  members: Member[]
-  invitations: Invitation[]
-}
-
 type OpenDialog =
   | { kind: 'role' | 'remove' | 'leave'; member: Member }
   | { kind: 'lastOwner'; wanted: 'role' | 'leave' }
   | { kind: 'resend'; invitation: Invitation }
 
-interface MemberListProps {
-  people: MembersAndInvitations
-  currentUserId: string
-}
-
-export function MemberRows({ people: initialData, currentUserId }: MemberListProps) {
+export function MemberRows({ currentUserId }: { currentUserId: string }) {
   const t = useTranslations('members')
   const hasPermission = useHasPermission()
   const [canWrite, canLeave] = [hasPermission('members:write'), hasPermission('members:leave')]
   const api = useApi()
   const queryClient = useQueryClient()
   const [openDialog, setOpenDialog] = useState<OpenDialog | null>(null)
-  const queryKey = ['members', api.scope]
-  const { data } = useQuery({
-    queryKey,
-    initialData,
-    queryFn: async ({ signal }) => (await api.get('/dashboard/members', { signal })).data,
-  })
+  const query = memberQueries.list(api)
+  const { data } = useSuspenseQuery(query)
   const close = () => setOpenDialog(null)
-  const refresh = () => {
-    // Tokens may have another issuer or be revoked since.
-    queryClient.removeQueries({ queryKey: ['tokens'] })
-    return queryClient.invalidateQueries({ queryKey })
-  }
+  const refresh = () => queryClient.invalidateQueries({ queryKey: query.queryKey })
   return (
     <>
       <ListSheet>
@@ -214,10 +197,10 @@ function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
   const t = useTranslations('members')
   const api = useApi()
   const { id, email, role, invited_by: inviter, expires_at, is_expired } = invitation
-  const revocation = useAction(
-    () => api.delete('/dashboard/invitations/[id]', { params: { id } }),
-    onDone,
-  )
+  const revocation = useMutation({
+    mutationFn: () => api.delete('/dashboard/invitations/[id]', { params: { id } }),
+    onSettled: onDone,
+  })
   return (
     <li
       data-testid="invitation-row"
@@ -256,16 +239,16 @@ function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
           <Button
             variant="plain"
             aria-describedby={`invitation-${id}`}
-            onClick={revocation.run}
-            disabled={revocation.isBusy}
+            onClick={() => revocation.mutate()}
+            disabled={revocation.isPending}
           >
             {t('revoke')}
           </Button>
         </div>
       ) : null}
-      {revocation.failure ? (
+      {revocation.error ? (
         <div className="@wide:col-span-4">
-          <Problem error={revocation.failure} />
+          <Problem error={revocation.error} />
         </div>
       ) : null}
     </li>
@@ -274,7 +257,7 @@ function InvitationRow({ invitation, onResend, onDone }: InvitationRowProps) {
 
 export function InviteButton() {
   const t = useTranslations('members')
-  const { scope } = useApi()
+  const api = useApi()
   const queryClient = useQueryClient()
   const [isOpen, setOpen] = useState(false)
   return (
@@ -286,7 +269,9 @@ export function InviteButton() {
       {isOpen ? (
         <InviteDialog
           onClose={() => setOpen(false)}
-          onDone={() => queryClient.invalidateQueries({ queryKey: ['members', scope] })}
+          onDone={() =>
+            queryClient.invalidateQueries({ queryKey: memberQueries.list(api).queryKey })
+          }
         />
       ) : null}
     </>

@@ -4,7 +4,9 @@ import { useTranslations } from 'next-intl'
 import { getTranslations } from 'next-intl/server'
 import { InviteButton, MemberRows } from '#app/[mode]/settings/members/member-list.tsx'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { memberQueries } from '#components/queries/people.ts'
 import { ROLE_ACTIONS } from '#components/status/role-permissions.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { ListSheet, Notice } from '#components/ui/sheet.tsx'
@@ -39,10 +41,16 @@ export default async function MembersPage({ params }: { params: Promise<{ mode: 
         </div>
       )}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-7">
-        <MemberRows
-          people={hideFromViewer(user, { members, invitations })}
-          currentUserId={user.id}
-        />
+        <Prefetched
+          seeds={[
+            seed(
+              memberQueries.list(readerFor(mode, user, account)),
+              hideFromViewer(user, { members, invitations }),
+            ),
+          ]}
+        >
+          <MemberRows currentUserId={user.id} />
+        </Prefetched>
         <RolesTable />
       </div>
     </ClientMessages>

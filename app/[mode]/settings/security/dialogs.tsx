@@ -1,11 +1,12 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
 import { useState } from 'react'
 import { saveAs } from '#components/api/client.ts'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { registerPasskey } from '#components/proof/passkey-calls.ts'
 import { FactorForm } from '#components/proof/proof-dialog.tsx'
@@ -216,11 +217,12 @@ interface RemoveFactorDialogProps {
 export function RemoveFactorDialog({ passkey, isLast, onClose, onDone }: RemoveFactorDialogProps) {
   const t = useTranslations()
   const api = useApi()
-  const removal = useAction(() => {
-    const removed = passkey
-      ? api.delete('/person/passkeys/[id]', { params: { id: passkey.id } })
-      : api.delete('/person/authenticator')
-    return removed.then(onDone)
+  const removal = useMutation({
+    mutationFn: () =>
+      passkey
+        ? api.delete('/person/passkeys/[id]', { params: { id: passkey.id } })
+        : api.delete('/person/authenticator'),
+    onSuccess: onDone,
   })
   const title = passkey
     ? t('factor.passkey.removeTitle', { name: passkey.name })
@@ -236,11 +238,11 @@ export function RemoveFactorDialog({ passkey, isLast, onClose, onDone }: RemoveF
         <DialogActions
           action={passkey ? t('factor.passkey.remove') : t('factor.app.remove')}
           busy={t('factor.busy')}
-          isBusy={removal.isBusy || removal.isDone}
-          failure={removal.failure}
+          isBusy={removal.isPending || removal.isSuccess}
+          failure={removal.error}
           isDestructive
           onCancel={onClose}
-          onConfirm={removal.run}
+          onConfirm={() => removal.mutate()}
         />
       </div>
     </Dialog>

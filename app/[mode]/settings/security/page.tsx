@@ -5,7 +5,9 @@ import { getTranslations } from 'next-intl/server'
 import { SecondFactor } from '#app/[mode]/settings/security/second-factor.tsx'
 import { Devices, LinkProvider, PasswordForm } from '#app/[mode]/settings/security/sign-in-ways.tsx'
 import { SettingsTabs, TitledSection } from '#app/[mode]/settings/settings-tabs.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { personQueries } from '#components/queries/people.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { hasPassword } from '#lib/people/change-password.ts'
@@ -72,7 +74,9 @@ export default async function SecurityPage({ params, searchParams }: SecurityPag
             />
           ) : null}
           <TitledSection title={t('devices.title')} text={t('devices.text', { max: SESSIONS_MAX })}>
-            <Devices devices={devices} />
+            <Prefetched seeds={[seed(personQueries.devices(readerFor(mode, user, null)), devices)]}>
+              <Devices />
+            </Prefetched>
           </TitledSection>
         </div>
       </ClientMessages>

@@ -1,15 +1,16 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, CircleAlert, Monitor, Smartphone } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { Fragment, useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
 import { fetchProviderUrl } from '#components/api/sign-in.ts'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { NewPasswordField } from '#components/proof/new-password-field.tsx'
+import { personQueries } from '#components/queries/people.ts'
 import { Button } from '#components/ui/button.tsx'
 import { PasswordField } from '#components/ui/field.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
@@ -38,7 +39,7 @@ export function PasswordForm({ email, hasPassword: hadPassword }: PasswordFormPr
       await api.post('/person/password', { body })
       setHasPassword(true)
       setChangeCount(changeCount + 1)
-      await queryClient.invalidateQueries({ queryKey: ['devices'] })
+      await queryClient.invalidateQueries({ queryKey: personQueries.devices(api).queryKey })
     },
   })
   return (
@@ -86,25 +87,25 @@ interface LinkProviderProps {
 export function LinkProvider({ provider, name, path, isRefused }: LinkProviderProps) {
   const t = useTranslations('openid')
   const api = useApi()
-  const [isUnreachable, setUnreachable] = useState(false)
-  const connection = useAction(async () => {
-    setUnreachable(false)
-    await api.post('/person/openid')
-    const address = await fetchProviderUrl(provider, path)
-    if (address) location.assign(address)
-    else setUnreachable(true)
+  const connection = useMutation({
+    mutationFn: async () => {
+      await api.post('/person/openid')
+      return fetchProviderUrl(provider, path)
+    },
+    onSuccess: address => address && location.assign(address),
   })
-  const isBusy = connection.isBusy || (connection.isDone && !isUnreachable)
+  const isUnreachable = connection.isSuccess && !connection.data
+  const isBusy = connection.isPending || (connection.isSuccess && !isUnreachable)
   return (
     <div className="grid gap-5">
-      <Problem error={connection.failure} />
+      <Problem error={connection.error} />
       {isUnreachable || isRefused ? (
         <Notice tone="bad" icon={CircleAlert} role="alert">
           {isUnreachable ? t('failed') : t('refused', { name })}
         </Notice>
       ) : null}
       <div>
-        <Button variant="quiet" onClick={connection.run} disabled={isBusy}>
+        <Button variant="quiet" onClick={() => connection.mutate()} disabled={isBusy}>
           {t('connect', { name })}
         </Button>
       </div>
@@ -112,41 +113,37 @@ export function LinkProvider({ provider, name, path, isRefused }: LinkProviderPr
   )
 }
 
-export function Devices({ devices: initialData }: { devices: Device[] }) {
+export function Devices() {
   const t = useTranslations('devices')
   const api = useApi()
   const queryClient = useQueryClient()
-  const [endedCount, setEndedCount] = useState(0)
-  const queryKey = ['devices']
-  const { data } = useQuery({
-    queryKey,
-    initialData,
-    queryFn: async ({ signal }) => (await api.get('/person/sessions', { signal })).data,
+  const query = personQueries.devices(api)
+  const { data } = useSuspenseQuery(query)
+  const ending = useMutation({
+    mutationFn: async (id: string | null) => {
+      if (id === null) return (await api.delete('/person/sessions')).data.ended
+      await api.delete('/person/sessions/[id]', { params: { id } })
+      return 1
+    },
+    onSettled: () => void queryClient.invalidateQueries({ queryKey: query.queryKey }),
   })
-  const ending = useAction(async (id?: string) => {
-    try {
-      if (id) await api.delete('/person/sessions/[id]', { params: { id } })
-      setEndedCount(id ? 1 : (await api.delete('/person/sessions')).data.ended)
-    } finally {
-      void queryClient.invalidateQueries({ queryKey })
-    }
-  })
+  const endedCount = ending.data ?? 0
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-      <Problem error={ending.failure} />
+      <Problem error={ending.error} />
       <ul aria-label={t('title')} className="-mt-4 -mb-1">
         {data.map(device => (
           <DeviceRow
             key={device.id}
             device={device}
-            isBusy={ending.isBusy}
-            onEnd={() => ending.run(device.id)}
+            isBusy={ending.isPending}
+            onEnd={() => ending.mutate(device.id)}
           />
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-x-3.5 gap-y-2">
         {data.length > 1 ? (
-          <Button variant="quiet" disabled={ending.isBusy} onClick={() => ending.run()}>
+          <Button variant="quiet" disabled={ending.isPending} onClick={() => ending.mutate(null)}>
             {t('endOthers')}
           </Button>
         ) : null}

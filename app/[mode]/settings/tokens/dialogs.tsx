@@ -1,5 +1,6 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import {
@@ -8,7 +9,7 @@ import {
   readAddresses,
   type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
@@ -188,10 +189,12 @@ interface AdoptDialogProps {
 export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
   const t = useTranslations('tokens')
   const api = useApi()
-  const adoption = useAction(async () => {
-    await api.post('/dashboard/tokens/[id]/adopt', { params: { id: token.id } })
-    onDone()
-    onClose()
+  const adoption = useMutation({
+    mutationFn: () => api.post('/dashboard/tokens/[id]/adopt', { params: { id: token.id } }),
+    onSuccess: () => {
+      onDone()
+      onClose()
+    },
   })
   return (
     <Dialog
@@ -207,10 +210,10 @@ export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
         <DialogActions
           action={t('adopt')}
           busy={t('busy')}
-          isBusy={adoption.isBusy}
-          failure={adoption.failure}
+          isBusy={adoption.isPending}
+          failure={adoption.error}
           onCancel={onClose}
-          onConfirm={adoption.run}
+          onConfirm={() => adoption.mutate()}
         />
       </div>
     </Dialog>

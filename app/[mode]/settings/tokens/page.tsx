@@ -4,7 +4,9 @@ import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
 import { SettingsTabs } from '#app/[mode]/settings/settings-tabs.tsx'
 import { TokenRows } from '#app/[mode]/settings/tokens/token-list.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { tokenQueries } from '#components/queries/people.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
@@ -45,7 +47,13 @@ export default async function TokensPage({ params }: { params: Promise<{ mode: s
         </div>
       )}
       <ClientMessages namespaces={['tokens']}>
-        <TokenRows tokens={hideFromViewer(user, tokens)} origin={env().PUBLIC_URL} />
+        <Prefetched
+          seeds={[
+            seed(tokenQueries.list(readerFor(mode, user, account)), hideFromViewer(user, tokens)),
+          ]}
+        >
+          <TokenRows origin={env().PUBLIC_URL} />
+        </Prefetched>
       </ClientMessages>
     </>
   )

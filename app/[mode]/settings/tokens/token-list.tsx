@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
@@ -9,6 +9,7 @@ import { AddressList, messageKeyOf } from '#app/[mode]/settings/tokens/token-fie
 import { useApi } from '#components/api/use-api.ts'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
+import { tokenQueries } from '#components/queries/people.ts'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
@@ -28,12 +29,11 @@ const RevokeDialog = lazyDialog(loadDialogs, 'RevokeDialog')
 const RotateDialog = lazyDialog(loadDialogs, 'RotateDialog')
 
 interface TokenListProps {
-  tokens: Token[]
   /** Origin of the API, for the example command shown with a new token. */
   origin: string
 }
 
-export function TokenRows({ tokens: initialData, origin }: TokenListProps) {
+export function TokenRows({ origin }: TokenListProps) {
   const t = useTranslations('tokens')
   const hasPermission = useHasPermission()
   const [canWrite, canAdopt] = [hasPermission('tokens:write'), hasPermission('tokens:adopt')]
@@ -43,12 +43,8 @@ export function TokenRows({ tokens: initialData, origin }: TokenListProps) {
     action: 'addresses' | 'adopt' | 'revoke' | 'rotate'
     token: Token
   } | null>(null)
-  const queryKey = ['tokens', api.scope]
-  const { data } = useQuery({
-    queryKey,
-    initialData,
-    queryFn: async ({ signal }) => (await api.get('/tokens', { signal })).data,
-  })
+  const query = tokenQueries.list(api)
+  const { data } = useSuspenseQuery(query)
   const isEnded = ({ status }: Token) => status === 'expired' || status === 'revoked'
   const endedTokens = data.filter(isEnded)
   const activeTokens = data.filter(token => !isEnded(token))
@@ -57,7 +53,7 @@ export function TokenRows({ tokens: initialData, origin }: TokenListProps) {
   const canRotate = (token: Token) =>
     canGrant(token) && token.parent === null && (canAdopt || !token.exceeds_issuer)
   const close = () => setOpenDialog(null)
-  const refresh = () => queryClient.invalidateQueries({ queryKey })
+  const refresh = () => queryClient.invalidateQueries({ queryKey: query.queryKey })
   const rows = (tokens: Token[]) =>
     tokens.map(token => (
       <TokenRow

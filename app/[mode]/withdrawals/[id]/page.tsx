@@ -2,7 +2,9 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { WithdrawalView } from '#app/[mode]/withdrawals/[id]/view.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { withdrawalQueries } from '#components/queries/withdrawals.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { readWithdrawalTimeline } from '#lib/dashboard/timeline.ts'
@@ -33,7 +35,16 @@ export default async function WithdrawalPage({ params }: WithdrawalPageProps) {
         'simulate',
       ]}
     >
-      <WithdrawalView initialData={hideFromViewer(user, timeline)} />
+      <Prefetched
+        seeds={[
+          seed(
+            withdrawalQueries.timeline(readerFor(mode, user, account), id),
+            hideFromViewer(user, timeline),
+          ),
+        ]}
+      >
+        <WithdrawalView id={id} />
+      </Prefetched>
     </ClientMessages>
   )
 }

@@ -1,15 +1,16 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, ReceiptText, X } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useEffect, useRef, useState } from 'react'
 import { WithdrawalTimeline } from '#app/[mode]/withdrawals/[id]/timeline.tsx'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
+import { withdrawalQueries } from '#components/queries/withdrawals.ts'
 import { SimulatedBank, type SimulatedDecision } from '#components/sandbox/simulated-bank.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -27,15 +28,11 @@ const POLL_FAST_MS = 1_500
 const POLL_SLOW_MS = 5_000
 const POLLS_MAX = 24
 
-export function WithdrawalView({ initialData }: { initialData: WithdrawalTimelineData }) {
+export function WithdrawalView({ id }: { id: string }) {
   const t = useTranslations('withdrawals')
   const api = useApi()
-  const { id } = initialData.withdrawal
-  const { data, error, refetch } = useQuery({
-    queryKey: ['withdrawal', api.scope, id],
-    queryFn: async ({ signal }) =>
-      (await api.get('/dashboard/withdrawals/[id]/timeline', { params: { id }, signal })).data,
-    initialData,
+  const { data, error, refetch } = useSuspenseQuery({
+    ...withdrawalQueries.timeline(api, id),
     refetchInterval: ({ state }) => {
       if (state.data?.approval) return POLL_SLOW_MS
       if (state.data?.withdrawal.status === 'pending') return POLL_FAST_MS
@@ -216,11 +213,11 @@ function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCardProps) 
   const t = useTranslations('approvals')
   const api = useApi()
   const canDecide = useHasPermission()('withdrawals:approve')
-  const decision = useAction(
-    (name: 'approve' | 'decline') =>
+  const decision = useMutation({
+    mutationFn: (name: 'approve' | 'decline') =>
       api.post(`/dashboard/withdrawals/[id]/${name}`, { params: { id: withdrawalId } }),
-    onDecided,
-  )
+    onSettled: onDecided,
+  })
   const text = !canDecide ? 'textOthers' : approval.can_approve ? 'text' : 'textOwn'
   return (
     <Sheet className="border-wait! px-4 py-5 md:px-7 md:py-6">
@@ -237,8 +234,8 @@ function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCardProps) 
             {approval.can_approve ? (
               <Button
                 variant="primary"
-                disabled={decision.isBusy}
-                onClick={() => decision.run('approve')}
+                disabled={decision.isPending}
+                onClick={() => decision.mutate('approve')}
               >
                 <Check size={16} aria-hidden />
                 {t('approve')}
@@ -246,17 +243,17 @@ function ApprovalCard({ withdrawalId, approval, onDecided }: ApprovalCardProps) 
             ) : null}
             <Button
               variant="quiet"
-              disabled={decision.isBusy}
-              onClick={() => decision.run('decline')}
+              disabled={decision.isPending}
+              onClick={() => decision.mutate('decline')}
             >
               <X size={16} aria-hidden />
               {t('decline')}
             </Button>
           </div>
         ) : null}
-        {decision.failure ? (
+        {decision.error ? (
           <div className="mt-4">
-            <Problem error={decision.failure} />
+            <Problem error={decision.error} />
           </div>
         ) : null}
       </section>

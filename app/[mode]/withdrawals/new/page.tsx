@@ -2,7 +2,9 @@ import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { RequestForm } from '#app/[mode]/withdrawals/new/request-form.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { connectionIn } from '#lib/banks/served.ts'
 import { readBalances } from '#lib/ledger/book.ts'
@@ -13,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requirePermission(params, 'withdrawals:write')
+  const { account, mode, user } = await requirePermission(params, 'withdrawals:write')
   if (!connectionIn(mode, account.payingConnectionId)) redirect(`/${mode}/withdrawals`)
   const [t, balances] = await Promise.all([
     getTranslations('withdrawals'),
@@ -23,7 +25,16 @@ export default async function NewWithdrawalPage({ params }: { params: Promise<{ 
     <>
       <PageHead title={t('new')} parent={{ href: `/${mode}/withdrawals`, label: t('title') }} />
       <ClientMessages namespaces={['withdrawals', 'withdrawalRequest', 'pixKey']}>
-        <RequestForm mode={mode} account={{ name: account.name, balance: balances.available }} />
+        <Prefetched
+          seeds={[
+            seed(accountQueries.balance(readerFor(mode, user, account)), {
+              name: account.name,
+              balance: balances.available,
+            }),
+          ]}
+        >
+          <RequestForm mode={mode} />
+        </Prefetched>
       </ClientMessages>
     </>
   )

@@ -1,17 +1,17 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { ChevronDown, CircleAlert, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { ApiError } from '#components/api/client.ts'
 import { Problem } from '#components/api/problem.tsx'
-import type { AnswerOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { type Form, useForm } from '#components/form/form.tsx'
 import { Review, ReviewRow, refusedFieldOf, useReview } from '#components/form/review.tsx'
 import { HeroMoney, Money, moneyText } from '#components/format/format.tsx'
+import { accountQueries } from '#components/queries/account.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { MoneyField } from '#components/ui/money-field.tsx'
@@ -36,11 +36,9 @@ import {
 
 interface RequestFormProps {
   mode: Mode
-  /** As the API returns it. */
-  account: AnswerOf<'GET', '/account'>
 }
 
-export function RequestForm({ mode, account }: RequestFormProps) {
+export function RequestForm({ mode }: RequestFormProps) {
   const t = useTranslations('withdrawalRequest')
   const locale = useLocale()
   const api = useApi()
@@ -51,11 +49,7 @@ export function RequestForm({ mode, account }: RequestFormProps) {
   const [isTypeMissing, setTypeMissing] = useState(false)
   const [isTooMuch, setTooMuch] = useState(false)
   const [isSent, setSent] = useState(false)
-  const balance = useQuery({
-    queryKey: ['account', api.scope],
-    queryFn: ({ signal }) => api.get('/account', { signal }),
-    initialData: account,
-  })
+  const balance = useSuspenseQuery(accountQueries.balance(api))
 
   async function send(body: WithdrawalRequest, idempotencyKey: string) {
     if (!reviewed) return reviewIfSendable(body)

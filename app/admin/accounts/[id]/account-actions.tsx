@@ -1,12 +1,13 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Check, Eye, Pause } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { editFormProps, SaveButton, useForm } from '#components/form/form.tsx'
 import { ExactTime, Money, moneyText } from '#components/format/format.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
@@ -139,9 +140,10 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
   const api = useApi()
   const [settings, setSettings] = useState(initialSettings)
   const { change } = settings
-  const confirmation = useAction(async (id: string) => {
-    const request = { params: { id: accountId }, body: { id } }
-    setSettings((await api.post('/admin/accounts/[id]/approval', request)).data)
+  const confirmation = useMutation({
+    mutationFn: (id: string) =>
+      api.post('/admin/accounts/[id]/approval', { params: { id: accountId }, body: { id } }),
+    onSuccess: ({ data }) => setSettings(data),
   })
   return (
     <div className="grid gap-4">
@@ -153,13 +155,13 @@ export function ApprovalChange({ accountId, settings: initialSettings }: Approva
             <ExactTime at={change.expires_at} format="dated" />.
           </p>
           <Rule rule={change} />
-          <Problem error={confirmation.failure} />
+          <Problem error={confirmation.error} />
           {change.can_confirm ? (
             <div>
               <Button
                 variant="quiet"
-                disabled={confirmation.isBusy}
-                onClick={() => confirmation.run(change.id)}
+                disabled={confirmation.isPending}
+                onClick={() => confirmation.mutate(change.id)}
               >
                 {t('approval.confirm')}
               </Button>

@@ -26,25 +26,18 @@ interface PaymentListProps {
   nextCursor: string | null
 }
 
-const CLEARED_FILTERS = { status: null, period: null, from: null, to: null, q: null }
-
 export function PaymentList({ kind, accountId, mode, rows, nextCursor }: PaymentListProps) {
   const t = useTranslations('adminPayments')
-  const filters = useFilters()
-  const isFiltered = ['status', 'period', 'q'].some(name => filters.get(name) !== '')
+  const filters = useFilters('mode')
   return (
     <>
       <PaymentFilters kind={kind} mode={mode} {...filters} />
       <ListBody error={null} isPending={filters.isPending} nextCursor={nextCursor}>
         {rows.length > 0 ? (
           <PaymentRows kind={kind} accountId={accountId} rows={rows} />
-        ) : isFiltered ? (
+        ) : filters.isSet ? (
           <Sheet>
-            <NoMatches
-              title={t('noneFit')}
-              text={t('noneFitText')}
-              clear={() => filters.set(CLEARED_FILTERS)}
-            />
+            <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={filters.clear} />
           </Sheet>
         ) : (
           <Sheet className="px-4 py-10 text-center text-muted">{t(`none.${mode}.${kind}`)}</Sheet>

@@ -1,12 +1,13 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Check, CircleAlert, CircleDashed, CircleSlash, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { CredentialsFields, readCredentials } from '#app/admin/banks/credentials-fields.tsx'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { moneyText, useTimeText } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -96,10 +97,12 @@ export function CheckSection({ bank }: { bank: BankDetail }) {
   const api = useApi()
   const router = useRouter()
   const [checked, setChecked] = useState<BankChecked | null>(null)
-  const { run, isBusy, failure } = useAction(async () => {
-    const request = { params: { id: bank.id } }
-    setChecked((await api.post('/admin/banks/[id]/check', request)).data)
-    router.refresh()
+  const check = useMutation({
+    mutationFn: () => api.post('/admin/banks/[id]/check', { params: { id: bank.id } }),
+    onSuccess: ({ data }) => {
+      setChecked(data)
+      router.refresh()
+    },
   })
   return (
     <Section title={t('check.title')} text={t('check.text')}>
@@ -112,14 +115,14 @@ export function CheckSection({ bank }: { bank: BankDetail }) {
             <Findings findings={checked.findings} />
           </>
         ) : null}
-        <Problem error={failure} />
+        <Problem error={check.error} />
         <div>
           <Button
             variant={bank.state === 'unchecked' ? 'primary' : 'quiet'}
-            onClick={() => run()}
-            disabled={isBusy}
+            onClick={() => check.mutate()}
+            disabled={check.isPending}
           >
-            {isBusy ? t('check.running') : checked ? t('check.again') : t('check.run')}
+            {check.isPending ? t('check.running') : checked ? t('check.again') : t('check.run')}
           </Button>
         </div>
       </div>

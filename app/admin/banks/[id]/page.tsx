@@ -17,8 +17,10 @@ import {
 import { TrialSection } from '#app/admin/banks/[id]/trial-section.tsx'
 import { BankState } from '#app/admin/banks/bank-state.tsx'
 import { CertificateNotices, NoticesSection } from '#app/admin/banks/notices.tsx'
+import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { useDurations } from '#components/format/format.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { buttonClass } from '#components/ui/button.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { Notice, Section } from '#components/ui/sheet.tsx'
@@ -40,7 +42,7 @@ export async function generateMetadata({ params }: BankPageProps): Promise<Metad
 }
 
 export default async function BankPage({ params }: BankPageProps) {
-  await requireAdmin()
+  const user = await requireAdmin()
   const bank = await findBank((await params).id)
   const t = await getTranslations('banks')
   const isOpen = bank.state !== 'closed'
@@ -70,7 +72,13 @@ export default async function BankPage({ params }: BankPageProps) {
             </>
           ) : null}
           {tried && (isCallable || tried.latest) ? (
-            <TrialSection bankId={bank.id} initial={tried} canBegin={isCallable} />
+            <Prefetched
+              seeds={[
+                seed(operatorQueries.bankTrial(readerFor('test', user, null), bank.id), tried),
+              ]}
+            >
+              <TrialSection bankId={bank.id} canBegin={isCallable} />
+            </Prefetched>
           ) : null}
           {isCallable ? <MoneySection bank={bank} /> : null}
           <Section title={t('accounts.title')} text={isOpen ? t('accounts.text') : undefined}>

@@ -1,5 +1,6 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Lock } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
@@ -8,7 +9,7 @@ import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { coverOf, ShortNotices, useBankMoney } from '#app/admin/banks/notices.tsx'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { DATED_FORMAT, ExactTime, Money, useTimeText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -25,19 +26,21 @@ import type { BankDetail, BankMoney, SettingsCorrected } from '#lib/operator/ban
 export function SettingsSection({ bankId }: { bankId: string }) {
   const t = useTranslations('banks')
   const api = useApi()
-  const [corrected, setCorrected] = useState<SettingsCorrected | null>(null)
-  const { run, isBusy, failure } = useAction(async () => {
-    const request = { params: { id: bankId } }
-    setCorrected((await api.post('/admin/banks/[id]/settings', request)).data)
+  const correction = useMutation({
+    mutationFn: () => api.post('/admin/banks/[id]/settings', { params: { id: bankId } }),
   })
   return (
     <Section title={t('settings.title')} text={t('settings.text')}>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-        {corrected ? <Corrected corrected={corrected} /> : null}
-        <Problem error={failure} />
+        {correction.data ? <Corrected corrected={correction.data.data} /> : null}
+        <Problem error={correction.error} />
         <div>
-          <Button variant="quiet" onClick={() => run()} disabled={isBusy}>
-            {isBusy ? t('busy') : t('settings.run')}
+          <Button
+            variant="quiet"
+            onClick={() => correction.mutate()}
+            disabled={correction.isPending}
+          >
+            {correction.isPending ? t('busy') : t('settings.run')}
           </Button>
         </div>
       </div>

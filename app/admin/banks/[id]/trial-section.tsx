@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, Circle, Hourglass, type LucideIcon, Minus, X } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { QRCodeSVG } from 'qrcode.react'
@@ -9,6 +9,7 @@ import { Problem, useProblemText } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { ExactTime, moneyText } from '#components/format/format.tsx'
+import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Field } from '#components/ui/field.tsx'
@@ -22,26 +23,18 @@ import {
 } from '#lib/trials/schema.ts'
 
 /** While a trial is under way, each step is shown within this time. */
-const REFRESH_MS = 2_000
 
 interface TrialSectionProps {
   bankId: string
-  initial: TrialState
   /** False for a closed connection, which still ends the trial that it has. */
   canBegin: boolean
 }
 
 /** Has a few cents paid, refunded and withdrawn. Leaving the page ends nothing: the worker goes on. */
-export function TrialSection({ bankId, initial, canBegin }: TrialSectionProps) {
+export function TrialSection({ bankId, canBegin }: TrialSectionProps) {
   const t = useTranslations('banks')
   const api = useApi()
-  const { data } = useQuery({
-    queryKey: ['bank-trial', bankId],
-    queryFn: async ({ signal }) =>
-      (await api.get('/admin/banks/[id]/trial', { params: { id: bankId }, signal })).data,
-    initialData: initial,
-    refetchInterval: ({ state }) => (isUnderWay(state.data) ? REFRESH_MS : false),
-  })
+  const { data } = useSuspenseQuery(operatorQueries.bankTrial(api, bankId))
   const { latest, needs_key: needsKey } = data
   return (
     <Section
@@ -78,7 +71,7 @@ function BeginForm({ bankId, needsKey, isAgain }: BeginFormProps) {
     async send(body) {
       const request = { params: { id: bankId }, body }
       const { data } = await api.post('/admin/banks/[id]/trial', request)
-      queryClient.setQueryData(['bank-trial', bankId], data)
+      queryClient.setQueryData(operatorQueries.bankTrial(api, bankId).queryKey, data)
     },
   })
   return (

@@ -1,11 +1,12 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { Paperclip } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { useAction, useApi } from '#components/api/use-api.ts'
+import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -257,11 +258,12 @@ function Approval({ itemId, correction }: CorrectionProps) {
   const t = useTranslations('corrections')
   const api = useApi()
   const router = useRouter()
-  const approval = useAction(async () => {
-    await api.post('/admin/differences/[id]/corrections/[correction_id]/approve', {
-      params: { id: itemId, correction_id: correction.id },
-    })
-    router.refresh()
+  const approval = useMutation({
+    mutationFn: () =>
+      api.post('/admin/differences/[id]/corrections/[correction_id]/approve', {
+        params: { id: itemId, correction_id: correction.id },
+      }),
+    onSuccess: () => router.refresh(),
   })
   const { can_approve: canApprove, expires_at: expiresAt } = correction
   return (
@@ -270,10 +272,10 @@ function Approval({ itemId, correction }: CorrectionProps) {
         {canApprove ? t('approveText') : t('otherText')} {t('until')}{' '}
         {expiresAt ? <ExactTime at={expiresAt} format="dated" /> : null}.
       </p>
-      <Problem error={approval.failure} />
+      <Problem error={approval.error} />
       {canApprove ? (
         <div>
-          <Button variant="primary" disabled={approval.isBusy} onClick={() => approval.run()}>
+          <Button variant="primary" disabled={approval.isPending} onClick={() => approval.mutate()}>
             {t('approve')}
           </Button>
         </div>

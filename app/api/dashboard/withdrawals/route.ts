@@ -1,8 +1,10 @@
-import { listQuery } from '#lib/core/fields.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/input.ts'
-import { listShownWithdrawals, totalWithdrawals } from '#lib/withdrawals/queries.ts'
-import { WITHDRAWAL_STATUSES } from '#lib/withdrawals/states.ts'
+import {
+  listShownWithdrawals,
+  shownWithdrawalsQuery,
+  totalWithdrawals,
+} from '#lib/withdrawals/queries.ts'
 import { ListedWithdrawalPage } from '#lib/withdrawals/wire.ts'
 
 export const GET = endpoint({
@@ -10,7 +12,7 @@ export const GET = endpoint({
   isCompressible: true,
   summary: 'List withdrawals with their total and the receivers that the bank has named',
   allow: 'dashboard:read',
-  query: listQuery(WITHDRAWAL_STATUSES),
+  query: shownWithdrawalsQuery,
   response: ListedWithdrawalPage,
   async handle({ account, mode, query, isViewing }) {
     const [page, total] = await Promise.all([

@@ -1,6 +1,5 @@
 'use client'
 
-import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
@@ -23,7 +22,6 @@ export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
   const api = useApi()
   const router = useRouter()
-  const queryClient = useQueryClient()
   const [issued, setIssued] = useState<TokenWithSecret | null>(null)
   const form = useForm({
     schema: tokenRequest.test,
@@ -31,8 +29,6 @@ export function TokenForm({ origin }: { origin: string }) {
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
       const response = await api.post('/tokens', request)
-      // The cached list does not contain the new token.
-      queryClient.removeQueries({ queryKey: ['tokens'] })
       setIssued(response.data)
     },
   })
