@@ -196,6 +196,7 @@ const ACCOUNTLESS_ROWS: Record<string, 'with proof' | 'without'> = {
   'POST /admin/people/[id]/second-factor': 'with proof',
   'GET /admin/accounts': 'without',
   'GET /admin/banks': 'without',
+  'GET /admin/tasks': 'without',
   'POST /admin/banks': 'with proof',
   'GET /admin/banks/[id]': 'without',
   'GET /admin/banks/[id]/balance': 'without',
