@@ -102,7 +102,7 @@ export function createDeliverer(
   /** Returns whether more queues may be due. */
   async function claimAndRead(claimMax: number): Promise<boolean> {
     const limit = Math.min(claimMax, attempts.free())
-    const accounts = await claimQueues(holdLease(), limit)
+    const accounts = await claimQueues(holdLease(), limit, [...queues.keys()])
     for (const accountId of accounts) {
       const queue = queues.get(accountId) ?? new Queue(accountId)
       queue.needsRead = true

@@ -176,6 +176,18 @@ describe('a URL of which all calls hang', () => {
     expect(pathsReceived().filter(path => path === HANGS)).toHaveLength(4)
   })
 
+  test('hides no other URL behind 500 whose deliveries are due later', async () => {
+    await seed(500, 'm', `'/later/' || n`)
+    await runAsOwner(`UPDATE deliveries SET due_at = now() + interval '1 hour'`)
+    await seed(100, 'h', `'${HANGS}'`)
+    const worker = openDeliverer()
+    await worker.run()
+    await sleep(1_100)
+    await seed(1, 'z', `'/other'`)
+    await worker.run()
+    await isReceived('/other')
+  })
+
   test('hides no other host if its host has a URL per delivery', async () => {
     await seed(1_000, 'h', `'${HANGS}/' || n`)
     await seed(1, 'z', `'/other'`)
@@ -286,7 +298,7 @@ describe('a delivery that is made while workers give up its queue', () => {
     }, ownerUrlOf())
     // Committed: the worker is to read once more.
     expect(await releaseQueues(lease, [merchant.id])).toEqual({ released: [], isDue: false })
-    expect(await claimQueues(lease, 10)).toEqual([merchant.id])
+    expect(await claimQueues(lease, 10, [merchant.id])).toEqual([merchant.id])
     expect(await releaseQueues(lease, [merchant.id])).toEqual({
       released: [merchant.id],
       isDue: true,
@@ -351,6 +363,19 @@ describe('a killed worker', () => {
     expect(await hung.run()).toBe(0)
     expect(receiver.calls).toHaveLength(8)
   })
+})
+
+test('a worker finds the queue that it holds without knowing, as when the answer to its claim was lost', async () => {
+  receiver.respondWith(() => {})
+  await seedDueDeliveries({ accountId: merchant.id, count: 1, url: `'${receiver.url}/hangs'` })
+  const worker = openDeliverer()
+  await worker.run()
+  await seedDueDeliveries({ accountId: other.id, count: 1, url: `'${receiver.url}/other'` })
+  await db().$executeRaw`
+    UPDATE delivery_queues q SET due_at = held.due_at, lease = held.lease
+    FROM delivery_queues held WHERE q.lease IS NULL AND held.lease IS NOT NULL`
+  await worker.run()
+  await isReceived('/other')
 })
 
 test('a delivery that was read a second ago is not sent before it is read anew', async () => {

@@ -16,6 +16,8 @@ export const ATTEMPTS_PER_URL_MAX = 16
 const FRESH_MS = 1_000
 /** Deliveries left when the next are read, so that calls do not wait for the statement. */
 const LOW = 16
+/** Pages of URLs without a due delivery that are read in a row, at most once per FRESH_MS: each costs a few ms. */
+const EMPTY_PAGES_MAX = 16
 
 /** A due delivery, as it was read. */
 export interface DueDelivery {
@@ -72,6 +74,7 @@ export class Queue {
   #readAt = 0
   #hasMore = false
   #after = START
+  #emptyPages = 0
   #waiting: Waiting[] = []
   readonly #attempts = new Map<string, Attempt>()
   readonly #callsOfUrl = new Counter()
@@ -182,7 +185,10 @@ export class Queue {
     this.#hasMore = summary?.hasMore ?? false
     this.#after = summary?.after ?? START
     this.#waiting.push(...rows.map(due => ({ due, readAt: this.#readAt })))
-    this.needsRead = this.#hasMore && (summary?.putBack ?? 0) > 0
+    const isEmptyPage = this.#after !== START && rows.length === 0
+    this.#emptyPages = isEmptyPage ? this.#emptyPages + 1 : 0
+    const searchesOn = isEmptyPage && this.#emptyPages % EMPTY_PAGES_MAX > 0
+    this.needsRead = this.#hasMore && (searchesOn || (summary?.putBack ?? 0) > 0)
     if (this.isLost) this.#waiting = []
   }
 }
@@ -207,15 +213,21 @@ class Counter {
 
 /**
  * Claims due queues of other accounts, at most `limit`, the longest due first, and returns their accounts, with those
- * of queues under this lease that got work. Locks only against other claims: a payment that adds work waits for none.
+ * of queues under this lease that got work or are not `known`: the answer to their claim was lost, or the lease was
+ * renewed after it had ended. Locks only against other claims: a payment that adds work waits for none.
  */
-export async function claimQueues(lease: string, limit: number): Promise<string[]> {
+export async function claimQueues(
+  lease: string,
+  limit: number,
+  known: string[] = [],
+): Promise<string[]> {
   const picked = Prisma.sql`WITH picked AS MATERIALIZED (
     SELECT * FROM (SELECT q.account_id FROM delivery_queues q WHERE q.due_at <= now()
       ORDER BY q.due_at LIMIT ${limit}::int FOR NO KEY UPDATE SKIP LOCKED) d
     UNION
     SELECT * FROM (SELECT q.account_id FROM delivery_queues q
-      WHERE q.lease = ${lease}::uuid AND q.has_news FOR NO KEY UPDATE SKIP LOCKED) n)`
+      WHERE q.lease = ${lease}::uuid AND (q.has_news OR q.account_id <> ALL (${known}::uuid[]))
+      FOR NO KEY UPDATE SKIP LOCKED) n)`
   const claimed = await claimPicked<{ accountId: string }>('delivery_queues', picked, {
     lease,
     set: Prisma.sql`has_news = false`,
