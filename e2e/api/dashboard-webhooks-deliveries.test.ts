@@ -308,7 +308,8 @@ describe('POST deliveries/{id}/resend', () => {
   test('409 while the delivery is in progress', async () => {
     const { id } = await createDelivery()
     await holdQueue("now() + interval '1 minute'")
-    const text = '{"error":"The delivery is being sent: try again when it has ended"}'
+    const text =
+      '{"error":"The delivery is being sent, or waits for its receiver: try again when it has ended"}'
     expect(refusal(await callApi('POST', `${ROOT}/${id}/resend`))).toEqual([409, text, 'under_way'])
   })
 

@@ -326,7 +326,10 @@ function buildExampleError(
     case 'endpoint_disabled':
       return refuse(code, 'The endpoint is disabled or deleted: enable it, or create another')
     case 'under_way':
-      return refuse(code, 'The delivery is being sent: try again when it has ended')
+      return refuse(
+        code,
+        'The delivery is being sent, or waits for its receiver: try again when it has ended',
+      )
     case 'limit_reached':
     case 'permission_not_held':
       throw new Invariant(`an operation declares no example of its ${code}`)

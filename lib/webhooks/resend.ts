@@ -68,7 +68,10 @@ function requireSendable({ isDeleted, isDisabled, isUnderWay }: Omit<ResendState
       'The endpoint is disabled or deleted: enable it, or create another',
     )
   if (isUnderWay)
-    throw refuse('under_way', 'The delivery is being sent: try again when it has ended')
+    throw refuse(
+      'under_way',
+      'The delivery is being sent, or waits for its receiver: try again when it has ended',
+    )
 }
 
 /** Resend request, with the subject ids that its reference resolves to. */
