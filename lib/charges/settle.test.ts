@@ -8,6 +8,7 @@ import { newId } from '#lib/core/ids.ts'
 import { db, disconnect, pool } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/book.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   CHARGE,
   expectBalancedLedger,
@@ -17,6 +18,7 @@ import {
   openCharge,
   runAsOwner,
 } from '#lib/testing/fixtures.ts'
+import { untilLocked } from '#lib/testing/waiting.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 import { approveWithdrawal, rejectWithdrawal } from '#lib/withdrawals/outcome.ts'
 
@@ -277,6 +279,22 @@ test('concurrent payments and withdrawals of one account never deadlock', async 
   await expectGapless(merchant, 121)
   await expectBalancedLedger(merchant.id)
 }, 30_000)
+
+test('a batch pays a charge that another statement changes while the batch waits for it', async () => {
+  const merchant = await makeMerchant()
+  const charges = [await openCharge(merchant, 1_000), await openCharge(merchant, 1_000)]
+  const rows = await withClient(async client => {
+    await client.query('BEGIN')
+    const change = 'UPDATE charges SET updated_at = now() WHERE account_id = $1 AND id = $2'
+    await client.query(change, [merchant.id, charges[0]?.id])
+    const settled = settleCharges(charges.map(({ id }) => paymentOf(merchant, id)))
+    await untilLocked(1)
+    await client.query('COMMIT')
+    return settled
+  })
+  expect(rows).toHaveLength(2)
+  expect((await readBalances(merchant.id, 'test')).available).toBe(2_000)
+})
 
 test('concurrent batches over several merchants in opposite orders all succeed', async () => {
   const merchants = await Promise.all(Array.from({ length: 5 }, () => makeMerchant()))

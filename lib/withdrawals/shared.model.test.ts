@@ -2,7 +2,9 @@ import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { limitAccount } from '#lib/accounts/settings.ts'
+import { limitConnection } from '#lib/banks/connections.ts'
 import { isTrocoError, parseDatabaseError } from '#lib/core/errors.ts'
+import { newId } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
 import { isKeyStored } from '#lib/db/idempotency.ts'
@@ -18,6 +20,7 @@ import {
   makeIdempotentRequest,
   makeMerchant,
   makeToken,
+  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { signIn } from '#lib/testing/member.ts'
 import fc from '#lib/testing/property.ts'
@@ -31,6 +34,11 @@ inOwnDatabase()
 const RUN_COUNT = Number(process.env.MODEL_RUNS || 8)
 const KEY = { pixKeyType: 'email', pixKey: 'a@b.co', dictKey: 'a@b.co' } as const
 
+const ACTOR = { type: 'system' } as const
+/** Of the day in São Paulo; a sum of another day would not include ids that are made now. */
+const TODAY = new Date(Date.now() - 3 * 3_600_000).toISOString().slice(0, 10)
+const [NOON, EVENING] = [new Date(`${TODAY}T12:00:00-03:00`), new Date(`${TODAY}T23:00:00-03:00`)]
+
 interface Asked {
   amount: number
   reference: number | null
@@ -41,8 +49,12 @@ interface Asked {
 interface Rules {
   mode: Mode
   funds: number
+  isNight: boolean
   withdrawalMax: number | null
+  nightMax: number | null
   dayMax: number | null
+  payoutMax: number | null
+  payoutDayMax: number | null
   approvalAbove: number | null
   approvalDayAbove: number | null
 }
@@ -51,8 +63,12 @@ const limit = (values: number[]) => fc.option(fc.constantFrom(...values))
 const rules: fc.Arbitrary<Rules> = fc.record({
   mode: fc.constantFrom('test', 'live'),
   funds: fc.constantFrom(20_000, 200_000, 1_000_000),
+  isNight: fc.boolean(),
   withdrawalMax: limit([4_000]),
+  nightMax: limit([15_000]),
   dayMax: limit([30_000]),
+  payoutMax: limit([3_000]),
+  payoutDayMax: limit([20_000]),
   approvalAbove: limit([3_000]),
   approvalDayAbove: limit([10_000]),
 })
@@ -62,6 +78,19 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   key: fc.option(fc.nat(30), { freq: 2 }),
   isRevoked: fc.integer({ min: 0, max: 9 }).map(share => share === 0),
 })
+
+/** Of the limits that a request exceeds, the one that frees last: never, at six in the morning, at midnight. */
+function exceeded(rules: Omit<Rules, 'mode'>, amount: number, total: number): string | null {
+  const isAbove = (sum: number, max: number | null) => max !== null && sum > max
+  const { withdrawalMax, nightMax, dayMax, payoutMax, payoutDayMax } = rules
+  if (isAbove(amount, withdrawalMax)) return 'account_withdrawal'
+  if (isAbove(amount, payoutMax)) return 'connection_withdrawal'
+  if (isAbove(amount, dayMax)) return 'account_day'
+  if (isAbove(amount, payoutDayMax)) return 'connection_day'
+  if (rules.isNight && isAbove(total, nightMax)) return 'account_night'
+  if (isAbove(total, dayMax)) return 'account_day'
+  return isAbove(total, payoutDayMax) ? 'connection_day' : null
+}
 
 /** What becomes of requests that come one after the other: each refused, waiting for approval or made. */
 function* predict({ mode, ...rules }: Rules, requests: Asked[]): Generator<string> {
@@ -75,8 +104,8 @@ function* predict({ mode, ...rules }: Rules, requests: Asked[]): Generator<strin
     else if (reference !== null && references.has(reference)) yield 'external_id_used'
     else if (key !== null && keys.has(key)) yield 'key is stored'
     else if (total > rules.funds) yield 'insufficient_balance'
-    else if (mode === 'live' && isAbove(amount, rules.withdrawalMax)) yield 'account_withdrawal'
-    else if (mode === 'live' && isAbove(total, rules.dayMax)) yield 'account_day'
+    else if (mode === 'live' && exceeded(rules, amount, total))
+      yield exceeded(rules, amount, total) ?? ''
     else {
       sum = total
       references.add(reference)
@@ -94,9 +123,11 @@ async function makeRuledMerchant(
   for (const role of ['owner', 'finance'] as const) await signIn(merchant, role)
   const connectionId = await connectBank(new StubBank(), merchant)
   await (rules.mode === 'live' ? fundLive : fundMerchant)(merchant, rules.funds)
-  const none = { charge_max: null, night_max: null }
-  const limits = { withdrawal_max: rules.withdrawalMax, day_max: rules.dayMax }
-  await limitAccount(merchant.id, { ...none, ...limits }, { type: 'system' })
+  const { withdrawalMax, nightMax, dayMax, payoutMax, payoutDayMax } = rules
+  const limits = { withdrawal_max: withdrawalMax, night_max: nightMax, day_max: dayMax }
+  await limitAccount(merchant.id, { charge_max: null, ...limits }, ACTOR)
+  const ofConnection = { payout_max: payoutMax, payout_day_max: payoutDayMax }
+  await limitConnection(connectionId, ofConnection, ACTOR)
   const { approvalAbove, approvalDayAbove } = rules
   const data = { approvalNewKeys: false, approvalAbove, approvalDayAbove }
   await db().account.update({ where: { id: merchant.id }, data })
@@ -135,6 +166,7 @@ test('requests that share statements end as if each came after the one before it
           const terms = {
             ...KEY,
             amount,
+            bookedAt: rules.isNight ? EVENING : NOON,
             ...(connectionId && { connectionId }),
             ...(reference !== null && { externalId: `payout-${reference}` }),
           }
@@ -185,3 +217,63 @@ test('requests that share statements end as if each came after the one before it
   )
   process.stdout.write(`${JSON.stringify(seen)}\n`)
 }, 600_000)
+
+test('a session whose plans are older reads only rows that its requests depend on', async () => {
+  const merchant = await makeMerchant()
+  await fundMerchant(merchant, 100_000)
+  const { id } = await insertWithdrawal(merchant.id, 'test', { ...KEY, amount: 1_000 })
+  await withClient(async client => {
+    const sumRead = async () => {
+      const { rows } = await client.query(
+        `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables
+         WHERE relname IN ('accounts', 'ledger_accounts', 'idempotency_keys', 'withdrawals')`,
+      )
+      return rows[0].read as number
+    }
+    const countRead = async () => {
+      const asked = [newId(), newId()].map(id => {
+        const { path, key } = makeIdempotentRequest(merchant.id)
+        return { id, amount: 1_000, external_id: id, path, key }
+      })
+      const values = [merchant.id, id, JSON.stringify(asked)]
+      const judge = `SELECT * FROM troco_judge_withdrawals($1, 'test', NULL, now(), 'UTC', $2, $3, '{}')`
+      await client.query('BEGIN')
+      const before = await sumRead()
+      expect((await client.query(judge, values)).rows).toMatchObject([
+        { refusal: null },
+        { refusal: null },
+      ])
+      const read = (await sumRead()) - before
+      await client.query('ROLLBACK')
+      return read
+    }
+    const store = async (count: number) => {
+      const { path } = makeIdempotentRequest(merchant.id)
+      await client.query(
+        `INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id, expires_at)
+         SELECT $1, 'test', $2, gen_random_uuid(), '', gen_random_uuid(), now() + interval '1 day'
+         FROM generate_series(1, $3::int)`,
+        [merchant.id, path, count],
+      )
+      await client.query(
+        `INSERT INTO withdrawals SELECT r.* FROM withdrawals w, generate_series(1, $3::int) n,
+           jsonb_populate_record(w, jsonb_build_object('id', gen_random_uuid(), 'external_id', gen_random_uuid(), 'memo', n)) r
+         WHERE w.account_id = $1 AND w.id = $2`,
+        [merchant.id, id, count],
+      )
+    }
+    await store(20)
+    await runAsOwner('ANALYZE')
+    await countRead()
+    await store(2_000)
+    await runAsOwner(
+      `WITH made AS (
+         INSERT INTO accounts (id, name) SELECT gen_random_uuid(), 'Padaria' FROM generate_series(1, 500)
+         RETURNING id)
+       SELECT troco_open_books(id) FROM made`,
+    )
+    expect(await countRead()).toBeLessThan(20)
+    await runAsOwner('ANALYZE')
+    expect(await countRead()).toBeLessThan(20)
+  })
+})

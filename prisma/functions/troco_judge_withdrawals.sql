@@ -4,10 +4,13 @@
 -- account has a rule or a limit about it. Locks the books until the commit, as troco_book does, and is VOLATILE, so that the
 -- statements after the lock see what its earlier holders have committed. `at` is the time of all requests, `first_id` a lower
 -- bound of the ids of its day, and `unproven` the requests whose caller may no longer send them. Limits are of live mode.
--- Called by lib/withdrawals/create.ts, in the statement that makes the withdrawals.
+-- Called by lib/withdrawals/create.ts, in the statement that makes the withdrawals. The settings pin the plans, as in
+-- troco_book: each key and reference is looked up by its index, instead of reading all that the account has stored.
 CREATE OR REPLACE FUNCTION troco_judge_withdrawals(
   of_account uuid, in_mode text, through uuid, at timestamptz, zone text, first_id uuid, requests json, unproven uuid[]
-) RETURNS TABLE (request_id uuid, refusal json, day_sum bigint) LANGUAGE plpgsql VOLATILE AS $$
+) RETURNS TABLE (request_id uuid, refusal json, day_sum bigint) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   is_live boolean := in_mode = 'live';
   facts record;
@@ -30,11 +33,12 @@ BEGIN
       SELECT COALESCE(sum(w.amount), 0)::bigint FROM withdrawals w
       WHERE w.connection_id = through AND w.mode = 'live' AND w.status <> 'rejected'
         AND w.created_at >= t.day_began AND w.created_at < t.day_ends) END AS connection_sum,
-    ARRAY(SELECT w.external_id FROM withdrawals w WHERE w.account_id = of_account AND w.mode = in_mode
-      AND w.external_id = ANY (ARRAY(SELECT r.external_id FROM json_to_recordset(requests) AS r (external_id text)))
-    ) AS used_references,
-    ARRAY(SELECT k.path || ' ' || k.key FROM idempotency_keys k, json_to_recordset(requests) AS r (path text, key text)
-      WHERE k.account_id = of_account AND k.mode = in_mode AND k.path = r.path AND k.key = r.key) AS used_keys
+    ARRAY(SELECT r.external_id FROM json_to_recordset(requests) AS r (external_id text) CROSS JOIN LATERAL (
+      SELECT FROM withdrawals w WHERE w.account_id = of_account AND w.mode = in_mode AND w.external_id = r.external_id
+      OFFSET 0) w) AS used_references,
+    ARRAY(SELECT r.path || ' ' || r.key FROM json_to_recordset(requests) AS r (path text, key text) CROSS JOIN LATERAL (
+      SELECT FROM idempotency_keys k WHERE k.account_id = of_account AND k.mode = in_mode AND k.path = r.path AND k.key = r.key
+      OFFSET 0) k) AS used_keys
   INTO STRICT facts
   FROM accounts a
   JOIN ledger_accounts l ON l.account_id = a.id AND l.mode = in_mode AND l.ledger = 'available'
