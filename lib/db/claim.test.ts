@@ -5,6 +5,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { type Claim, claim, postpone, releaseLeases, withLease } from '#lib/db/claim.ts'
 import { db, disconnect } from '#lib/db/client.ts'
+import { withClient } from '#lib/testing/due-deliveries.ts'
 import { makeDatabase, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 
 // `claim` takes the due rows of all accounts, so these tests need a database of their own.
@@ -157,6 +158,21 @@ describe('work under a lease', () => {
       await postpone('charges', due[1]!, 0)
       await sleep(3_500)
       expect(idsOf(await claim('charges', 10))).toEqual([due[1]?.id])
+    })
+  })
+
+  test('has the leases of all other rows renewed while one of them is locked', async () => {
+    supplyEnv({ WORKER_LEASE_SECONDS: '2' })
+    await makeDue(2)
+    await withLease('charges', 10, async due => {
+      const [locked, other] = due.toSorted((a, b) => a.id.localeCompare(b.id))
+      await withClient(async client => {
+        await client.query('BEGIN')
+        await client.query('SELECT FROM charges WHERE id = $1 FOR UPDATE', [locked?.id])
+        await sleep(3_500)
+        expect(await readLeaseSeconds(other)).toBeGreaterThan(0)
+        await client.query('COMMIT')
+      })
     })
   })
 

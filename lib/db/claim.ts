@@ -155,7 +155,12 @@ export async function withLease<Row extends { lease: string } = Claim>(
 /** Renews a lease until the returned function is called. */
 export function renewLease(table: JobTable, lease: string): () => void {
   const durationMs = leaseMs()
-  const renew = () => changeHeld(table, lease, Prisma.sql`due_at = ${nowPlusMs(durationMs)}`)
+  const renew = async () => {
+    const assignments = Prisma.sql`due_at = ${nowPlusMs(durationMs)}`
+    // First those that nobody has locked: a lock that lasts must end the lease of no other row.
+    await changeHeld(table, lease, assignments, Prisma.sql`SKIP LOCKED`)
+    await changeHeld(table, lease, assignments)
+  }
   const timer = setInterval(() => {
     renew().catch(error => log().warn({ err: error, table, lease }, 'lease renewal failed'))
   }, durationMs / 3)
@@ -182,11 +187,16 @@ export async function releaseLease(table: JobTable, lease: string): Promise<void
 }
 
 /** Locks the rows in the order of their keys: other statements wait for several of them, too. */
-async function changeHeld(table: JobTable, lease: string, assignments: Prisma.Sql): Promise<void> {
+async function changeHeld(
+  table: JobTable,
+  lease: string,
+  assignments: Prisma.Sql,
+  locked = Prisma.empty,
+): Promise<void> {
   const isHeld = KEYS[table].map(key => `r.${key} = h.${key}`).join(' AND ')
   await db().$executeRaw`
     WITH held AS MATERIALIZED (
       SELECT ${keysOf(table)} FROM ${Prisma.raw(table)} r WHERE r.lease = ${lease}::uuid
-      ORDER BY ${keysOf(table)} FOR NO KEY UPDATE)
+      ORDER BY ${keysOf(table)} FOR NO KEY UPDATE ${locked})
     UPDATE ${Prisma.raw(table)} r SET ${assignments} FROM held h WHERE ${Prisma.raw(isHeld)}`
 }
