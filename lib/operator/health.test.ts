@@ -275,6 +275,11 @@ describe('a stuck queue', () => {
     const other = await makeMerchant()
     await createPaidCharge(other, 'http://127.0.0.2:9/hook')
     await db().$executeRaw`UPDATE deliveries SET due_at = NULL`
+    await db().$executeRaw`DELETE FROM delivery_queues`
+    // More accounts than are read, of which nothing is due.
+    await db().$executeRaw`
+      INSERT INTO delivery_queues (account_id, due_at)
+      SELECT gen_random_uuid(), now() + interval '1 hour' FROM generate_series(1, 10000)`
     const [row] = await db().delivery.findMany({ where: { accountId: other.id } })
     const { not, by } = late('deliveries', row?.id ?? '')
     await expectFinding('deliveries', ['warning', 'deliveries_wait'], by(10), not)

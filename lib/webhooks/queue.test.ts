@@ -378,6 +378,22 @@ test('a worker finds the queue that it holds without knowing, as when the answer
   await isReceived('/other')
 })
 
+test('a delivery that is locked keeps no result of another account from being stored', async () => {
+  await seedDueDeliveries({ accountId: merchant.id, count: 1, url: `'${receiver.url}/locked'` })
+  await seedDueDeliveries({ accountId: other.id, count: 20, url: `'${receiver.url}/' || n` })
+  const countDelivered = () => db().delivery.count({ where: { status: 'delivered' } })
+  const worker = openDeliverer()
+  await withClient(async client => {
+    await client.query('BEGIN')
+    await client.query('SELECT FROM deliveries WHERE account_id = $1 FOR UPDATE', [merchant.id])
+    await worker.run()
+    await expect.poll(countDelivered).toBe(20)
+    await client.query('COMMIT')
+  }, ownerUrlOf())
+  const callsOfOther = pathsReceived().filter(path => path !== '/locked')
+  expect(callsOfOther).toHaveLength(20)
+})
+
 test('a delivery that was read a second ago is not sent before it is read anew', async () => {
   await seedDueDeliveries({ accountId: merchant.id, count: 2 })
   const lease = newId()

@@ -296,8 +296,8 @@ export async function postponeDelivery({ accountId, id }: DueDelivery): Promise<
       AND due_at IS NOT NULL`
 }
 
-/** Accounts with pending deliveries. */
-export const queuedAccountsSql = Prisma.sql`SELECT account_id FROM delivery_queues`
+/** Accounts with pending deliveries, first those whose deliveries have been due for longest. */
+export const queuedAccountsSql = Prisma.sql`SELECT account_id FROM delivery_queues ORDER BY due_at`
 
 /** Accounts per statement: about 10 ms. */
 const STEP_MAX = 1_000

@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- Stores results of attempts for lib/webhooks/deliver.ts and returns the endpoints to disable: those
 -- with `exhausted_min` exhausted deliveries that have failed for `failing_min`. The number of attempts is the fencing
 -- token: if another attempt ended since the delivery was read, or it was stopped, only the attempt is stored. The
@@ -8,7 +8,9 @@ CREATE OR REPLACE FUNCTION troco_finish_deliveries(
 ) RETURNS SETOF uuid LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_sort = off SET enable_bitmapscan = off SET enable_material = off
-SET plan_cache_mode = force_generic_plan SET jit = off AS $$
+SET plan_cache_mode = force_generic_plan SET jit = off
+-- A lock that lasts, as of a process that has lost its network, fails the batch, and then its own result only.
+SET lock_timeout = '1s' AS $$
 DECLARE
   held_ids uuid[]; held_rows tid[]; next_rows tid[];
   ended_accounts uuid[]; ended_subjects uuid[]; ended_endpoints uuid[]; ended_sequences bigint[];
