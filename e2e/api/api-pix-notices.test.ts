@@ -147,6 +147,22 @@ test('a refused notice is sent again with the same bytes, and an endpoint of Tro
   expect(JSON.parse(ofTroco?.text ?? '')).toMatchObject({ type: 'transaction.paid' })
 })
 
+test('what is no payment is never told as one, whatever types the endpoint was given', async () => {
+  const { id } = await db().webhookEndpoint.findFirstOrThrow({
+    where: { accountId: merchant.id, isApiPix: true },
+  })
+  const choose = (event_types: string[]) =>
+    call(api.url, 'PATCH', `/webhooks/endpoints/${id}`, { token: apiToken, body: { event_types } })
+  expect((await choose(['transaction.expired', 'withdrawal.approved'])).status).toBe(200)
+  const txid = removeHyphens(newId())
+  const body = { calendario: { expiracao: 3600 }, valor: { original: '37.00' }, chave: key }
+  await send('PUT', `/cob/${txid}`, body)
+  await simulateCharge(merchant.id, txid, 'expired')
+  const calls = await takeCalls()
+  expect(calls.map(({ text }) => text)).toEqual(['{"pix":[]}'])
+  await choose(['transaction.paid', 'transaction.refunded', 'transaction.refund_failed'])
+})
+
 test('a test event of the dashboard has the form of API Pix', async () => {
   const { id } = await db().webhookEndpoint.findFirstOrThrow({
     where: { accountId: merchant.id, isApiPix: true },

@@ -386,6 +386,26 @@ describe('PATCH /cob/{txid}', () => {
   })
   const pick = ({ infoAdicionais }: ReturnType<typeof cob>) => ({ infoAdicionais })
 
+  test.each(['"x"', 'null', '{"a":1}', '[1]', '1e2', '1.0', '-1'])(
+    'revises a charge whose metadata from elsewhere has revisao %s',
+    async revisao => {
+      const payer =
+        '"client_name":"Ana","client_email":"ana@example.com","client_doc":"52998224725"'
+      const response = await fetch(`${api.url}/api/transactions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${client.secret}`,
+          'content-type': 'application/json',
+        },
+        body: `{"amount":1000,${payer},"metadata":{"revisao":${revisao}}}`,
+      })
+      const txid = removeHyphens((await response.json()).data.transaction_id)
+      const patch = () => send('PATCH', `/v2/cob/${txid}`, { solicitacaoPagador: newTxid() })
+      expect((await patch()).body).toMatchObject({ txid, revisao: 1 })
+      expect((await patch()).body.revisao).toBe(2)
+    },
+  )
+
   test('removes the charge, once and for all', async () => {
     const txid = newTxid()
     await send('PUT', `/v2/cob/${txid}`, cob())
@@ -478,6 +498,7 @@ describe('GET /cob', () => {
     ['paginacao.paginaAtual', `${WIDE}&paginacao.paginaAtual=-1`],
     ['paginacao.itensPorPagina', `${WIDE}&paginacao.itensPorPagina=1001`],
     ['status', `${WIDE}&status=PAGA`],
+    ['inicio', `inicio=2026-01-01T00:00:00.${'1'.repeat(200)}Z&fim=2090-01-01T00:00:00Z`],
   ])('400 names %s', async (propriedade, query) => {
     const { status, body } = await send('GET', `/v2/cob?${query}`)
     expect([status, body.type, body.violacoes[0].propriedade]).toEqual([

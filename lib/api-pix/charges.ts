@@ -127,7 +127,7 @@ async function removeCharge(
 /** Returns the charge as it is then, or null if another request changed it meanwhile. */
 async function changeCharge(
   merchant: Merchant,
-  charge: ChargeRow,
+  charge: CobRow,
   change: ChargeChange,
 ): Promise<ChargeRow | null> {
   refuseOtherTerms(merchant, charge, change)
@@ -139,7 +139,7 @@ async function changeCharge(
   if (isSame) return charge
   if (cobStatusOf(charge) !== 'ATIVA') throw notActive()
   const metadata = isObject(charge.metadata) ? charge.metadata : {}
-  const { revisao: before, infoAdicionais: _, ...rest } = metadata
+  const { infoAdicionais: _, ...rest } = metadata
   return reviseTexts(
     { accountId: merchant.id, id: charge.id },
     {
@@ -150,7 +150,7 @@ async function changeCharge(
         revisao: revisao + 1,
       },
     },
-    before === undefined ? null : String(before),
+    charge.revision,
   )
 }
 
@@ -206,6 +206,7 @@ const repaymentsSql = Prisma.sql`(
 
 /** A CobRow, from a table or CTE named `c`. */
 export const cobAsJson = asJson(Prisma.sql`${chargeColumns},
+  c.metadata ->> 'revisao' AS revision,
   CASE WHEN c.status = 'paid' THEN ${repaymentsSql} END AS repayments`)
 
 /** Of charges that repeat a reference, that with the slot is the one of the txid. */

@@ -168,9 +168,11 @@ export const refundRequest = { test: RefundRequest, live: RefundRequest }
 export type RefundTerms = z.infer<typeof RefundRequest>
 
 const TIME_RULE = must('ser um momento como 2026-11-30T00:00:00Z, com o sinal + escrito como %2B')
-/** PostgreSQL reads no offset of 16 hours or more. */
+const INSTANT_LENGTH_MAX = 40
+/** PostgreSQL reads no offset of 16 hours or more, and no long fraction. */
 const instant = z.iso
   .datetime({ offset: true, ...TIME_RULE })
+  .max(INSTANT_LENGTH_MAX, TIME_RULE)
   .refine(text => Date.parse(text) >= 0 && !/[+-](1[6-9]|2\d):/.test(text), TIME_RULE)
 const flag = z.enum(['true', 'false'], must('ser true ou false')).transform(text => text === 'true')
 
@@ -285,7 +287,11 @@ export interface Repayment {
 }
 
 /** A charge with what was paid back of it, the oldest first. */
-export type CobRow = ChargeRow & { repayments: Repayment[] | null }
+export type CobRow = ChargeRow & {
+  repayments: Repayment[] | null
+  /** `revisao` of the metadata as the database has it: another program may have written anything there. */
+  revision: string | null
+}
 
 /** What only API Pix knows of a charge. Another program of the merchant may have written the metadata. */
 export function readTerms({ metadata, created_at, expires_at }: ChargeRow) {
@@ -361,7 +367,7 @@ export function serializeCobWithPix(charge: CobRow, reader: Reader) {
 }
 
 /** Serializes the payment of a paid charge. */
-export function serializePix(charge: CobRow, key: string) {
+export function serializePix(charge: ChargeRow & Pick<CobRow, 'repayments'>, key: string) {
   const devolucoes = (charge.repayments ?? []).map(serializeRepayment)
   return {
     endToEndId: charge.end_to_end_id ?? '',
@@ -416,11 +422,12 @@ interface PixEvent {
 
 /**
  * Serializes the event of a payment, or of a repayment, as the body of a call to `{webhookUrl}/pix`. `resource` null: a test
- * that is about no payment.
+ * that is about no payment. Neither is an event of another type, which the endpoint may have been given later.
  */
 export function serializePixNotice(accountId: string, mode: Mode, resource: unknown) {
-  if (resource === null) return { pix: [] }
-  const { refund, refund_reference = null, ...rest } = resource as ChargeRow & PixEvent
+  const event = resource as (ChargeRow & PixEvent) | null
+  if (event?.status !== 'paid') return { pix: [] }
+  const { refund, refund_reference = null, ...rest } = event
   const { return: returned, ...charge } = rest
   const repayments = [
     ...(refund ? [toRepayment(refund, refund_reference)] : []),
