@@ -288,7 +288,11 @@ final class Client
     /** @internal */
     public static function segment(string $id): string
     {
-        return $id === '' ? throw TrocoException::ofArgument('id', 'must not be empty') : rawurlencode($id);
+        // In an address, dots lead to another operation.
+        if (in_array($id, ['', '.', '..'], true)) {
+            throw TrocoException::ofArgument('id', 'must not be empty or dots');
+        }
+        return rawurlencode($id);
     }
 
     /** @internal A list in a filter repeats its name, as the API reads it. */
@@ -684,7 +688,8 @@ final class Webhook
         $signed = $header('webhook-id') . ".$sentAt.$body";
         foreach ((array) $secrets as $secret) {
             $key = str_starts_with($secret, 'whsec_') ? base64_decode(substr($secret, 6), true) : false;
-            if ($key === false) {
+            // Anybody can sign with an empty key.
+            if ($key === false || $key === '') {
                 throw TrocoException::ofArgument('secret', 'must begin with whsec_ and be complete');
             }
             $expected = 'v1,' . base64_encode(hash_hmac('sha256', $signed, $key, true));

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -159,9 +159,12 @@ const SEEN = {
   approved: 'approved',
   expired: 'charge_expired',
   missing: 'transaction_not_found',
+  dots: ['invalid_argument', 'invalid_argument'],
   gaps: ['other_feed'],
   verified: 'transaction.paid',
   tampered: 'invalid_signature',
+  no_secret: 'invalid_argument',
+  long_time: 'invalid_signature',
   gained: 5000 - 5000 + 5000 - 1500,
 }
 
@@ -220,7 +223,10 @@ function signWebhook() {
     'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
     'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${signature}`,
   }
-  return { secret, old, body, headers }
+  // Anybody can sign with a key that is empty because a setting is missing.
+  const signed = `event-1.${headers['webhook-timestamp']}.${body}`
+  const forged = `v1,${createHmac('sha256', '').update(signed).digest('base64')}`
+  return { secret, old, body, headers, forged: { ...headers, 'webhook-signature': forged } }
 }
 
 /** Forwards requests, but closes the connection instead of returning the first response to each key and body. */
@@ -396,6 +402,26 @@ describe('a webhook', () => {
       event: { type: 'transaction.settled' },
     })
   })
+})
+
+test('follow ends with the error of save, even if that one may be repeated', async () => {
+  const merchant = await makeMerchant()
+  await fundMerchant(merchant, 1_000)
+  const token = await makeToken(merchant.id)
+  const troco = new Troco({ url: api.url, token })
+  const down = new Troco({ url: 'http://127.0.0.1:1', token, attempts: 1 })
+  let saves = 0
+  const following = troco.events.follow({
+    load: () => null,
+    save: async () => {
+      saves++
+      await down.account()
+    },
+    pauseMs: 1,
+    signal: AbortSignal.timeout(5_000),
+  })
+  await expect(following).rejects.toMatchObject({ code: 'no_response' })
+  expect(saves).toBe(1)
 })
 
 test('a wait ends with its signal, and a server that is down with no_response', async () => {

@@ -57,6 +57,9 @@ seen.approved = (await troco.sandbox.withdrawal(id, 'approved')).status
 const expired = await troco.sandbox.charge('order-3', 'expired')
 seen.expired = (await codeOf(troco.charges.waitUntilPaid(expired.id))).code
 seen.missing = (await codeOf(troco.charges.get('a/b'))).code
+seen.dots = []
+const cancel = async id => troco.charges.cancel(id)
+for (const id of ['.', '..']) seen.dots.push((await codeOf(cancel(id))).code)
 
 const types = []
 const end = new AbortController()
@@ -79,5 +82,15 @@ const verify = body =>
   ])
 seen.verified = (await verify(webhook.body)).type
 seen.tampered = (await codeOf(verify(webhook.body.replaceAll('paid', 'lost')))).code
+const verifyWith = (headers, secret) =>
+  codeOf(
+    troco.webhooks.verify(
+      new Request(url, { method: 'POST', body: webhook.body, headers }),
+      secret,
+    ),
+  )
+seen.no_secret = (await verifyWith(webhook.forged, 'whsec_')).code
+const late = { ...webhook.headers, 'webhook-timestamp': '9'.repeat(5000) }
+seen.long_time = (await verifyWith(late, webhook.secret)).code
 seen.gained = (await troco.account()).balance - before
 process.stdout.write(JSON.stringify(seen))

@@ -66,6 +66,7 @@ $seen['approved'] = $troco->sandbox->withdrawal($withdrawal['id'], 'approved')['
 $expired = $troco->sandbox->charge('order-3', 'expired')['id'];
 $seen['expired'] = codeOf(fn () => $troco->charges->waitUntilPaid($expired, seconds: 5))['code'];
 $seen['missing'] = codeOf(fn () => $troco->charges->get('a/b'))['code'];
+$seen['dots'] = array_map(fn (string $id) => codeOf(fn () => $troco->charges->cancel($id))['code'], ['.', '..']);
 
 $types = [];
 $gaps = [];
@@ -87,5 +88,9 @@ $webhook = $given['webhook'];
 $verify = fn (string $body) => Webhook::verify($webhook['headers'], $body, [$webhook['old'], $webhook['secret']]);
 $seen['verified'] = $verify($webhook['body'])['type'];
 $seen['tampered'] = codeOf(fn () => $verify(str_replace('paid', 'lost', $webhook['body'])))['code'];
+$verifyWith = fn (array $headers, string $secret) => codeOf(fn () => Webhook::verify($headers, $webhook['body'], $secret))['code'];
+$seen['no_secret'] = $verifyWith($webhook['forged'], 'whsec_');
+$late = ['webhook-timestamp' => str_repeat('9', 5000)] + $webhook['headers'];
+$seen['long_time'] = $verifyWith($late, $webhook['secret']);
 $seen['gained'] = $troco->account()['balance'] - $before;
 echo json_encode($seen);

@@ -14,7 +14,7 @@ seen = {}
 def code_of(act):
     try:
         act()
-        return "accepted"
+        return {"code": "accepted"}
     except TrocoError as error:
         return {"code": error.code, "status": error.status, "fields": error.fields}
 
@@ -53,6 +53,7 @@ seen["expired"] = code_of(
     lambda: troco.charges.wait_until_paid(troco.sandbox.charge("order-3", "expired")["id"], timeout=5)
 )["code"]
 seen["missing"] = code_of(lambda: troco.charges.get("a/b"))["code"]
+seen["dots"] = [code_of(lambda id=id: troco.charges.cancel(id))["code"] for id in (".", "..")]
 
 positions = [FeedPosition(0, "0123456789abcdef")]
 types, gaps = [], []
@@ -73,5 +74,9 @@ webhook = given["webhook"]
 verify = lambda body: Webhooks.verify(webhook["headers"], body.encode(), [webhook["old"], webhook["secret"]])  # noqa: E731
 seen["verified"] = verify(webhook["body"])["type"]
 seen["tampered"] = code_of(lambda: verify(webhook["body"].replace("paid", "lost")))["code"]
+verify_with = lambda headers, secret: code_of(lambda: Webhooks.verify(headers, webhook["body"].encode(), secret))  # noqa: E731
+seen["no_secret"] = verify_with(webhook["forged"], "whsec_")["code"]
+late = {**webhook["headers"], "webhook-timestamp": "9" * 5000}
+seen["long_time"] = verify_with(late, webhook["secret"])["code"]
 seen["gained"] = troco.account()["balance"] - before
 print(json.dumps(seen))

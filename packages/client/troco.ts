@@ -326,22 +326,22 @@ export class Troco {
       const { load, save, signal, pauseMs = FEED_PAUSE_MS } = options
       let position = (await load()) ?? { after: 0, epoch: null }
       while (!signal?.aborted) {
-        try {
-          const page = await this.events.page(position, { signal })
+        const page = await this.events.page(position, { signal }).catch(toError)
+        if (!(page instanceof Error)) {
           const isNew = page.events.length > 0 || page.position.epoch !== position.epoch
           if (isNew) await save(page.events, page.position, null)
           position = page.position
-          if (page.events.length === 0) await pause(pauseMs, signal)
-        } catch (error) {
-          if (signal?.aborted) return
-          const moved = findContinuation(error, position)
+          if (page.events.length > 0) continue
+        } else if (!signal?.aborted) {
+          const moved = findContinuation(page, position)
           if (moved) {
             await save([], moved.position, moved.gap)
             position = moved.position
-          } else if (error instanceof TrocoError && error.isRetryable) {
-            await pause(pauseMs, signal).catch(() => {})
-          } else throw error
+            continue
+          }
+          if (!(page instanceof TrocoError && page.isRetryable)) throw page
         }
+        await pause(pauseMs, signal).catch(() => {})
       }
     },
   }
@@ -602,7 +602,7 @@ async function readBody(request: WebhookRequest): Promise<Uint8Array<ArrayBuffer
 
 function importKey(secret: string): Promise<CryptoKey> {
   const bytes = secret.startsWith('whsec_') ? decodeBase64(secret.slice(6)) : null
-  if (!bytes) refuse('secret', 'must begin with whsec_ and be complete')
+  if (!bytes?.length) refuse('secret', 'must begin with whsec_ and be complete')
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 
@@ -717,7 +717,9 @@ async function data<Data>(answer: Promise<{ data: Data }>): Promise<Data> {
 }
 
 function segment(id: string): string {
-  if (typeof id !== 'string' || id === '') refuse('id', 'must not be empty')
+  // In an address, dots lead to another operation.
+  if (typeof id !== 'string' || ['', '.', '..'].includes(id))
+    refuse('id', 'must not be empty or dots')
   return encodeURIComponent(id)
 }
 
