@@ -174,6 +174,73 @@ test('another total ends the first charge, and asks for all of it', async () => 
   await expect.poll(async () => (await readOrder(second.code)).state).toBe('PaymentSettled')
 })
 
+test('a total that comes back is asked for by a new charge', async () => {
+  const { pay, goTo, send } = await openCheckout()
+  await pay()
+  let last = {
+    code: '',
+    payments: [] as { state: string; amount: number; transactionId: string }[],
+  }
+  for (const quantity of [2, 1]) {
+    await goTo('AddingItems')
+    const { activeOrder } = await send('{ activeOrder { lines { id } } }')
+    const line = activeOrder.lines[0].id
+    await send(
+      `mutation { adjustOrderLine(orderLineId: "${line}", quantity: ${quantity}) { __typename } }`,
+    )
+    await goTo('ArrangingPayment')
+    last = await pay()
+  }
+  const [open, ...others] = last.payments.filter(({ state }) => state === 'AwaitingPix')
+  expect([open?.amount, others]).toEqual([PRICE, []])
+  expect(await readCharge(open?.transactionId ?? '')).toMatchObject({ status: 'pending' })
+  await account.pay(open?.transactionId ?? '')
+  await expect.poll(async () => (await readOrder(last.code)).state).toBe('PaymentSettled')
+})
+
+test('a charge that was paid while the buyer changed the order is not asked for again', async () => {
+  const { pay, goTo, send } = await openCheckout()
+  const order = await pay()
+  await account.webhooks.drop()
+  await goTo('AddingItems')
+  const { activeOrder } = await send('{ activeOrder { lines { id } } }')
+  await account.pay(order.payments[0].transactionId)
+  await account.webhooks.next('transaction.paid')
+  await send(
+    `mutation { adjustOrderLine(orderLineId: "${activeOrder.lines[0].id}", quantity: 2) { __typename } }`,
+  )
+  await goTo('ArrangingPayment')
+  expect(await pay()).toMatchObject({ __typename: 'PaymentFailedError' })
+  const { payments } = await readOrder(order.code)
+  expect(payments[0]).toMatchObject({ state: 'AwaitingPix' })
+})
+
+test('a refund that the bank refused can be asked for again', async () => {
+  const { pay } = await openCheckout()
+  const order = await pay()
+  await account.pay(order.payments[0].transactionId)
+  await expect.poll(async () => (await readOrder(order.code)).state).toBe('PaymentSettled')
+  const { lines, payments } = await readOrder(order.code)
+  const [{ id, transactionId }] = payments
+  const input = `{ lines: [{ orderLineId: "${lines[0].id}", quantity: 1 }], shipping: 0, adjustment: 0, amount: 990, paymentId: "${id}" }`
+  const refund = async () => {
+    const text = `mutation { refundOrder(input: ${input}) { ... on Refund { state transactionId } } }`
+    return (await ask(text)).refundOrder
+  }
+  const first = await refund()
+  await account.refuse(first.transactionId)
+  await expect
+    .poll(async () => {
+      await account.clock.advance('10s')
+      return (await readOrder(order.code)).payments[0].refunds
+    })
+    .toEqual([{ state: 'Failed', total: 990 }])
+  const second = await refund()
+  expect(second.transactionId).not.toBe(first.transactionId)
+  await account.complete(second.transactionId)
+  await expect.poll(async () => (await readCharge(transactionId)).refunded_amount).toBe(990)
+})
+
 test('a payment of an order that was cancelled goes back to the buyer', async () => {
   const { pay } = await openCheckout()
   const order = await pay()

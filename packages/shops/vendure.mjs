@@ -16,6 +16,7 @@
  */
 import {
   LanguageCode,
+  Logger,
   OrderService,
   Payment,
   PaymentMethodHandler,
@@ -54,16 +55,24 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
       }
     },
 
-    /** The key is made of order and total: whatever is lost in between, both lead to one charge. */
+    /**
+     * The key is made of order, total and how many charges were ended: whatever is lost in between, all lead to one charge,
+     * and a total that comes back leads to a new one.
+     */
     async createPayment(ctx, order, rest, _args, { client_doc }) {
       const { customer } = order
       if (order.currencyCode !== 'BRL') return fail(rest, 'Pix needs an order in BRL')
       if (rest === 0) return fail(rest, 'The order already waits for its payment')
       const open = order.payments?.filter(({ state }) => state === AWAITING) ?? []
       const amount = open.reduce((sum, payment) => sum + payment.amount, rest)
-      for (const { id } of open) await services.orders.cancelPayment(ctx, id)
+      const ended = order.payments?.filter(({ state }) => state === 'Cancelled').length ?? 0
+      for (const { id } of open) {
+        const { state } = await services.orders.cancelPayment(ctx, id)
+        // Paid a moment ago: its webhook settles it, and the buyer pays only the rest.
+        if (state !== 'Cancelled') return fail(rest, 'The charge was paid')
+      }
       try {
-        const reference = `${order.code}-${amount}`
+        const reference = `${order.code}-${amount}-${ended + open.length}`
         const charge = await troco.charges.create(
           {
             amount,
@@ -97,11 +106,13 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
       const charge = await troco.charges.cancel(payment.transactionId).catch(error => {
         if (error.code !== 'already_final') throw error
       })
-      return charge ? { success: true } : { success: false, errorMessage: 'The charge was paid' }
+      if (charge) return { success: true }
+      return { success: false, state: AWAITING, errorMessage: 'The charge was paid' }
     },
 
     async createRefund(_ctx, { reason }, amount, _order, payment) {
-      const done = payment.refunds?.filter(({ state }) => state !== 'Failed').length ?? 0
+      // One that the bank refused later counts, or the same request would bring it back.
+      const done = payment.refunds?.filter(({ transactionId }) => transactionId).length ?? 0
       const key = `vendure-refund-${payment.transactionId}-${done}`
       try {
         const body = { amount, ...(reason && { reason }) }
@@ -157,7 +168,7 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
   const process = {
     transitions: {
       Created: { to: [AWAITING] },
-      [AWAITING]: { to: ['Settled', 'Cancelled', 'Error'] },
+      [AWAITING]: { to: [AWAITING, 'Settled', 'Cancelled', 'Error'] },
     },
   }
   const refundProcess = {
@@ -166,7 +177,13 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
       [REFUNDING]: { to: ['Settled', 'Failed'] },
     },
   }
-  const middleware = { route, beforeListen: true, handler: receive }
+  /** Troco sends again what was not taken, as while the database of the shop is away. */
+  const handle = (request, response) =>
+    receive(request, response).catch(error => {
+      Logger.error(error.message, CODE, error.stack)
+      response.status(503).end()
+    })
+  const middleware = { route, beforeListen: true, handler: handle }
   return { handler, process, refundProcess, middleware }
 }
 
