@@ -47,15 +47,26 @@ export function storeKeySql(
 /** The key of a request as columns of its row, for `storeKeysSql`; null: it has none. */
 export function keyValues(once: IdempotentRequest | undefined) {
   if (!once) return null
-  const { path, key, requestHash, retentionS } = once
+  const { path, key, requestHash, retentionS, isResumed } = once
   return {
     path,
     key,
     request_hash: Buffer.from(requestHash).toString('hex'),
     retention_s: retentionS,
+    is_resumed: isResumed,
   }
 }
-export const keyColumns = Prisma.raw('path text, key text, request_hash text, retention_s float8')
+export const keyColumns = Prisma.raw(
+  'path text, key text, request_hash text, retention_s float8, is_resumed boolean',
+)
+
+/** Unlocks the keys of the rows of a CTE that finish what an earlier process began: `unlockKeySql` of several. */
+export function unlockKeysSql(source: string): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE idempotency_keys k SET locked_until = NULL FROM ${Prisma.raw(source)} s
+    WHERE s.is_resumed AND k.account_id = s.account_id AND k.mode = s.mode AND k.path = s.path
+      AND k.key = s.key`
+}
 
 /** Stores the keys of the rows of a CTE, whose work is done with the statement. */
 export function storeKeysSql(source: string): Prisma.Sql {
@@ -63,7 +74,7 @@ export function storeKeysSql(source: string): Prisma.Sql {
     INSERT INTO idempotency_keys (account_id, mode, path, key, request_hash, resource_id, expires_at)
     SELECT s.account_id, s.mode, s.path, s.key, decode(s.request_hash, 'hex'), s.id,
       now() + make_interval(secs => s.retention_s)
-    FROM ${Prisma.raw(source)} s WHERE s.key IS NOT NULL`
+    FROM ${Prisma.raw(source)} s WHERE s.key IS NOT NULL AND NOT s.is_resumed`
 }
 
 const KEY_CONSTRAINT = 'idempotency_keys_pkey'

@@ -103,6 +103,7 @@ const RESPONSES = [
   [refuse('receipt_not_found'), 404, 'Receipt not found'],
   [refuse('not_paid'), 409, 'Transaction is not paid'],
   [refuse('not_pending'), 409, 'Transaction is not pending'],
+  [refuse('not_in_contract'), 403, 'Troco has no such function of API Pix'],
   [refuse('not_supported', 'This bank sends no notices'), 409, 'This bank sends no notices'],
   [
     refuse('refund_window_closed', { days: 90 }),

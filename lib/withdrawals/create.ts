@@ -14,6 +14,7 @@ import {
   keyIsStored,
   keyValues,
   storeKeysSql,
+  unlockKeysSql,
 } from '#lib/db/idempotency.ts'
 import {
   type Authority,
@@ -176,6 +177,7 @@ function insertSql(requests: string): Prisma.Sql {
         SELECT a.*, j.day_sum FROM judged j JOIN asked a ON a.id = j.request_id WHERE j.refusal IS NULL OFFSET 0) s
       CROSS JOIN LATERAL (${approvalSql}) n`,
     kept: storeKeysSql('accepted'),
+    unlocked: unlockKeysSql('accepted'),
     made: Prisma.sql`
       INSERT INTO withdrawals (account_id, id, mode, connection_id, status, amount, pix_key_type, pix_key,
         dict_key, owner_doc, webhook_url, webhook_host, external_id, memo, requested_by, trace, ${approvalColumns},

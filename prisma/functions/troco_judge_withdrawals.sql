@@ -50,13 +50,15 @@ BEGIN
       WHEN (at AT TIME ZONE zone)::time < '06:00' THEN (at AT TIME ZONE zone)::date - 1 END AS evening) h) t
   WHERE a.id = of_account;
 
-  FOR request IN SELECT * FROM json_to_recordset(requests) AS r (id uuid, amount bigint, external_id text, path text, key text) LOOP
+  FOR request IN SELECT * FROM json_to_recordset(requests) AS r (id uuid, amount bigint, external_id text, path text, key text,
+    is_resumed boolean) LOOP
     request_id := request.id;
     day_sum := facts.day_sum + request.amount;
     refusal := CASE
       WHEN request.id = ANY (unproven) THEN '{"code": "caller_changed"}'
       WHEN request.external_id = ANY (facts.used_references) THEN '{"code": "external_id_used"}'
-      WHEN request.path || ' ' || request.key = ANY (facts.used_keys) THEN '{"code": "idempotency_key_used"}'
+      -- A request that finishes what an earlier process began has stored its key then.
+      WHEN request.is_resumed IS NOT TRUE AND request.path || ' ' || request.key = ANY (facts.used_keys) THEN '{"code": "idempotency_key_used"}'
       WHEN request.amount > facts.balance THEN '{"code": "insufficient_balance"}' END;
     IF refusal IS NULL AND is_live THEN
       -- Of the limits that it exceeds, the one that frees last. A night frees even for an amount above its limit: by day.

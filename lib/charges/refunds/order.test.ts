@@ -138,7 +138,8 @@ describe('the event', () => {
       expect(event).toMatchObject({ type, sequence: 2n, mode: 'test', subjectId: chargeId })
       const charge = await findCharge(merchant.id, 'test', chargeId)
       const refund = row && pickFields(RefundDetail.shape, row)
-      const resource = { ...withNumbers(charge ?? {}), refund }
+      // The reference is of API Pix alone.
+      const resource = { ...withNumbers(charge ?? {}), refund, refund_reference: null }
       expect(event?.resource).toEqual(resource)
       expect(resource).toMatchObject({ refunded_amount: outcome === 'completed' ? 3_000 : 0 })
       const eventResource = event?.resource as { refund: object } | undefined
