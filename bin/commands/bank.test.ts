@@ -24,10 +24,12 @@ test.each(Object.keys(FINDINGS) as FindingCode[])(
     const finding = { code, params: PARAMS }
     const lines = formatFinding(finding).split('\n')
     expect(lines.pop()).toBe('')
-    expect(lines[0]).toMatch(new RegExp(`^(ok   |NOTE |WRONG|DOWN ) ${code}: .*[^.]$`))
+    expect(lines[0]).toMatch(new RegExp(`^(ok   |NOTE |SKIP |WRONG|DOWN ) ${code}: .*[^.]$`))
     expect(lines.join()).not.toContain('undefined')
     expect(lines.slice(1)).toEqual(
-      findingLevelOf(finding) === 'ok' ? [] : [expect.stringMatching(/^ {6}[A-Z].*[^.]\.$/)],
+      ['ok', 'untried'].includes(findingLevelOf(finding))
+        ? []
+        : [expect.stringMatching(/^ {6}[A-Z].*[^.]\.$/)],
     )
   },
 )

@@ -35,7 +35,7 @@ test('an admin suspends an account: the API responds 403 and its pages show the 
   const shop = await openShop(context, `Suspensa ${Date.now()}`)
   const admin = await openAdmin(page)
   await admin.goto('/admin/accounts')
-  const search = admin.getByLabel('Name, owner’s e-mail or account number')
+  const search = admin.getByRole('searchbox', { name: 'Name, owner’s e-mail or account number' })
   await search.fill(shop.name)
   await search.press('Enter')
   await expect(admin).toHaveURL(/q=Suspensa/)

@@ -19,7 +19,7 @@ async function confirm(page: Page, action: string, reason: string): Promise<void
 }
 
 async function searchAccounts(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Name, owner’s e-mail or account number').fill(text)
+  await page.getByRole('searchbox', { name: 'Name, owner’s e-mail or account number' }).fill(text)
   await expect(page).toHaveURL(new RegExp(`q=${encodeURIComponent(text).replaceAll('%20', '\\+')}`))
 }
 
