@@ -7,16 +7,8 @@ import { useApi } from '#components/api/use-api.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { ChargeStateChip } from '#components/status/state-chips.tsx'
-import { ListSheet } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  CodeCell,
-  HeaderCell,
-  ROW_LINK,
-  Row,
-  Table,
-  TWO_LINES,
-} from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { CodeText, ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import { ownReference, shownStatusOf } from '#lib/charges/states.ts'
 
@@ -42,89 +34,47 @@ interface AmountRowsProps {
   rows: AmountRow[]
 }
 
-export function AmountRows(props: AmountRowsProps) {
-  return (
-    <ListSheet>
-      <AmountTable {...props} />
-      <ul className="@table:hidden">
-        {props.rows.map(row => (
-          <AmountCard key={row.id} {...row} />
-        ))}
-      </ul>
-    </ListSheet>
-  )
-}
-
-function AmountTable({ label, heads, statusWidth, rows }: AmountRowsProps) {
-  return (
-    <Table aria-label={label}>
-      <thead>
-        <tr>
-          <HeaderCell>{heads.subject}</HeaderCell>
-          <HeaderCell width="18%">{heads.reference}</HeaderCell>
-          <HeaderCell width={statusWidth}>{heads.status}</HeaderCell>
-          <HeaderCell width="138px">{heads.created}</HeaderCell>
-          <HeaderCell width="168px" side="right">
-            {heads.amount}
-          </HeaderCell>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(row => (
-          <Row key={row.id}>
-            <Cell className="font-medium" title={row.title}>
-              {row.subject}
-            </Cell>
-            <CodeCell code={row.external_id} />
-            <Cell>
-              {row.state}
-              {row.note ? (
-                <span
-                  title={row.note}
-                  className={`relative z-10 mt-1 text-muted text-small ${TWO_LINES}`}
-                >
-                  {row.note}
-                </span>
-              ) : null}
-            </Cell>
-            <Cell className="text-muted text-small">
-              <span className="relative z-10">
-                <RelativeTime isInRow at={row.created_at} />
-              </span>
-            </Cell>
-            <Cell className="text-right font-semibold">
-              <Money cents={row.amount} />
-            </Cell>
-          </Row>
-        ))}
-      </tbody>
-    </Table>
-  )
-}
-
-function AmountCard({ subject, external_id, state, note, created_at, amount }: AmountRow) {
-  return (
-    <li className="relative grid grid-cols-[minmax(0,1fr)] gap-1 border-line px-4 py-3 not-first:border-t">
-      <div className="flex items-start justify-between gap-3">
-        <div className="min-w-0 font-medium">{subject}</div>
-        <span className="shrink-0 font-semibold">
-          <Money cents={amount} />
+export function AmountRows({ label, heads, statusWidth, rows }: AmountRowsProps) {
+  const columns: Column<AmountRow>[] = [
+    {
+      head: heads.subject,
+      cell: ({ subject }) => <div className="font-medium">{subject}</div>,
+      title: ({ title }) => title,
+      card: 'title',
+    },
+    {
+      head: heads.reference,
+      width: '18%',
+      cell: ({ external_id: code }) => (code ? <CodeText code={code} /> : null),
+      card: 'detail',
+    },
+    {
+      head: heads.status,
+      width: statusWidth,
+      cell: ({ state }) => state,
+      note: ({ note }) => note ?? null,
+      card: 'right',
+    },
+    {
+      head: heads.created,
+      width: '138px',
+      cell: ({ created_at: at }) => (
+        <span className="relative z-10">
+          <RelativeTime isInRow at={at} />
         </span>
-      </div>
-      <div className="flex items-center justify-between gap-3">
-        <span className="flex min-w-0 flex-wrap gap-x-2 text-muted text-small">
-          <span className="relative z-10">
-            <RelativeTime isInRow at={created_at} />
-          </span>
-          <span className="max-w-full truncate font-mono text-[12.5px] leading-[21px]">
-            {external_id}
-          </span>
-        </span>
-        <span className="shrink-0">{state}</span>
-      </div>
-      {note ? <p className="wrap-anywhere text-muted text-small">{note}</p> : null}
-    </li>
-  )
+      ),
+      look: 'muted',
+      card: 'left',
+    },
+    {
+      head: heads.amount,
+      width: '168px',
+      cell: ({ amount }) => <Money cents={amount} />,
+      look: 'amount',
+      card: 'aside',
+    },
+  ]
+  return <DataList label={label} columns={columns} items={rows} keyOf={({ id }) => id} />
 }
 
 /** Describes the amount that remains after a partial refund; null for other charges. */

@@ -5,16 +5,8 @@ import { useTranslations } from 'next-intl'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Deadline, DisputeState } from '#components/status/state-chips.tsx'
-import { ListSheet } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  HeaderCell,
-  ROW_LINK,
-  Row,
-  Table,
-  TWO_LINES,
-  WIDE_ONLY,
-} from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { DisputeBasics } from '#lib/charges/disputes/schema.ts'
 
 export interface DisputeListRow extends DisputeBasics {
@@ -31,55 +23,51 @@ interface DisputeRowsProps {
 
 export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
   const t = useTranslations('disputes')
-  return (
-    <ListSheet>
-      <Table aria-label={t('title')}>
-        <thead>
-          <tr>
-            <HeaderCell>{subjectHead}</HeaderCell>
-            <HeaderCell width="150px">{t('status')}</HeaderCell>
-            <HeaderCell width="190px">{t('deadline')}</HeaderCell>
-            <HeaderCell width="170px" isWideOnly>
-              {t('opened')}
-            </HeaderCell>
-            <HeaderCell width="160px" side="right">
-              {t('amount')}
-            </HeaderCell>
-          </tr>
-        </thead>
-        <tbody>
-          {disputes.map(dispute => (
-            <Row key={dispute.id}>
-              <Cell title={dispute.subject}>
-                <SubjectLink dispute={dispute} />
-              </Cell>
-              <Cell>
-                <DisputeState dispute={dispute} />
-              </Cell>
-              <Cell className="text-small">
-                <span className="relative z-10">
-                  {dispute.status === 'open' ? <Deadline dispute={dispute} /> : '—'}
-                </span>
-              </Cell>
-              <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
-                <span className="relative z-10">
-                  <RelativeTime isInRow at={dispute.created_at} />
-                </span>
-              </Cell>
-              <Cell className="text-right font-semibold">
-                <Money cents={dispute.amount} />
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-      <ul className="@table:hidden">
-        {disputes.map(dispute => (
-          <DisputeCard key={dispute.id} dispute={dispute} />
-        ))}
-      </ul>
-    </ListSheet>
-  )
+  const columns: Column<DisputeListRow>[] = [
+    {
+      head: subjectHead,
+      cell: dispute => <SubjectLink dispute={dispute} />,
+      title: ({ subject }) => subject,
+      card: 'title',
+    },
+    {
+      head: t('status'),
+      width: '150px',
+      cell: dispute => <DisputeState dispute={dispute} />,
+      card: 'left',
+    },
+    {
+      head: t('deadline'),
+      width: '190px',
+      cell: dispute =>
+        dispute.status === 'open' ? (
+          <span className="relative z-10 text-small">
+            <Deadline dispute={dispute} />
+          </span>
+        ) : null,
+      card: 'right',
+      isNamedOnCard: true,
+    },
+    {
+      head: t('opened'),
+      width: '170px',
+      cell: ({ created_at: at }) => (
+        <span className="relative z-10">
+          <RelativeTime isInRow at={at} />
+        </span>
+      ),
+      look: 'muted',
+      isWideOnly: true,
+    },
+    {
+      head: t('amount'),
+      width: '160px',
+      cell: ({ amount }) => <Money cents={amount} />,
+      look: 'amount',
+      card: 'aside',
+    },
+  ]
+  return <DataList label={t('title')} columns={columns} items={disputes} keyOf={({ id }) => id} />
 }
 
 function SubjectLink({ dispute }: { dispute: DisputeListRow }) {
@@ -91,28 +79,5 @@ function SubjectLink({ dispute }: { dispute: DisputeListRow }) {
         <span className="block truncate font-normal text-muted text-small">{detail}</span>
       ) : null}
     </Link>
-  )
-}
-
-function DisputeCard({ dispute }: { dispute: DisputeListRow }) {
-  const t = useTranslations('disputes')
-  return (
-    <li className="relative grid gap-2 border-line px-4 py-3.5 not-first:border-t">
-      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-3">
-        <SubjectLink dispute={dispute} />
-        <span className="font-semibold">
-          <Money cents={dispute.amount} />
-        </span>
-      </div>
-      <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 text-small">
-        <DisputeState dispute={dispute} />
-        {dispute.status === 'open' ? (
-          <span className="relative z-10">
-            <span className="text-muted">{t('deadline')} </span>
-            <Deadline dispute={dispute} />
-          </span>
-        ) : null}
-      </div>
-    </li>
   )
 }

@@ -42,22 +42,26 @@ export function Cell({ className = '', ...rest }: ComponentProps<'td'>) {
 /** Limits a text to two lines, with an ellipsis at the end of longer ones. */
 export const TWO_LINES = 'line-clamp-2 wrap-anywhere'
 
+/** A code, such as a reference or an IP address: in two lines of a table, in one of a card. */
+export function CodeText({ code }: { code: string }) {
+  return (
+    <span
+      title={code}
+      className={`font-mono text-[13px] text-muted leading-[1.4] ${TWO_LINES} @max-table:block @max-table:truncate`}
+    >
+      {code}
+    </span>
+  )
+}
+
 interface CodeCellProps {
   code: string | null
   className?: string
 }
 
-/** Shows a code, such as a reference or an IP address, or a dash. */
+/** Shows a code, or a dash. */
 export function CodeCell({ code, className = '' }: CodeCellProps) {
-  return (
-    <Cell className={`text-muted ${className}`} title={code ?? undefined}>
-      {code ? (
-        <span className={`font-mono text-[13px] leading-[1.4] ${TWO_LINES}`}>{code}</span>
-      ) : (
-        '—'
-      )}
-    </Cell>
-  )
+  return <Cell className={`text-muted ${className}`}>{code ? <CodeText code={code} /> : '—'}</Cell>
 }
 
 /** Classes of a link that covers its whole row or card, which must have `relative`. */

@@ -13,16 +13,9 @@ import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { accountQueries } from '#components/queries/account.ts'
 import { buttonClass } from '#components/ui/button.tsx'
-import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  HeaderCell,
-  ROW_LINK,
-  Row,
-  Table,
-  TWO_LINES,
-  WIDE_ONLY,
-} from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { LoggedRequest } from '#lib/dashboard/requests/schema.ts'
 
 interface RequestListProps {
@@ -70,64 +63,39 @@ function NoRequests({ clear }: { clear: (() => void) | null }) {
 function RequestRows({ requests }: { requests: LoggedRequest[] }) {
   const t = useTranslations('requests')
   const { callDuration } = useDurations()
-  return (
-    <ListSheet>
-      <Table aria-label={t('title')}>
-        <thead>
-          <tr>
-            <HeaderCell>{t('one')}</HeaderCell>
-            <HeaderCell width="25%">{t('status')}</HeaderCell>
-            <HeaderCell width="12%" isWideOnly>
-              {t('token_id')}
-            </HeaderCell>
-            <HeaderCell width="104px" side="right">
-              {t('duration')}
-            </HeaderCell>
-            <HeaderCell width="140px">{t('time')}</HeaderCell>
-          </tr>
-        </thead>
-        <tbody>
-          {requests.map(request => (
-            <Row key={request.id}>
-              <Cell>
-                <RequestLink request={request} />
-              </Cell>
-              <Cell>
-                <RequestStatus request={request} />
-              </Cell>
-              <Cell className={`text-muted ${WIDE_ONLY}`}>
-                <span className={TWO_LINES}>{request.token_name}</span>
-              </Cell>
-              <Cell className="whitespace-nowrap text-right text-muted text-small">
-                {callDuration(request.duration_ms)}
-              </Cell>
-              <Cell className="text-muted text-small">
-                <span className="relative z-10">
-                  <RelativeTime isInRow at={request.created_at} side="end" />
-                </span>
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-      <ul className="@table:hidden">
-        {requests.map(request => (
-          <li
-            key={request.id}
-            className="relative flex flex-col gap-1.5 border-line px-4 py-3.5 not-first:border-t"
-          >
-            <RequestLink request={request} />
-            <div className="flex items-end justify-between gap-3">
-              <RequestStatus request={request} />
-              <span className="relative z-10 shrink-0 text-muted text-small">
-                <RelativeTime isInRow at={request.created_at} side="end" />
-              </span>
-            </div>
-          </li>
-        ))}
-      </ul>
-    </ListSheet>
-  )
+  const columns: Column<LoggedRequest>[] = [
+    { head: t('one'), cell: request => <RequestLink request={request} />, card: 'title' },
+    {
+      head: t('status'),
+      width: '25%',
+      cell: request => <RequestStatus request={request} />,
+      card: 'left',
+    },
+    {
+      head: t('token_id'),
+      width: '12%',
+      cell: ({ token_name: name }) => <span className={`text-muted ${TWO_LINES}`}>{name}</span>,
+      isWideOnly: true,
+    },
+    {
+      head: t('duration'),
+      width: '104px',
+      cell: ({ duration_ms: duration }) => callDuration(duration),
+      look: 'figure',
+    },
+    {
+      head: t('time'),
+      width: '140px',
+      cell: ({ created_at: at }) => (
+        <span className="relative z-10">
+          <RelativeTime isInRow at={at} side="end" />
+        </span>
+      ),
+      look: 'muted',
+      card: 'right',
+    },
+  ]
+  return <DataList label={t('title')} columns={columns} items={requests} keyOf={({ id }) => id} />
 }
 
 function RequestLink({ request }: { request: LoggedRequest }) {

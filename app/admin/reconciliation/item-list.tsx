@@ -11,8 +11,9 @@ import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
-import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, ROW_LINK, Row, Table } from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
+import { ROW_LINK } from '#components/ui/table.tsx'
 import {
   DIFFERENCE_AGES,
   DIFFERENCE_STATES,
@@ -29,78 +30,51 @@ export function ItemList({ items, nextCursor }: ItemListProps) {
   const { clear, isSet, isPending } = useFilters()
   return (
     <ListBody error={null} isPending={isPending} nextCursor={nextCursor}>
-      <ListSheet>
-        {items.length > 0 ? (
-          <Items items={items} />
-        ) : isSet ? (
-          <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
-        ) : (
-          <EmptyState icon={Inbox} title={t('none')} text={t('noneText')} />
-        )}
-      </ListSheet>
+      {items.length > 0 ? (
+        <Items items={items} />
+      ) : (
+        <Sheet>
+          {isSet ? (
+            <NoMatches title={t('noneFit')} text={t('noneFitText')} clear={clear} />
+          ) : (
+            <EmptyState icon={Inbox} title={t('none')} text={t('noneText')} />
+          )}
+        </Sheet>
+      )}
     </ListBody>
   )
 }
 
 function Items({ items }: { items: DifferenceLine[] }) {
   const t = useTranslations('differences')
-  return (
-    <>
-      <Table aria-label={t('list')}>
-        <thead>
-          <tr>
-            <HeaderCell>{t('column.what')}</HeaderCell>
-            <HeaderCell width="190px">{t('column.state')}</HeaderCell>
-            <HeaderCell width="165px">{t('column.created')}</HeaderCell>
-            <HeaderCell width="170px" side="right">
-              {t('column.amount')}
-            </HeaderCell>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(item => (
-            <Row key={item.id}>
-              <Cell>
-                <ItemName item={item} />
-              </Cell>
-              <Cell>
-                <ItemState item={item} />
-              </Cell>
-              <Cell className="text-muted text-small">
-                <RelativeTime at={item.created_at} />
-              </Cell>
-              <Cell className="text-right font-semibold">
-                {item.amount === null ? '—' : <Money cents={item.amount} />}
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-      <ul className="@table:hidden">
-        {items.map(item => (
-          <li
-            key={item.id}
-            className="relative grid gap-2 border-line px-4 py-3.5 not-first:border-t"
-          >
-            <div className="flex items-start justify-between gap-3">
-              <div className="min-w-0">
-                <ItemName item={item} />
-              </div>
-              <span className="shrink-0 font-semibold">
-                {item.amount === null ? '—' : <Money cents={item.amount} />}
-              </span>
-            </div>
-            <div className="flex flex-wrap items-center justify-between gap-2">
-              <ItemState item={item} />
-              <span className="text-muted text-small">
-                <RelativeTime at={item.created_at} />
-              </span>
-            </div>
-          </li>
-        ))}
-      </ul>
-    </>
-  )
+  const columns: Column<DifferenceLine>[] = [
+    { head: t('column.what'), cell: item => <ItemName item={item} />, card: 'title' },
+    {
+      head: t('column.state'),
+      width: '190px',
+      cell: item => <ItemState item={item} />,
+      card: 'left',
+    },
+    {
+      head: t('column.created'),
+      width: '165px',
+      cell: ({ created_at: at }) => (
+        <span className="relative z-10">
+          <RelativeTime isInRow at={at} />
+        </span>
+      ),
+      look: 'muted',
+      card: 'right',
+    },
+    {
+      head: t('column.amount'),
+      width: '170px',
+      cell: ({ amount }) => (amount === null ? null : <Money cents={amount} />),
+      look: 'amount',
+      card: 'aside',
+    },
+  ]
+  return <DataList label={t('list')} columns={columns} items={items} keyOf={({ id }) => id} />
 }
 
 function ItemName({ item }: { item: DifferenceLine }) {
