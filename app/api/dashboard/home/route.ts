@@ -1,6 +1,6 @@
 import { readTimeZone } from '#lib/accounts/queries.ts'
 import { readHome } from '#lib/dashboard/home.ts'
-import { HomeRead, homeQuery } from '#lib/dashboard/schema.ts'
+import { HomeRead, homeQuery } from '#lib/dashboard/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({

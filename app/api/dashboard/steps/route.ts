@@ -1,5 +1,5 @@
 import { readFirstSteps } from '#lib/dashboard/home.ts'
-import { StepsRead } from '#lib/dashboard/schema.ts'
+import { StepsRead } from '#lib/dashboard/wire.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 
 export const GET = endpoint({
