@@ -106,7 +106,8 @@ async function main(args) {
   const command = COMMANDS[name]
   if (!command) throw new UsageError(`Unknown command: ${positionals.join(' ')}`)
   const rest = positionals.slice(name.split(' ').length)
-  if (command.takes && rest.length !== 1)
+  // A filter without a value is none: an empty reference would name everything.
+  if (command.takes && !(rest.length === 1 && rest[0].trim()))
     throw new UsageError(`troco ${name} needs ${command.takes}`)
   if (!command.takes && rest.length > 0) throw new UsageError(`troco ${name} takes no ${rest[0]}`)
   for (const option of Object.keys(values)) {

@@ -417,6 +417,8 @@ test('troco events resend sends the webhooks of a charge again', async () => {
   expect(received[1]?.body).toBe(received[0]?.body)
   const unknown = await run(['events', 'resend', 'order-2'], token)
   expect([unknown.code, unknown.stderr]).toEqual([1, 'No delivery of order-2\n'])
+  const empty = await run(['events', 'resend', ''], token)
+  expect([empty.code, empty.stdout]).toEqual([2, ''])
 })
 
 describe('troco check-receiver', () => {
