@@ -102,7 +102,7 @@ function start(folder, state) {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...process.env,
+      ...Object.fromEntries(PASSED.map(name => [name, process.env[name]])),
       TROCO_TESTING_DATA: state,
       NODE_ENV: 'production',
       NODE_OPTIONS: '',
@@ -124,6 +124,8 @@ function start(folder, state) {
   })
 }
 
+/** Other variables are settings of the program under test, such as its databases and mail server. */
+const PASSED = ['PATH', 'HOME', 'USER', 'TMPDIR', 'LD_LIBRARY_PATH', 'TZ']
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16']
 
 /** The Node that Troco is pinned to; tests run on any from 20. */

@@ -26,7 +26,17 @@ const CHARGE = {
 test('the server ends after the process that started it was killed', async () => {
   const source = `const { startTroco } = require('./${PROGRAM}')
     startTroco().then(({ url }) => console.log(url))`
-  const child = spawn(process.execPath, ['-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // Settings of the program under test: its own databases and servers, which this one must not reach.
+  const settings = {
+    DATABASE_DIRECT_URL: 'postgresql://shop:secret@127.0.0.1:1/shop',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    SMTP_URL: 'no address',
+    PGOPTIONS: '-c nothing=1',
+  }
+  const child = spawn(process.execPath, ['-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...settings },
+  })
   const [line] = await once(child.stdout, 'data')
   const url = String(line).trim()
   const isUp = () => fetch(`${url}/healthz`).then(Boolean, () => false)
