@@ -10,7 +10,8 @@ const FOLDERS = ['app', 'bin', 'cli', 'docs', 'lib', 'messages', 'packages', 'pr
 const FILES = ['LICENSE', 'next.config.js', 'package.json']
 /** Packages copied whole: the trace does not follow names that Next computes, nor `import.meta.resolve`. */
 const PACKAGES = ['node_modules/next', 'node_modules/@fontsource-variable/hanken-grotesk']
-const NOT_RUN = /\.test\.ts$|^lib\/testing$|^docs\/(decisions|home\.png)$/
+const NOT_RUN =
+  /\.test\.ts$|^(lib|packages)\/testing$|^bin\/testing\.ts$|^docs\/(decisions|home\.png)$/
 const NOT_SERVED = /\.(map|nft\.json)$|\/(cache|diagnostics|trace|trace-build|types|turbopack)$/
 /** Required only in development, by builds, by experiments of Next and by its images, which are off. */
 const NOT_REQUIRED = new RegExp(
