@@ -373,6 +373,17 @@ describe('a webhook', () => {
     await expect(troco.webhooks.verify(parsed, secret)).rejects.toThrow('express.raw')
   })
 
+  test('of a body without end is refused while it is read', async () => {
+    const { secret, headers } = signWebhook()
+    let sent = 0
+    async function* endless() {
+      for (; sent < 100; sent++) yield Buffer.alloc(1 << 20)
+    }
+    const verified = troco.webhooks.verify(Object.assign(endless(), { headers }), secret)
+    await expect(verified).rejects.toMatchObject({ code: 'invalid_signature' })
+    expect(sent).toBeLessThan(10)
+  })
+
   test.each([
     ['another secret', { 'webhook-signature': '' }],
     ['an old time stamp', { 'webhook-timestamp': '1700000000' }],

@@ -188,6 +188,8 @@ const PAID_POLL_MS = 2_000
 const FEED_PAUSE_MS = 5_000
 const FEED_LIMIT = 100
 const SIGNATURE_TOLERANCE_S = 300
+/** Nobody knows yet who sends it; events have about 1 MiB at most. */
+const BODY_BYTES_MAX = 4 << 20
 
 export class Troco {
   readonly #base: string
@@ -595,8 +597,14 @@ async function readBody(request: WebhookRequest): Promise<Uint8Array<ArrayBuffer
   if (request.body !== undefined)
     refuse('request', 'has a parsed body: use express.raw({ type: "application/json" })')
   const chunks: Uint8Array[] = []
-  for await (const chunk of request as AsyncIterable<Uint8Array | string>)
-    chunks.push(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk)
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Uint8Array | string>) {
+    const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk
+    size += bytes.length
+    if (size > BODY_BYTES_MAX)
+      throw new TrocoError('The body is too large', { code: 'invalid_signature' })
+    chunks.push(bytes)
+  }
   return concatenate(...chunks)
 }
 
