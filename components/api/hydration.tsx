@@ -1,12 +1,7 @@
 'use client'
 
-import {
-  type DehydratedState,
-  HydrationBoundary,
-  hashKey,
-  type QueryKey,
-} from '@tanstack/react-query'
-import { type ReactNode, useMemo } from 'react'
+import { type QueryKey, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useMemo } from 'react'
 
 export type Seed = [QueryKey, unknown]
 
@@ -20,30 +15,25 @@ interface HydrationProps {
 /** This clock minus the server's. A page that is shown again from a cache only seems to be late. */
 let clockOffset = Number.POSITIVE_INFINITY
 
-/** Data of a page replaces older data of the same query, and newer data stays: going back is no step back. */
+/**
+ * Data of a page replaces older data of the same query, and newer data stays: going back is no step back.
+ * TanStack's `HydrationBoundary` would do this too, and weighs more than the page of a list may.
+ */
 export function Hydration({ at, seeds, children }: HydrationProps) {
-  const state = useMemo((): DehydratedState => {
+  const client = useQueryClient()
+  // Before the children read it; what other parts of the page show changes only after rendering.
+  const updatedAt = useMemo(() => {
     clockOffset = Math.min(clockOffset, Date.now() - at)
-    const queries = seeds.map(([queryKey, data]) => ({
-      queryKey,
-      queryHash: hashKey(queryKey),
-      dehydratedAt: at + clockOffset,
-      state: {
-        data,
-        dataUpdatedAt: at + clockOffset,
-        dataUpdateCount: 1,
-        status: 'success' as const,
-        fetchStatus: 'idle' as const,
-        error: null,
-        errorUpdateCount: 0,
-        errorUpdatedAt: 0,
-        fetchFailureCount: 0,
-        fetchFailureReason: null,
-        fetchMeta: null,
-        isInvalidated: false,
-      },
-    }))
-    return { mutations: [], queries }
-  }, [at, seeds])
-  return <HydrationBoundary state={state}>{children}</HydrationBoundary>
+    const options = { updatedAt: at + clockOffset }
+    for (const [key, data] of seeds)
+      if (!client.getQueryState(key)) client.setQueryData(key, data, options)
+    return options.updatedAt
+  }, [client, at, seeds])
+  useEffect(() => {
+    for (const [key, data] of seeds) {
+      const heldAt = client.getQueryState(key)?.dataUpdatedAt ?? 0
+      if (heldAt < updatedAt) client.setQueryData(key, data, { updatedAt })
+    }
+  }, [client, seeds, updatedAt])
+  return children
 }
