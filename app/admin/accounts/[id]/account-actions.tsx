@@ -5,6 +5,7 @@ import { Check, Eye, Pause } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
@@ -13,7 +14,6 @@ import { ExactTime, Money, moneyText } from '#components/format/format.tsx'
 import { Button, buttonClass } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import {
   type AccountLimits,
   type ApprovalRule,
@@ -23,8 +23,6 @@ import {
 import { AssignedConnections, type ConnectionLine } from '#lib/banks/schema.ts'
 import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 import type { AccountDetail } from '#lib/operator/schema.ts'
-
-const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 type StatusAction = 'activate' | 'suspend'
 

@@ -7,6 +7,7 @@ import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { coverOf, ShortNotices, useBankMoney } from '#app/admin/banks/notices.tsx'
+import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
@@ -16,7 +17,6 @@ import { Button } from '#components/ui/button.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice, Section, Skeleton } from '#components/ui/sheet.tsx'
 import { ConnectionLimits } from '#lib/banks/schema.ts'
 import { BANK_NAMES } from '#lib/banks/states.ts'
@@ -127,8 +127,6 @@ export function BankLimits({ bankId, limits }: { bankId: string; limits: Connect
     />
   )
 }
-
-const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 /** Closes the connection; of a closed one, says what is left. */
 export function CloseSection({ bank }: { bank: BankDetail }) {
