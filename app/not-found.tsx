@@ -1,7 +1,7 @@
 import type { Metadata } from 'next'
 import Link from 'next/link'
 import { getTranslations } from 'next-intl/server'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { MessagePage } from '#components/ui/message-page.tsx'
 
 export async function generateMetadata(): Promise<Metadata> {

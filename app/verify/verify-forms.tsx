@@ -7,7 +7,8 @@ import * as z from 'zod'
 import { Problem } from '#components/api/problem.tsx'
 import { useForm } from '#components/form/form.tsx'
 import { anonymousApi } from '#components/join/open-account.tsx'
-import { Button, buttonClass } from '#components/ui/button.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { emailConfirmation } from '#lib/people/schema.ts'
 
 const NO_FIELDS = z.object({})

@@ -6,7 +6,8 @@ import { usePathname, useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { Problem } from '#components/api/problem.tsx'
-import { Button, buttonClass } from '#components/ui/button.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { EmptyState } from '#components/ui/sheet.tsx'
 
 export function Pager({ nextCursor }: { nextCursor: string | null }) {

@@ -1,6 +1,6 @@
 'use client'
 
-import { Button } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { MessagePage } from '#components/ui/message-page.tsx'
 import { type Locale, preferredLocale } from '#lib/core/locale.ts'
 import { LOCALE_COOKIE } from '#lib/session/schema.ts'
@@ -20,9 +20,10 @@ export function Crash({
   const words = MESSAGES[preferredLocale(readLanguage())].crash
   return (
     <MessagePage code={error.digest ?? '500'} title={words.title} text={words.text}>
-      <Button variant="primary" onClick={onRetry}>
+      {/* Every page loads this one, so it does without `Button`. */}
+      <button type="button" onClick={onRetry} className={buttonClass('primary')}>
         {words.again}
-      </Button>
+      </button>
     </MessagePage>
   )
 }

@@ -8,7 +8,7 @@ import { useEffect, useState } from 'react'
 import { useApi } from '#components/api/use-api.ts'
 import { storePreference } from '#components/nav/preferences.tsx'
 import { accountQueries } from '#components/queries/account.ts'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { CopyButton } from '#components/ui/copy.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import {

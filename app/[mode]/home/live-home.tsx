@@ -19,7 +19,7 @@ import {
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { accountQueries } from '#components/queries/account.ts'
 import { ChargeRows } from '#components/status/amount-rows.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { Chip } from '#components/ui/chip.tsx'
 import { EmptyState, Notice, Sheet } from '#components/ui/sheet.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'

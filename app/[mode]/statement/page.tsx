@@ -18,7 +18,7 @@ import { StatementExport, StatementFilters } from '#app/[mode]/statement/filters
 import { Pager } from '#components/filters/list-body.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Day, ExactTime, HeroMoney, Money, moneyText } from '#components/format/format.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { EmptyState, ListSheet, Sheet, Skeleton } from '#components/ui/sheet.tsx'
 import {

@@ -21,7 +21,7 @@ import {
   useBankMoney,
 } from '#app/admin/banks/notices.tsx'
 import { Money } from '#components/format/format.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'
 import { Cell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
 import type { BankLine } from '#lib/operator/banks/schema.ts'

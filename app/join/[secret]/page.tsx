@@ -6,7 +6,7 @@ import { JoinButton, MailRequest, NewcomerForm } from '#app/join/[secret]/join-f
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { OpenAccountForm } from '#components/join/open-account.tsx'
 import { SignOutButton } from '#components/nav/session.tsx'
-import { buttonClass } from '#components/ui/button.tsx'
+import { buttonClass } from '#components/ui/button-class.ts'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findInvitation, type InvitationDetails } from '#lib/accounts/queries.ts'
 import { env } from '#lib/core/settings.ts'
