@@ -18,6 +18,7 @@ import { Client } from 'pg'
 import { createAccount } from '#lib/accounts/create.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
+import { refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { redirectConsole } from '#lib/core/log.ts'
 import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
@@ -25,7 +26,9 @@ import { db, disconnect } from '#lib/db/client.ts'
 import { openEmbedded } from '#lib/db/embedded.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
 import { startListening, wake } from '#lib/db/wake.ts'
+import { sendResponse } from '#lib/http/api.ts'
 import { createFront } from '#lib/http/front.ts'
+import { errorResponse } from '#lib/http/response.ts'
 import { verifyLedger } from '#lib/ledger/verify.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
@@ -40,7 +43,7 @@ const GRACE_MS = 10_000
 const SYSTEM = { type: 'system' } as const
 const BODY_BYTES_MAX = 1 << 20
 
-/** What the tests may ask of one account. */
+/** State of one account: the faults that its next requests meet, and its webhooks. */
 interface Shop {
   faults: Fault[]
   isBankDown: boolean
@@ -157,7 +160,7 @@ async function openDatabase() {
       })
       await admin.query(`ALTER DATABASE ${draft} RENAME TO ${template}`)
     }
-    // Of runs that were killed. One that is in use is refused.
+    // Databases of earlier runs that were killed. PostgreSQL refuses to drop one that is in use.
     for (const left of names.filter(one => /^(run|draft)_/.test(one)))
       await admin.query(`DROP DATABASE ${left}`).catch(() => {})
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER troco STRATEGY FILE_COPY`)
@@ -376,12 +379,13 @@ function takeEffect(shop: Shop, method: string, path: string): Fault['effect'] |
   return shop.isBankDown && method === 'POST' && isOrder ? 503 : undefined
 }
 
-const REFUSALS: Record<number, [code: string, message: string]> = {
-  401: ['unauthenticated', 'Unauthenticated'],
-  403: ['account_not_active', 'Account not active'],
-  429: ['rate_limited', 'Too Many Requests'],
-  500: ['internal_error', 'Internal server error'],
-  503: ['service_unavailable', 'Service unavailable'],
+/** Errors whose responses the product writes itself. Any other status is answered as a proxy in front of it would. */
+const ERRORS: Record<number, (() => Error) | undefined> = {
+  401: () => refuse('unauthenticated'),
+  403: () => refuse('account_not_active'),
+  429: () => refuse('too_many_requests', { retryAfterS: 1 }),
+  500: () => new Error('a test asked for this error'),
+  503: () => refuse('service_unavailable', { retryAfterS: 1 }),
 }
 
 async function letHappen(
@@ -391,9 +395,10 @@ async function letHappen(
 ): Promise<void> {
   if (typeof effect === 'number') {
     incoming.resume()
-    const [code, message] = REFUSALS[effect] ?? ['fault', `HTTP ${effect}`]
-    const headers = { 'x-error-code': code, 'x-request-id': newId(), 'retry-after': '1' }
-    return respond(response, effect, { error: message }, headers)
+    const error = ERRORS[effect]?.()
+    return error
+      ? sendResponse(response, errorResponse(error, 'field_messages', newId()))
+      : respond(response, effect, { error: `HTTP ${effect}` })
   }
   const body = await readBody(incoming)
   if (effect === 'timeoutAfterCommit') {
@@ -502,12 +507,7 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-function respond(
-  response: ServerResponse,
-  status: number,
-  body: object,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+function respond(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
 }

@@ -47,8 +47,10 @@ test('the server ends after the process that started it was killed', async () =>
 
 describe('an account of the server for tests', () => {
   let server: TrocoServer
+  let document: { 'x-error-codes': { code: string }[] }
   beforeAll(async () => {
     server = await startTroco()
+    document = await (await fetch(`${server.api}/openapi.json`)).json()
   })
   afterAll(() => server.close())
 
@@ -131,6 +133,19 @@ describe('an account of the server for tests', () => {
     expect((await troco.charges.list().page()).data).toHaveLength(count)
     await troco.charges.create(CHARGE, { key: 'order-1' })
     expect((await troco.charges.list().page()).data).toHaveLength(1)
+  })
+
+  test.each([
+    [429, 'too_many_requests'],
+    [500, 'internal_error'],
+    [503, 'service_unavailable'],
+  ])('fails with %i as the product does', async (status, code) => {
+    const { account } = await openAccount()
+    const troco = new Troco({ url: account.url, token: account.token, attempts: 1 })
+    await account.fault({ path: '/account', once: status })
+    const codes = document['x-error-codes'].map(one => one.code)
+    expect(codes).toContain(code)
+    await expect(troco.account()).rejects.toMatchObject({ status, code, isRetryable: true })
   })
 
   test('refuses what is new while its bank is down, and reads go on', async () => {
