@@ -186,9 +186,18 @@ test.skipIf(!existsSync(DOCUMENT_FILE))(
     const calls = (await takeCalls()).filter(({ path }) => path === '/notificacoes/pix')
     const verdicts = calls.flatMap(({ path, text }) =>
       judge.judge({
-        ...{ kind: 'api-pix', to: 'receiver', at: '', method: 'POST', target: path, route: null },
-        ...{ requestHeaders: { 'content-type': 'application/json' }, requestBody: text },
-        ...{ status: 200, responseHeaders: {}, responseBody: '', fault: null },
+        kind: 'api-pix',
+        to: 'receiver',
+        at: '',
+        method: 'POST',
+        target: path,
+        route: null,
+        requestHeaders: { 'content-type': 'application/json' },
+        requestBody: text,
+        status: 200,
+        responseHeaders: {},
+        responseBody: '',
+        fault: null,
       }),
     )
     expect(verdicts.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted'])
