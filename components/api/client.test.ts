@@ -11,7 +11,9 @@ const id = '0198c8f4-0000-7000-8000-000000000000'
 /** Compiled only: each line that the compiler must refuse is marked. */
 /** Bodies whose schema says nothing about what is sent: any would compile. */
 type UntypedBody = {
-  [Path in PathOf<'POST'>]: unknown extends DeclaredBy<Routes[Path]['POST']>['body'] ? Path : never
+  [Path in PathOf<'POST'>]: unknown extends DeclaredBy<Routes[`POST ${Path}`]>['body']
+    ? Path
+    : never
 }[PathOf<'POST'>]
 
 async function misuse(api: Api) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GET } from '#app/api/person/sessions/route.ts'
+import { GET } from '#app/api/person/[[...path]]/route.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
@@ -154,7 +154,7 @@ describe('the sessions of a user', () => {
 
   test('are listed with browser, system and address, this one first, and without secrets', async () => {
     const body = await list()
-    expectShape(GET.accountlessDeclaration.response, body)
+    expectShape(GET.table['GET /person/sessions'].accountlessDeclaration.response, body)
     expect(body.data).toMatchObject([
       { browser: 'Firefox', system: 'Linux', is_this: true, ip: '203.0.113.9' },
       { browser: 'Safari', system: 'iPhone', is_this: false },

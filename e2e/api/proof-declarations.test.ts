@@ -260,7 +260,7 @@ test('a write without such a statement does not compile, and one declared as a r
   endpoint({ method: 'PATCH', allow: 'settings:write', ...declared })
   // @ts-expect-error: a read needs no reason
   userEndpoint({ method: 'GET', proof: { notRequired: 'It only reads.' }, ...declared })
-  expect(() => requireDeclaredMethod('/account', 'POST', 'GET')).toThrow('declares GET')
+  expect(() => requireDeclaredMethod('/account', 'POST', 'GET')).toThrow('its endpoint GET')
   expect(() => requireDeclaredMethod('/account', 'HEAD', 'GET')).not.toThrow()
 })
 

@@ -23,8 +23,8 @@ const FILES = {
   'app/[mode]/withdrawals/list.tsx': '',
   'app/[mode]/withdrawals/[id]/page.tsx': '',
   'app/admin/audit/page.tsx': '',
-  'app/api/transactions/route.ts': "import '#lib/charges/create.ts'",
-  'app/api/withdrawals/[id]/route.ts': "import '#lib/withdrawals/create.ts'",
+  'app/api/transactions/[[...path]]/route.ts': "import '#lib/charges/create.ts'",
+  'app/api/withdrawals/[[...path]]/route.ts': "import '#lib/withdrawals/create.ts'",
   'e2e/api/transactions.test.ts':
     "import '#lib/testing/fixtures.ts'; call('POST', '/transactions')",
   'e2e/api/withdrawals.test.ts': "import '#lib/testing/fixtures.ts'; call(`/withdrawals/x1`)",

@@ -220,7 +220,7 @@ async function createRoutes(
     const apiPath = path.slice('/api'.length)
     const known = matchRoute(apiRoutes, apiPath)
     // In development, a route may have been added after startup.
-    const match = known ?? (isDevelopment ? matchRoute(await loadApiRoutes(), apiPath) : null)
+    const match = known ?? (isDevelopment ? matchRoute(await loadApiRoutes(true), apiPath) : null)
     if (!match) return sendResponse(response, refuseUnknownPath(path, sender), sender)
     const hasMethod = match.handlers.has(request.method ?? '')
     return isDevelopment && hasMethod && !hasDotSegments(path)

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Invariant } from '#lib/core/invariant.ts'
@@ -34,26 +34,70 @@ export function isApiPixPath(path: string): boolean {
   return path.split('/', 2)[1] === API_PIX_SEGMENT
 }
 
+type MethodOf<Key> = Key extends `${infer Method} ${string}` ? Method : never
+
+/** What a route file exports for each of its methods. */
+interface TableHandler<Table> {
+  (request: Request): Promise<Response>
+  table: Table
+}
+
+/**
+ * Declares the endpoints of a route file by method and path, such as `GET /transactions/[id]`. The front
+ * reads the table; in development, Next calls the handlers, which find the endpoint by the path.
+ */
+export function endpoints<Table extends Record<string, RouteHandler>>(
+  table: Table,
+): Record<MethodOf<keyof Table>, TableHandler<Table>> {
+  const routes = listRoutes(table)
+  const serve = async (request: Request) => {
+    const match = matchRoute(routes, new URL(request.url).pathname.replace(/^\/api(?=\/)/, ''))
+    const handler = match?.handlers.get(request.method)
+    return handler && match
+      ? handler(request, { params: Promise.resolve(match.params) })
+      : new Response(null, { status: 404 })
+  }
+  const handler = Object.assign(serve, { table })
+  const exported = Object.keys(table).map(key => [key.split(' ')[0], handler])
+  return Object.fromEntries(exported)
+}
+
+/** Returns the endpoints of a table by path. A path with GET has HEAD, too. */
+function listRoutes<Handler>(table: Record<string, Handler>): Route<Handler>[] {
+  const paths = new Set(Object.keys(table).map(key => key.slice(key.indexOf('/'))))
+  return [...paths].map(path => {
+    const handlers = new Map<string, Handler>()
+    for (const method of METHODS) {
+      const handler = table[`${method === 'HEAD' ? 'GET' : method} ${path}`]
+      if (handler) handlers.set(method, handler)
+    }
+    return { segments: path.split('/').slice(1), handlers }
+  })
+}
+
 /** Loads the routes of Troco's own API, without those of API Pix. */
 export async function loadRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
   const routes = await loadApiRoutes()
   return routes.filter(({ segments }) => segments[0] !== API_PIX_SEGMENT)
 }
 
-export async function loadApiRoutes(): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
-  const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api')
+/** With `isFresh`, reads files again that have changed since they were loaded. */
+export async function loadApiRoutes(
+  isFresh = false,
+): Promise<Route<Endpoint | AccountlessEndpoint>[]> {
+  const routes = await loadFrom<Endpoint | AccountlessEndpoint>('app/api', isFresh)
   for (const { segments, handlers } of routes) {
-    for (const [exported, { accountlessDeclaration: access, declared }] of handlers) {
-      requireDeclaredMethod(`/${segments.join('/')}`, exported, (access ?? declared).method)
+    for (const [method, { accountlessDeclaration: access, declared }] of handlers) {
+      requireDeclaredMethod(`/${segments.join('/')}`, method, (access ?? declared).method)
     }
   }
   return routes
 }
 
 /** Throws if a write is declared as a read, which may omit its rule about the proof of identity. */
-export function requireDeclaredMethod(path: string, exported: string, declared = exported): void {
-  if (declared === exported || (declared === 'GET' && exported === 'HEAD')) return
-  throw new Invariant(`${path} exports ${exported}, but declares ${declared}`)
+export function requireDeclaredMethod(path: string, method: string, declared = method): void {
+  if (declared === method || (declared === 'GET' && method === 'HEAD')) return
+  throw new Invariant(`the key of ${path} says ${method}, but its endpoint ${declared}`)
 }
 
 /** Folders of app with pages for anyone with their URL, which the front serves. */
@@ -61,28 +105,25 @@ export const PUBLIC_FOLDERS = ['pay', 'receipt']
 
 /** Loads the routes of public pages. Their first segment is the folder. */
 export async function loadPublicRoutes(): Promise<Route<RouteHandler>[]> {
-  const loaded = PUBLIC_FOLDERS.map(async folder => {
-    const routes = await loadFrom<RouteHandler>(`app/${folder}`)
-    return routes.map(route => ({ ...route, segments: [folder, ...route.segments] }))
-  })
+  const loaded = PUBLIC_FOLDERS.map(folder => loadFrom<RouteHandler>(`app/${folder}`))
   return (await Promise.all(loaded)).flat()
 }
 
-async function loadFrom<Handler>(folder: string): Promise<Route<Handler>[]> {
+/** Loads the tables of the route files below a folder. */
+async function loadFrom<Handler>(folder: string, isFresh = false): Promise<Route<Handler>[]> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('route.ts'))
     .sort()
-  return Promise.all(
-    files.map(async file => {
-      const module = await import(pathToFileURL(join(folder, file)).href)
-      const handlers = new Map<string, Handler>()
-      for (const method of METHODS) {
-        const handler = module[method === 'HEAD' ? 'GET' : method]
-        if (handler) handlers.set(method, handler)
-      }
-      return { segments: file.split(/[/\\]/).slice(0, -1), handlers }
-    }),
-  )
+  const loaded = files.map(async file => {
+    const path = join(folder, file)
+    const version = isFresh ? `?${statSync(path).mtimeMs}` : ''
+    const exported = await import(pathToFileURL(path).href + version)
+    const [{ table }] = Object.values(exported) as [TableHandler<Record<string, Handler>>]
+    const missing = Object.keys(table).find(key => !exported[key.split(' ')[0] ?? ''])
+    if (missing) throw new Invariant(`${path} has ${missing}, but does not export the method`)
+    return listRoutes(table)
+  })
+  return (await Promise.all(loaded)).flat()
 }
 
 /** Finds the route of a path. A fixed segment takes precedence over a parameter. */

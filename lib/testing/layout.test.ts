@@ -264,16 +264,26 @@ test('nothing that browsers load reaches the database', () => {
   expect(find("export type { Tx } from '#lib/db/client.ts'\n")).toEqual([])
 })
 
-test('the list of routes has each route file once, under its path', () => {
-  const files = readProductSources()
-    .map(({ path }) => /^app\/api\/(?!auth\/)(.+)\/route\.ts$/.exec(path)?.[1])
-    .filter(file => file !== undefined)
+test('the list of route files is whole, and each endpoint lies below the folder of its file', () => {
+  const files = readProductSources().filter(({ path }) => /^app\/api\/.*\/route\.ts$/.test(path))
   const list = readFileSync(ROUTE_TYPES, 'utf8')
-  const listed = [
-    ...list.matchAll(/^ {2}'\/(.+)': typeof import\('#app\/api\/(.+)\/route\.ts'\)$/gm),
-  ]
-  expect(listed.filter(([, path, file]) => path !== file)).toEqual([])
-  expect(listed.map(([, path]) => path).sort()).toEqual(files.sort())
+  const listed = [...list.matchAll(/^ {2}\| typeof import\('#(.+)'\)$/gm)].map(([, path]) => path)
+  expect(listed.sort()).toEqual(files.map(({ path }) => path).sort())
+  // Next would not find any other.
+  for (const { path, text } of files) {
+    const keys = [...text.matchAll(/'(?:GET|POST|PUT|PATCH|DELETE) (\/.*?)'/g)].map(
+      ([, key]) => key,
+    )
+    expect(keys.length, path).toBeGreaterThan(0)
+    const folder = path.slice('app/api'.length, -'/route.ts'.length)
+    const base = folder.replace('/[[...path]]', '')
+    const isReached = (key = '') =>
+      folder === base ? key === base : `${key}/`.startsWith(`${base}/`)
+    expect(
+      keys.filter(key => !isReached(key)),
+      path,
+    ).toEqual([])
+  }
 })
 
 test('every table of the schema has an owner, and no exception is unused', () => {

@@ -1,18 +1,21 @@
 import { AccountRead } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoints } from '#lib/http/routes.ts'
 import { balancesRow, readBalances } from '#lib/ledger/book.ts'
 
-export const GET = endpoint({
-  method: 'GET',
-  operationId: 'getAccount',
-  summary: 'Read the account',
-  description: "Returns the name of the account and its available balance in the token's mode.",
-  allow: 'account:read',
-  ignoresQuery: true,
-  response: AccountRead,
-  reads: () => ({ row: balancesRow, id: null }),
-  async handle({ account, mode, finder }) {
-    const { available } = await readBalances(account.id, mode, finder(balancesRow))
-    return { name: account.name, balance: available }
-  },
+export const { GET } = endpoints({
+  'GET /account': endpoint({
+    method: 'GET',
+    operationId: 'getAccount',
+    summary: 'Read the account',
+    description: "Returns the name of the account and its available balance in the token's mode.",
+    allow: 'account:read',
+    ignoresQuery: true,
+    response: AccountRead,
+    reads: () => ({ row: balancesRow, id: null }),
+    async handle({ account, mode, finder }) {
+      const { available } = await readBalances(account.id, mode, finder(balancesRow))
+      return { name: account.name, balance: available }
+    },
+  }),
 })

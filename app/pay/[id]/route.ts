@@ -1,4 +1,5 @@
 import { servePaymentPage } from '#lib/http/public-pages.ts'
 import { createRouteHandler } from '#lib/http/route-handler.ts'
+import { endpoints } from '#lib/http/routes.ts'
 
-export const GET = createRouteHandler(servePaymentPage)
+export const { GET } = endpoints({ 'GET /pay/[id]': createRouteHandler(servePaymentPage) })

@@ -1,3 +1,0 @@
-import { issueAccessToken } from '#lib/http/api-pix.ts'
-
-export const POST = issueAccessToken

@@ -1,0 +1,120 @@
+import { simulateDispute, simulateDisputeEnd } from '#lib/charges/disputes/dispute.ts'
+import { disputeEnd, disputeOpening } from '#lib/charges/disputes/schema.ts'
+import { DisputeRead } from '#lib/charges/disputes/wire.ts'
+import { maskChargeRead, serializeCharge } from '#lib/charges/list.ts'
+import { simulateRefund } from '#lib/charges/refunds/refund.ts'
+import { refundDecision } from '#lib/charges/refunds/schema.ts'
+import { RefundRead } from '#lib/charges/refunds/wire.ts'
+import { OutcomeRequest } from '#lib/charges/schema.ts'
+import { simulateCharge } from '#lib/charges/simulate.ts'
+import { ChargeRead } from '#lib/charges/wire.ts'
+import { refuse } from '#lib/core/errors.ts'
+import { endpoint } from '#lib/http/endpoint.ts'
+import { endpoints } from '#lib/http/routes.ts'
+import { DecisionRequest } from '#lib/withdrawals/schema.ts'
+import { simulateWithdrawal } from '#lib/withdrawals/simulate.ts'
+import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
+
+export const { POST } = endpoints({
+  'POST /sandbox/disputes/[id]': endpoint({
+    method: 'POST',
+    operationId: 'simulateDispute',
+    effect: 'none',
+    summary: 'Simulate the end of a dispute',
+    description:
+      'Test mode only. `won`: the amount returns to the balance. `lost`: it goes to the payer, or a part of it.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: disputeEnd,
+    response: DisputeRead,
+    errorCodes: ['dispute_not_found', 'already_final', 'test_mode_only'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body, params, once }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await simulateDisputeEnd(account.id, params.id ?? '', body, once?.isResumed) }
+    },
+  }),
+  'POST /sandbox/refunds/[id]': endpoint({
+    method: 'POST',
+    operationId: 'simulateRefund',
+    effect: 'none',
+    summary: 'Simulate the outcome of a refund',
+    description:
+      'Test mode only. Completes or rejects a `pending` refund, such as one of a charge whose `client_email` begins with `hold@`.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: refundDecision,
+    response: RefundRead,
+    errorCodes: ['refund_not_found', 'already_final', 'test_mode_only'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body, params, once }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await simulateRefund(account.id, params.id ?? '', body, once?.isResumed) }
+    },
+  }),
+  'POST /sandbox/transactions/[id]': endpoint({
+    method: 'POST',
+    operationId: 'simulateCharge',
+    effect: 'none',
+    summary: 'Simulate the outcome of a charge',
+    description:
+      'Test mode only. Pays the charge, or makes it fail or expire. An expired or failed charge can still be paid.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money or payer is involved.' },
+    body: { test: OutcomeRequest, live: OutcomeRequest },
+    response: ChargeRead,
+    mask: maskChargeRead,
+    errorCodes: [
+      'transaction_not_found',
+      'external_id_ambiguous',
+      'already_final',
+      'test_mode_only',
+    ],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body, params, once }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      const { id = '' } = params
+      const charge = await simulateCharge(account.id, id, body.outcome, once?.isResumed)
+      return { status: 'success', data: serializeCharge(charge) }
+    },
+  }),
+  'POST /sandbox/transactions/[id]/disputes': endpoint({
+    method: 'POST',
+    operationId: 'simulateChargeDispute',
+    effect: 'none',
+    summary: 'Simulate a dispute of a charge',
+    description:
+      'Test mode only. The payer disputes the payment, or a part of it. The amount is held until the dispute ends.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: disputeOpening,
+    response: DisputeRead,
+    errorCodes: ['transaction_not_found', 'external_id_ambiguous', 'not_paid', 'test_mode_only'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body, params, once }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await simulateDispute(account.id, params.id ?? '', body.amount, once?.id) }
+    },
+  }),
+  'POST /sandbox/withdrawals/[id]': endpoint({
+    method: 'POST',
+    operationId: 'simulateWithdrawal',
+    effect: 'none',
+    summary: 'Simulate the outcome of a withdrawal',
+    description:
+      'Test mode only. Approves or rejects a `pending` withdrawal, such as one to a key that begins with `hold@`, or sends an `approved` one back.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: { test: DecisionRequest, live: DecisionRequest },
+    response: WithdrawalRead,
+    mask: maskWithdrawalRead,
+    errorCodes: ['withdrawal_not_found', 'already_final', 'approval_pending', 'test_mode_only'],
+    idempotency: { retentionS: 30 * 86_400 },
+    async handle({ account, mode, body, params, once }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      const { id = '' } = params
+      const withdrawal = await simulateWithdrawal(account.id, id, body, once?.isResumed)
+      return { data: serializeWithdrawal(withdrawal) }
+    },
+  }),
+})
