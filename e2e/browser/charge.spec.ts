@@ -139,7 +139,8 @@ test.describe('on a desktop', () => {
       await page.goto(`/test/charges/${id}`)
       await expectStatus(page, 'Pendente')
       await page.waitForResponse(/\/live$/)
-      const shifts = await page.evaluateHandle(() => {
+      const shifts = await page.evaluateHandle(async () => {
+        await document.fonts.ready
         const seen: string[] = []
         new PerformanceObserver(list => {
           for (const entry of list.getEntries() as LayoutShift[])

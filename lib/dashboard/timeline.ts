@@ -3,7 +3,7 @@ import { readPeople } from '#lib/audit/queries.ts'
 import { REJECTION_CODES } from '#lib/banks/gateway.ts'
 import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
 import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
-import { findCharge, serializeMaskedCharge } from '#lib/charges/list.ts'
+import { chargeAsJson, findCharge, serializeMaskedCharge } from '#lib/charges/list.ts'
 import { refundColumns } from '#lib/charges/refunds/refund.ts'
 import type { RefundRow } from '#lib/charges/refunds/schema.ts'
 import { RefundDetail } from '#lib/charges/refunds/wire.ts'
@@ -25,7 +25,7 @@ import { asJson, queryRows, reasonColumns, utc, utcText } from '#lib/db/sql.ts'
 import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
 import { isUnderWaySql } from '#lib/webhooks/deliveries.ts'
 import { Attempt } from '#lib/webhooks/wire.ts'
-import { findWithdrawal } from '#lib/withdrawals/queries.ts'
+import { findWithdrawal, withdrawalAsJson } from '#lib/withdrawals/queries.ts'
 import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
@@ -298,7 +298,9 @@ function buildDisputeSteps(dispute: ChargeDispute): ChargeStep[] {
 type StepData<What extends ChargeStep['what']> = Omit<Extract<ChargeStep, { what: What }>, 'what'>
 type Refund = RefundRow & RejectionFields & { is_late: boolean }
 
+/** With the charge itself: read by another statement, it could be pending beside the entry of its payment. */
 interface ChargeHistory extends RefundLimits {
+  charge: ChargeRow
   viewed_at: string | null
   ends: { at: string; type: 'transaction.expired' | 'transaction.failed' }[]
   refunds: Refund[]
@@ -317,12 +319,13 @@ export async function readChargeTimeline(
   mode: Mode,
   idOrReference: string,
 ): Promise<ChargeTimelineData> {
-  const row = await findCharge(accountId, mode, idOrReference)
-  const history = row && (await readChargeHistory(accountId, row.id))
+  const found = await findCharge(accountId, mode, idOrReference)
+  const history = found && (await readChargeHistory(accountId, found.id))
   if (!history) throw refuse('transaction_not_found')
+  const row = history.charge
   return {
     charge: withPayersBank(showRawNumbers(serializeMaskedCharge(row))),
-    steps: chargeSteps(row, history),
+    steps: chargeSteps(history),
     receipt_url: await createChargeReceiptUrl(row),
     refunds: history.refunds.map(refund => ({ ...refund, ...pickRejection(refund) })),
     disputes: history.disputes,
@@ -343,8 +346,8 @@ function withBankName<Person extends { bank: string | null }>(mode: Mode, person
  * Sorts by time. The bank's clock may run behind: the creation is first all the same, and a payment
  * follows the expiry or failure before it, because a paid charge can no longer expire or fail.
  */
-function chargeSteps(row: ChargeRow, history: ChargeHistory): ChargeStep[] {
-  const { viewed_at, ends, refunds, disputes, returns, mismatches, entries } = history
+function chargeSteps(history: ChargeHistory): ChargeStep[] {
+  const { charge: row, viewed_at, ends, refunds, disputes, returns, mismatches, entries } = history
   const { told: attempts, next } = history
   const later: ChargeStep[] = [
     ...(viewed_at ? [{ what: 'viewed' as const, at: viewed_at }] : []),
@@ -470,7 +473,7 @@ async function readChargeHistory(accountId: string, id: string): Promise<ChargeH
       AND d.due_at IS NOT NULL
     ORDER BY d.due_at LIMIT ${ROWS_MAX}`
   const columns = Prisma.sql`
-    (SELECT ${utc('c.viewed_at', 'at')}) AS viewed_at,
+    ${chargeAsJson} AS charge, (SELECT ${utc('c.viewed_at', 'at')}) AS viewed_at,
     l.*,
     ${jsonListSql(
       Prisma.sql`
@@ -495,7 +498,9 @@ async function readChargeHistory(accountId: string, id: string): Promise<ChargeH
 type Call = Extract<WithdrawalStep, { what: 'call' }>
 type Entry = Extract<WithdrawalStep, { what: 'held' | 'returned' }>
 
+/** With the withdrawal itself, in one statement as for a charge. */
 interface WithdrawalHistory extends RejectionFields {
+  withdrawal: WithdrawalRow
   dict_key: string
   /** Whether the operator ended it, because the bank never answered. */
   is_ended: boolean
@@ -520,27 +525,29 @@ export async function readWithdrawalTimeline(
   idOrReference: string,
   userId: string | null,
 ): Promise<WithdrawalTimelineData> {
-  const row = await findWithdrawal(accountId, mode, idOrReference)
-  const history = row && (await readWithdrawalHistory(accountId, row.id, userId))
+  const found = await findWithdrawal(accountId, mode, idOrReference)
+  const history = found && (await readWithdrawalHistory(accountId, found.id, userId))
   if (!history) throw refuse('withdrawal_not_found')
+  const row = history.withdrawal
   return {
     withdrawal: withdrawalToWire(row),
     dict_key: history.dict_key,
     payee: history.payee && withBankName(row.mode, history.payee),
-    steps: withdrawalSteps(row, history),
+    steps: withdrawalSteps(history),
     has_receipt: (await createWithdrawalReceiptUrl(accountId, row)) !== null,
     approval: history.approval,
   }
 }
 
-function withdrawalSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalStep[] {
+function withdrawalSteps(history: WithdrawalHistory): WithdrawalStep[] {
+  const row = history.withdrawal
   const entry = (kind: string) => history.entries.find(one => one.kind === kind)
   const [held, returned] = [entry('withdrawal_held'), entry('withdrawal_returned')]
   const end: 'ended_sent' | 'approved' = history.is_ended ? 'ended_sent' : 'approved'
   return [
     { what: 'requested', at: row.created_at },
     ...(held ? [{ what: 'held' as const, at: held.at, balance_after: held.balance_after }] : []),
-    ...buildApprovalSteps(row, history),
+    ...buildApprovalSteps(history),
     ...mergeRepeatedCalls(history.calls),
     ...(history.taken_at ? [{ what: 'sent' as const, at: history.taken_at }] : []),
     ...(row.approved_at ? [{ what: end, at: row.approved_at }] : []),
@@ -562,8 +569,14 @@ function withdrawalSteps(row: WithdrawalRow, history: WithdrawalHistory): Withdr
   ]
 }
 
-function buildApprovalSteps(row: WithdrawalRow, history: WithdrawalHistory): WithdrawalStep[] {
-  const { approval_reason: reason, approval_by: by, approval_at: at, rejection_code } = history
+function buildApprovalSteps(history: WithdrawalHistory): WithdrawalStep[] {
+  const {
+    withdrawal: row,
+    approval_reason: reason,
+    approval_by: by,
+    approval_at: at,
+    rejection_code,
+  } = history
   if (reason === null) return []
   const isGiven = at !== null && by !== null && rejection_code !== 'approval_declined'
   return [
@@ -598,7 +611,7 @@ async function readWithdrawalHistory(
   const jsonListSql = (from: Prisma.Sql) =>
     Prisma.sql`(SELECT COALESCE(json_agg(r), '[]') FROM (${from}) r)`
   const columns = Prisma.sql`
-    w.dict_key, o.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
+    ${withdrawalAsJson} AS withdrawal, w.dict_key, o.ended_at IS NOT NULL AS is_ended, CASE WHEN w.payee_name IS NOT NULL THEN json_build_object(
       'name', w.payee_name, 'masked_doc', w.payee_doc, 'bank', w.payee_bank) END AS payee, ${reasonColumns('w', 'rejection', 'rejection_reason')},
     ${jsonListSql(Prisma.sql`
       SELECT e.kind, e.amount, e.balance_after, ${utc('e.created_at', 'at')}
