@@ -117,6 +117,8 @@ final class Client
 {
     /** Without Retry-After, the pause doubles from 0.5 s to this. */
     private const PAUSE_MAX_S = 16;
+    /** After a longer Retry-After, the server is asked again sooner: it may be up again. */
+    private const RETRY_AFTER_MAX_S = 60;
 
     public readonly Charges $charges;
     public readonly Refunds $refunds;
@@ -280,7 +282,7 @@ final class Client
     {
         $seconds = $error->headers['retry-after'] ?? '';
         if (ctype_digit($seconds)) {
-            return (int) $seconds * 1_000_000;
+            return (int) min((float) $seconds, self::RETRY_AFTER_MAX_S) * 1_000_000;
         }
         return (int) (min(2 ** $attempt / 4, self::PAUSE_MAX_S) * random_int(750_000, 1_250_000));
     }

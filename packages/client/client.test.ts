@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -71,7 +72,13 @@ test('the served file compiles under strict settings, and mistakes with money do
     join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions: STRICT, files: ['troco.ts', ...files] }),
   )
+  const old = { ...STRICT, target: 'es2021', lib: ['es2021', 'dom', 'dom.iterable'] }
+  writeFileSync(
+    join(folder, 'tsconfig.old.json'),
+    JSON.stringify({ compilerOptions: old, files: ['troco.ts'] }),
+  )
   const compiler = resolve('node_modules/.bin/tsc')
+  await promisify(execFile)(compiler, ['-p', join(folder, 'tsconfig.old.json')])
   const output = await promisify(execFile)(compiler, ['-p', folder, '--pretty', 'false']).then(
     ({ stdout }) => stdout,
     ({ stdout }) => String(stdout),
@@ -194,7 +201,11 @@ async function installPhp(): Promise<void> {
   })
 }
 
-describe.each(Object.entries(RUNNERS))('the client in %s', (_, prepare) => {
+const LANGUAGES_OF_CLIENT = Object.keys(RUNNERS) as (keyof typeof RUNNERS)[]
+
+describe.each(LANGUAGES_OF_CLIENT)('the client in %s', language => {
+  const prepare = RUNNERS[language]
+
   test('takes each step once, through a network that loses the first response to each key', async () => {
     const { program, args, client } = await prepare()
     const merchant = await makeMerchant()
@@ -209,7 +220,67 @@ describe.each(Object.entries(RUNNERS))('the client in %s', (_, prepare) => {
     expect(lost()).toBeGreaterThan(5)
     await expectBalancedLedger(merchant.id)
   })
+
+  test('waits a minute at most, however long the server asks for', async () => {
+    const { program, client } = await prepare()
+    const pauses = ['86400', '9'.repeat(400)]
+    const server = createServer((_request, response) => {
+      const pause = pauses.shift()
+      if (pause) response.writeHead(429, { 'retry-after': pause }).end()
+      else response.end('{"name":"Loja","balance":0}')
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const args = SLEEPLESS[language](client, `http://127.0.0.1:${port}`)
+    const { stdout } = await promisify(execFile)(program, args)
+    expect(stdout.trim().split(/\s+/).map(Number)).toEqual([60, 60])
+  })
 })
+
+/** Programs that print the seconds of each pause instead of waiting. */
+const SLEEPLESS: Record<keyof typeof RUNNERS, (client: string, url: string) => string[]> = {
+  JavaScript: (client, url) => [
+    '--input-type=module',
+    '-e',
+    `import { request } from 'node:http'
+    import { once } from 'node:events'
+    import { Troco } from '${client}'
+    const { setTimeout } = globalThis
+    // The timers of the global fetch would end at once, too.
+    const fetch = async url => {
+      const [{ statusCode: status, headers }] = await once(request(url, { agent: false }).end(), 'response')
+      return new Response('{}', { status, headers })
+    }
+    globalThis.setTimeout = (done, ms) => {
+      console.log(ms / 1000)
+      return setTimeout(done, 0)
+    }
+    await new Troco({ url: '${url}', token: 'troco_test_x', fetch }).account()`,
+  ],
+  Python: (_, url) => [
+    '-Bc',
+    `import sys
+sys.path.insert(0, '${FOLDER}')
+import troco
+troco.time.sleep = print
+troco.Troco('${url}', 'troco_test_x').account()`,
+  ],
+  // PHP looks for a function in the namespace first.
+  PHP: (_, url) => [
+    '-r',
+    `namespace Troco;
+    function usleep(int $microseconds): void { echo $microseconds / 1_000_000, "\\n"; }
+    require '/usr/share/php/GuzzleHttp/autoload.php';
+    require '${FOLDER}/Troco.php';
+    $factory = new \\GuzzleHttp\\Psr7\\HttpFactory();
+    (new Client('${url}', 'troco_test_x', new \\GuzzleHttp\\Client(), $factory, $factory))->account();`,
+  ],
+}
 
 function signWebhook() {
   const secret = `whsec_${randomBytes(32).toString('base64')}`

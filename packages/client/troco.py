@@ -28,6 +28,8 @@ ATTEMPTS = 6
 TIMEOUT_S = 30.0
 # Without Retry-After, the pause doubles from 0.5 s to this.
 PAUSE_MAX_S = 16.0
+# After a longer Retry-After, the server is asked again sooner: it may be up again.
+RETRY_AFTER_MAX_S = 60.0
 PAID_POLL_S = 2.0
 FEED_PAUSE_S = 5.0
 FEED_LIMIT = 100
@@ -597,5 +599,5 @@ def refusal(field: str, problem: str) -> TrocoError:
 def pause_after(error: TrocoError, attempt: int) -> float:
     seconds = error.headers.get("retry-after", "")
     if seconds.isdecimal():
-        return float(seconds)
+        return min(float(seconds), RETRY_AFTER_MAX_S)
     return min(2**attempt * 0.25, PAUSE_MAX_S) * random.uniform(0.75, 1.25)

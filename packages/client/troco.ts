@@ -141,8 +141,13 @@ export class TrocoError extends Error {
   /** Headers of the response. */
   readonly headers: Headers
 
-  constructor(message: string, details: Partial<TrocoError> & Pick<TrocoError, 'code'>) {
-    super(message, { cause: details.cause })
+  constructor(
+    message: string,
+    details: Partial<TrocoError> & Pick<TrocoError, 'code'> & { cause?: unknown },
+  ) {
+    super(message)
+    // Projects that compile for ES2021 know no second argument of Error.
+    Object.defineProperty(this, 'cause', { value: details.cause })
     this.code = details.code
     this.status = details.status ?? 0
     this.fields = details.fields ?? {}
@@ -184,6 +189,8 @@ const ATTEMPTS = 6
 const TIMEOUT_MS = 30_000
 /** Without `Retry-After`, the pause doubles from 0.5 s to this. */
 const PAUSE_MAX_MS = 16_000
+/** After a longer `Retry-After`, the server is asked again sooner: it may be up again. */
+const RETRY_AFTER_MAX_S = 60
 const PAID_POLL_MS = 2_000
 const FEED_PAUSE_MS = 5_000
 const FEED_LIMIT = 100
@@ -649,7 +656,7 @@ const KNOWN_TYPES: Record<KnownEvent['type'], true> = {
 }
 
 function classify(event: AnyEvent): TrocoEvent {
-  return Object.hasOwn(KNOWN_TYPES, event.type)
+  return Object.keys(KNOWN_TYPES).includes(event.type)
     ? (event as KnownEvent)
     : { type: 'unknown', event: event as OtherEvent }
 }
@@ -755,7 +762,8 @@ function refuse(field: string, problem: string): never {
 
 function pauseAfter(error: Error, attempt: number): number {
   const seconds = error instanceof TrocoError ? error.headers.get('Retry-After') : null
-  if (seconds !== null && /^\d+$/.test(seconds)) return Number(seconds) * 1000
+  if (seconds !== null && /^\d+$/.test(seconds))
+    return Math.min(Number(seconds), RETRY_AFTER_MAX_S) * 1000
   return Math.min(2 ** attempt * 250, PAUSE_MAX_MS) * (0.75 + Math.random() / 2)
 }
 
