@@ -71,9 +71,7 @@ final class TrocoException extends RuntimeException
 /** Where a reader of the event feed stands: store both, and give them back as they are. */
 final class FeedPosition
 {
-    public function __construct(public readonly int $after = 0, public readonly ?string $epoch = null)
-    {
-    }
+    public function __construct(public readonly int $after = 0, public readonly ?string $epoch = null) {}
 }
 
 /**
@@ -82,17 +80,13 @@ final class FeedPosition
  */
 final class FeedGap
 {
-    public function __construct(public readonly string $reason, public readonly ?int $lastKept = null)
-    {
-    }
+    public function __construct(public readonly string $reason, public readonly ?int $lastKept = null) {}
 }
 
 /** All entries of a list, page by page: `foreach ($troco->charges->list() as $charge)`. */
 final class Pages implements IteratorAggregate
 {
-    public function __construct(private readonly Closure $read)
-    {
-    }
+    public function __construct(private readonly Closure $read) {}
 
     /** Reads one page, `data` and `next_cursor`: the first, or the one after a `next_cursor`. */
     public function page(?string $cursor = null): array
@@ -122,7 +116,7 @@ final class Client
 
     public readonly Charges $charges;
     public readonly Refunds $refunds;
-    public readonly Withdrawals $withdrawals;
+    public readonly Payments $withdrawals;
     public readonly Records $disputes;
     public readonly Statement $statement;
     public readonly Events $events;
@@ -147,16 +141,16 @@ final class Client
         }
         $this->base = preg_replace('#/api$#', '', rtrim($url, '/')) . '/api';
         $this->charges = new Charges($this, '/transactions');
-        $this->refunds = new Refunds($this);
-        $this->withdrawals = new Withdrawals($this, '/withdrawals');
+        $this->refunds = new Refunds($this, '/refunds');
+        $this->withdrawals = new Payments($this, '/withdrawals');
         $this->disputes = new Records($this, '/disputes');
-        $this->statement = new Statement($this);
-        $this->events = new Events($this);
-        $this->endpoints = new Endpoints($this);
+        $this->statement = new Statement($this, '/statement');
+        $this->events = new Events($this, '/events');
+        $this->endpoints = new Endpoints($this, '/webhooks/endpoints');
         $this->deliveries = new Deliveries($this, '/webhooks/deliveries');
-        $this->tokens = new Tokens($this);
+        $this->tokens = new Tokens($this, '/tokens');
         $this->requests = new Records($this, '/requests');
-        $this->sandbox = new Sandbox($this);
+        $this->sandbox = new Sandbox($this, '/sandbox');
     }
 
     public function account(): array
@@ -323,29 +317,7 @@ final class Client
 
 abstract class Resource
 {
-    public function __construct(protected readonly Client $troco)
-    {
-    }
-}
-
-/** What can be read one by one, and listed page by page. */
-class Records extends Resource
-{
-    public function __construct(Client $troco, private readonly string $path)
-    {
-        parent::__construct($troco);
-    }
-
-    /** By its id; charges and withdrawals also by your reference. */
-    public function get(string $id): array
-    {
-        return $this->troco->request('GET', $this->pathOf($id))['data'];
-    }
-
-    public function list(array $filters = []): Pages
-    {
-        return $this->troco->list($this->path, $filters);
-    }
+    public function __construct(protected readonly Client $troco, protected readonly string $path) {}
 
     protected function pathOf(string $id): string
     {
@@ -353,14 +325,41 @@ class Records extends Resource
     }
 }
 
-final class Charges extends Records
+/** What can be listed page by page. */
+class Listed extends Resource
+{
+    public function list(array $filters = []): Pages
+    {
+        return $this->troco->list($this->path, $filters);
+    }
+}
+
+/** What can also be read one by one. */
+class Records extends Listed
+{
+    /** By its id; charges and withdrawals also by your reference. */
+    public function get(string $id): array
+    {
+        return $this->troco->request('GET', $this->pathOf($id))['data'];
+    }
+}
+
+class Payments extends Records
 {
     public function create(array $body, string $key): array
     {
         Client::requireCents('amount', $body['amount'] ?? null);
-        return $this->troco->create('/transactions', $body, $key)['data'];
+        return $this->troco->create($this->path, $body, $key)['data'];
     }
 
+    public function receipt(string $id): string
+    {
+        return (string) $this->troco->send('GET', $this->pathOf($id) . '/receipt.pdf')->getBody();
+    }
+}
+
+final class Charges extends Payments
+{
     public function cancel(string $id, ?string $key = null): array
     {
         return $this->troco->act($this->pathOf($id) . '/cancel', [], $key)['data'];
@@ -388,14 +387,9 @@ final class Charges extends Records
             usleep((int) (min(2, max(0, $end - microtime(true))) * 1_000_000));
         }
     }
-
-    public function receipt(string $id): string
-    {
-        return (string) $this->troco->send('GET', $this->pathOf($id) . '/receipt.pdf')->getBody();
-    }
 }
 
-final class Refunds extends Resource
+final class Refunds extends Listed
 {
     /** Refunds a part. For all that is left there is `createFull`. */
     public function create(string $chargeId, int $amount, string $key, ?string $reason = null): array
@@ -422,38 +416,14 @@ final class Refunds extends Resource
         return $this->troco->request('GET', $path)['data'];
     }
 
-    public function list(array $filters = []): Pages
-    {
-        return $this->troco->list('/refunds', $filters);
-    }
-
     public function ofCharge(string $chargeId, array $filters = []): Pages
     {
         return $this->troco->list('/transactions/' . Client::segment($chargeId) . '/refunds', $filters);
     }
 }
 
-final class Withdrawals extends Records
+final class Statement extends Listed
 {
-    public function create(array $body, string $key): array
-    {
-        Client::requireCents('amount', $body['amount'] ?? null);
-        return $this->troco->create('/withdrawals', $body, $key)['data'];
-    }
-
-    public function receipt(string $id): string
-    {
-        return (string) $this->troco->send('GET', $this->pathOf($id) . '/receipt.pdf')->getBody();
-    }
-}
-
-final class Statement extends Resource
-{
-    public function list(array $filters = []): Pages
-    {
-        return $this->troco->list('/statement', $filters);
-    }
-
     public function balances(array $filters = []): array
     {
         return $this->troco->request('GET', '/balance/history' . Client::search($filters));
@@ -475,7 +445,7 @@ final class Events extends Resource
     public function page(FeedPosition $position): array
     {
         $query = ['after' => $position->after, 'epoch' => $position->epoch, 'limit' => 100];
-        $response = $this->troco->send('GET', '/events' . Client::search($query));
+        $response = $this->troco->send('GET', $this->path . Client::search($query));
         $body = Client::read($response);
         return [$body['data'], new FeedPosition($body['next_after'], $response->getHeaderLine('Troco-Feed-Epoch'))];
     }
@@ -531,57 +501,56 @@ final class Events extends Resource
     }
 }
 
-final class Endpoints extends Resource
+/** What people would otherwise set up in the dashboard. */
+abstract class Managed extends Resource
 {
-    private function path(string $id): string
-    {
-        return '/webhooks/endpoints/' . Client::segment($id);
-    }
-
     public function create(array $body, string $key): array
     {
-        return $this->troco->create('/webhooks/endpoints', $body, $key)['data'];
-    }
-
-    public function get(string $id): array
-    {
-        return $this->troco->request('GET', $this->path($id))['data'];
+        return $this->troco->create($this->path, $body, $key)['data'];
     }
 
     public function list(): array
     {
-        return $this->troco->request('GET', '/webhooks/endpoints')['data'];
+        return $this->troco->request('GET', $this->path)['data'];
     }
 
     public function update(string $id, array $body): array
     {
-        return $this->troco->request('PATCH', $this->path($id), $body)['data'];
+        return $this->troco->request('PATCH', $this->pathOf($id), $body)['data'];
+    }
+}
+
+final class Endpoints extends Managed
+{
+    public function get(string $id): array
+    {
+        return $this->troco->request('GET', $this->pathOf($id))['data'];
     }
 
     public function delete(string $id): array
     {
-        return $this->troco->request('DELETE', $this->path($id));
+        return $this->troco->request('DELETE', $this->pathOf($id));
     }
 
     public function disable(string $id, ?string $key = null): array
     {
-        return $this->troco->act($this->path($id) . '/disable', [], $key)['data'];
+        return $this->troco->act($this->pathOf($id) . '/disable', [], $key)['data'];
     }
 
     public function enable(string $id, bool $sendMissed = true, ?string $key = null): array
     {
-        return $this->troco->act($this->path($id) . '/enable', ['send_missed' => $sendMissed], $key);
+        return $this->troco->act($this->pathOf($id) . '/enable', ['send_missed' => $sendMissed], $key);
     }
 
     /** Shows a new secret. The previous one signs for 24 more hours. */
     public function rotate(string $id, string $key): array
     {
-        return $this->troco->create($this->path($id) . '/rotate', [], $key)['data'];
+        return $this->troco->create($this->pathOf($id) . '/rotate', [], $key)['data'];
     }
 
     public function test(string $id, ?string $type = null, ?string $key = null): array
     {
-        return $this->troco->act($this->path($id) . '/test', ['type' => $type], $key);
+        return $this->troco->act($this->pathOf($id) . '/test', ['type' => $type], $key);
     }
 }
 
@@ -598,32 +567,17 @@ final class Deliveries extends Records
     }
 }
 
-final class Tokens extends Resource
+final class Tokens extends Managed
 {
-    public function create(array $body, string $key): array
-    {
-        return $this->troco->create('/tokens', $body, $key)['data'];
-    }
-
-    public function list(): array
-    {
-        return $this->troco->request('GET', '/tokens')['data'];
-    }
-
-    public function update(string $id, array $body): array
-    {
-        return $this->troco->request('PATCH', '/tokens/' . Client::segment($id), $body)['data'];
-    }
-
     public function revoke(string $id, ?string $reason = null, ?string $key = null): array
     {
-        return $this->troco->act('/tokens/' . Client::segment($id) . '/revoke', ['reason' => $reason], $key)['data'];
+        return $this->troco->act($this->pathOf($id) . '/revoke', ['reason' => $reason], $key)['data'];
     }
 
     public function rotate(string $id, int $overlapHours, string $key): array
     {
         $body = ['overlap_hours' => $overlapHours];
-        return $this->troco->create('/tokens/' . Client::segment($id) . '/rotate', $body, $key)['data'];
+        return $this->troco->create($this->pathOf($id) . '/rotate', $body, $key)['data'];
     }
 }
 

@@ -143,15 +143,15 @@ class Troco:
         self._token = token
         self._timeout = timeout
         self._attempts = attempts
-        self.charges = Charges(self)
+        self.charges = Charges(self, "/transactions")
         self.refunds = Refunds(self)
-        self.withdrawals = Withdrawals(self)
-        self.disputes = Disputes(self)
+        self.withdrawals = Payments(self, "/withdrawals")
+        self.disputes = Records(self, "/disputes")
         self.statement = Statement(self)
         self.events = Events(self)
         self.webhooks = Webhooks(self)
         self.tokens = Tokens(self)
-        self.requests = Requests(self)
+        self.requests = Records(self, "/requests")
         self.sandbox = Sandbox(self)
 
     def account(self) -> Json:
@@ -220,22 +220,32 @@ class Troco:
 
 
 class Resource:
-    def __init__(self, troco: Troco) -> None:
+    def __init__(self, troco: Troco, path: str = "") -> None:
         self._troco = troco
+        self._path = path
 
 
-class Charges(Resource):
-    def create(self, body: Json, *, key: str) -> Json:
-        require_cents("amount", body.get("amount"))
-        return self._troco.create("/transactions", body, key)["data"]
+class Records(Resource):
+    """What can be read one by one, and listed page by page."""
 
     def get(self, id: str) -> Json:
-        """By its id or your reference."""
-        return self._troco.request("GET", f"/transactions/{segment(id)}")["data"]
+        """By its id; charges and withdrawals also by your reference."""
+        return self._troco.request("GET", f"{self._path}/{segment(id)}")["data"]
 
     def list(self, **filters: Any) -> Pages:
-        return self._troco.list("/transactions", filters)
+        return self._troco.list(self._path, filters)
 
+
+class Payments(Records):
+    def create(self, body: Json, *, key: str) -> Json:
+        require_cents("amount", body.get("amount"))
+        return self._troco.create(self._path, body, key)["data"]
+
+    def receipt(self, id: str) -> bytes:
+        return self._troco.send("GET", f"{self._path}/{segment(id)}/receipt.pdf")[0]
+
+
+class Charges(Payments):
     def cancel(self, id: str, *, key: Optional[str] = None) -> Json:
         return self._troco.act(f"/transactions/{segment(id)}/cancel", {}, key)["data"]
 
@@ -255,9 +265,6 @@ class Charges(Resource):
                     f"The charge {id} is {charge['status']}", f"charge_{charge['status']}"
                 )
             time.sleep(min(PAID_POLL_S, max(0.0, end - time.monotonic())))
-
-    def receipt(self, id: str) -> bytes:
-        return self._troco.send("GET", f"/transactions/{segment(id)}/receipt.pdf")[0]
 
 
 class Refunds(Resource):
@@ -287,29 +294,6 @@ class Refunds(Resource):
 
     def of_charge(self, charge_id: str, **filters: Any) -> Pages:
         return self._troco.list(f"/transactions/{segment(charge_id)}/refunds", filters)
-
-
-class Withdrawals(Resource):
-    def create(self, body: Json, *, key: str) -> Json:
-        require_cents("amount", body.get("amount"))
-        return self._troco.create("/withdrawals", body, key)["data"]
-
-    def get(self, id: str) -> Json:
-        return self._troco.request("GET", f"/withdrawals/{segment(id)}")["data"]
-
-    def list(self, **filters: Any) -> Pages:
-        return self._troco.list("/withdrawals", filters)
-
-    def receipt(self, id: str) -> bytes:
-        return self._troco.send("GET", f"/withdrawals/{segment(id)}/receipt.pdf")[0]
-
-
-class Disputes(Resource):
-    def get(self, id: str) -> Json:
-        return self._troco.request("GET", f"/disputes/{segment(id)}")["data"]
-
-    def list(self, **filters: Any) -> Pages:
-        return self._troco.list("/disputes", filters)
 
 
 class Statement(Resource):
@@ -399,15 +383,9 @@ class Endpoints(Resource):
         return self._troco.act(f"/webhooks/endpoints/{segment(id)}/test", body, key)
 
 
-class Deliveries(Resource):
-    def get(self, id: str) -> Json:
-        return self._troco.request("GET", f"/webhooks/deliveries/{segment(id)}")["data"]
-
-    def list(self, **filters: Any) -> Pages:
-        return self._troco.list("/webhooks/deliveries", filters)
-
+class Deliveries(Records):
     def resend(self, id: str, *, key: Optional[str] = None) -> Json:
-        return self._troco.act(f"/webhooks/deliveries/{segment(id)}/resend", {}, key)
+        return self._troco.act(f"{self._path}/{segment(id)}/resend", {}, key)
 
     def resend_failed(self, body: Json, *, key: Optional[str] = None) -> Json:
         return self._troco.act("/webhooks/deliveries/resend", body, key)
@@ -417,7 +395,7 @@ class Webhooks(Resource):
     def __init__(self, troco: Troco) -> None:
         super().__init__(troco)
         self.endpoints = Endpoints(troco)
-        self.deliveries = Deliveries(troco)
+        self.deliveries = Deliveries(troco, "/webhooks/deliveries")
 
     @staticmethod
     def verify(
@@ -465,14 +443,6 @@ class Tokens(Resource):
     def rotate(self, id: str, overlap_hours: int, *, key: str) -> Json:
         body = {"overlap_hours": overlap_hours}
         return self._troco.create(f"/tokens/{segment(id)}/rotate", body, key)["data"]
-
-
-class Requests(Resource):
-    def get(self, id: str) -> Json:
-        return self._troco.request("GET", f"/requests/{segment(id)}")["data"]
-
-    def list(self, **filters: Any) -> Pages:
-        return self._troco.list("/requests", filters)
 
 
 class Sandbox(Resource):
