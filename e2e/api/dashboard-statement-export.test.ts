@@ -62,7 +62,7 @@ test('a Portuguese CSV has a BOM, semicolons, decimal commas, no formulas and ma
   const lines = text.slice(1).split('\r\n')
   expect(lines).toHaveLength(4)
   expect(lines[0]).toBe(
-    'Data e hora;Descrição;Pagador ou favorecido;Referência;Identificador;Valor;Saldo',
+    'Data e hora;Descrição;Pagador ou recebedor;Referência;Identificador;Valor;Saldo',
   )
   expect(lines[1]).toMatch(
     /^\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d;Cobrança paga;"'=HYPERLINK\(""x""\);Ana & Cia";.*;600,00;600,00$/,

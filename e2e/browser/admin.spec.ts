@@ -147,7 +147,7 @@ test('an owner asks for live mode, and an admin sees it', async ({ page, context
   const shop = await openShop(context, `Loja que cresce ${newId()}`)
   const admin = await openAdmin(page)
   await page.goto('/live/home')
-  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t enabled yet')).toBeVisible()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Request live mode' }).click()
   await expect(page.getByText('Requested. Your administrator sees the request.')).toBeVisible()
@@ -171,7 +171,7 @@ test('an admin takes a connection to a bank from an account', { tag: '@torture' 
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await page.goto('/live/home')
-  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t enabled yet')).toBeVisible()
 
   const id = await addConnection(new StubBank(), { name: `Banco Azul ${shop.id}` })
   await assignConnection(id, shop)
@@ -188,7 +188,7 @@ test('an admin takes a connection to a bank from an account', { tag: '@torture' 
   await expect(admin.getByLabel('Receives through')).toHaveValue(id)
   await takeConnection(admin, 'Receives through')
   await page.goto('/live/withdrawals')
-  await expect(page.getByText('Live mode isn’t open yet')).toBeVisible()
+  await expect(page.getByText('Live mode isn’t enabled yet')).toBeVisible()
   await admin.context().close()
 })
 

@@ -89,7 +89,7 @@ test('an owner makes the rule stricter alone, and weaker only with another owner
   const { shop, colleague } = await openShopOfTwo(context, browser)
   await page.goto('/test/settings')
   const section = page.locator('section', { hasText: 'Aprovação de saques' })
-  await expect(section.getByText('Em vigor.')).toBeVisible()
+  await expect(section.getByText('Ativa.')).toBeVisible()
   await section.getByLabel('Saques acima de').fill('500,00')
   await section.getByLabel('Saques do dia acima de').fill('2.000,00')
   await section.getByRole('button', { name: 'Salvar' }).click()

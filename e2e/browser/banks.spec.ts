@@ -133,7 +133,7 @@ async function fillBank(page: Page, name: string) {
   await page.getByLabel('Receiving keys').fill(bank.keys.join('\n'))
   await page.getByLabel('Client ID').fill(bank.clientId)
   await page.getByLabel('Client secret').fill(bank.clientSecret)
-  await page.getByLabel('Certificate as').selectOption('pem')
+  await page.getByLabel('Certificate format').selectOption('pem')
   const { cert, key } = bank.certificates.client
   await page.locator('#certificate-file').setInputFiles(cert)
   await page.locator('#private_key-file').setInputFiles(key)

@@ -129,7 +129,7 @@ test('stuck work is listed on the health page, run again and audited', async ({
   const line = page.getByTestId('check-withdrawals')
   await line.getByRole('link', { name: /tarefas? paradas?$/ }).click()
   await expect(page).toHaveURL('/admin/health#health-jobs')
-  await job.getByRole('button', { name: `Rodar agora: Saque ${id}` }).click()
+  await job.getByRole('button', { name: `Executar agora: Saque ${id}` }).click()
   await expect(page.getByText('1 tarefa reiniciada.')).toBeVisible()
   await page.goto(`/admin/audit?target=${id}`)
   await expect(page.getByTestId('audit-row').filter({ visible: true })).toHaveText([

@@ -142,7 +142,9 @@ test.describe('on a desktop, in Portuguese', () => {
     await db().ledgerCheck.update({ where: { accountId: id }, data: { wrong } })
     await page.reload()
     await expect(page.getByText('Divergência no saldo')).toBeVisible()
-    await expect(page.getByRole('alert').filter({ hasText: 'ledger verify' })).toBeVisible()
+    await expect(
+      page.getByRole('alert').filter({ hasText: 'fale com o administrador' }),
+    ).toBeVisible()
     await expectAccessible(page)
   })
 

@@ -44,7 +44,9 @@ test('every alert and fault has a runbook with three things to look at, and none
   expect(readdirSync('docs/runbooks').toSorted()).toEqual(all)
   for (const file of all) {
     const text = readFileSync(`docs/runbooks/${file}`, 'utf8')
-    expect(text, file).toMatch(/^# .+\n\n.+?\n\n1\. .+\n2\. .+\n3\. .+\n\n\*\*Healing\.\*\* .+\n$/s)
+    expect(text, file).toMatch(
+      /^# .+\n\n.+?\n\n1\. .+\n2\. .+\n3\. .+\n\n\*\*Recovery\.\*\* .+\n$/s,
+    )
     expect(findUnknown(text), file).toEqual([])
     const links = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, link = '']) => link)
     expect(

@@ -370,7 +370,7 @@ function LedgerWarning({ books }: Pick<Home, 'books'>) {
   return (
     <div className="mb-6 md:mb-8">
       <Notice tone="bad" icon={CircleAlert} role="alert">
-        {t.rich('wrongHelp', { code: words => <code className="font-mono">{words}</code> })}
+        {t('wrongHelp')}
       </Notice>
     </div>
   )
