@@ -135,6 +135,11 @@ export function parseDatabaseRefusal(
   return JSON.parse(String(texts.findLast(text => typeof text === 'string')))
 }
 
+/** The error of pg-pool for a wait that was too long, which `isDatabaseUnavailable` recognizes. */
+export function connectionTimeout(): Error {
+  return new Error('timeout exceeded when trying to connect')
+}
+
 export function isDatabaseUnavailable(error: unknown): boolean {
   const { code } = parseDatabaseError(error)
   if (code !== undefined && UNAVAILABLE_CODES.test(code)) return true

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { createBatcher, createSharing, runBatch, runConcurrently } from '#lib/db/batch.ts'
 
 interface Item {
@@ -8,7 +9,11 @@ interface Item {
 }
 
 /** Creates a batcher whose statements finish when the test calls `finishAll`. */
-function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean = () => false) {
+function createControlledBatcher(
+  max = 200,
+  isRefused: (item: Item) => boolean = () => false,
+  waitMaxMs?: number,
+) {
   const batches: string[][] = []
   const pendingRuns: (() => void)[] = []
   const submit = createBatcher({
@@ -22,6 +27,7 @@ function createControlledBatcher(max = 200, isRefused: (item: Item) => boolean =
     queueOf: item => item.queue,
     keyOf: item => item.name,
     batchMax: max,
+    ...(waitMaxMs && { waitMaxMs }),
   })
   const finishAll = async () => {
     for (let idleRounds = 0; idleRounds < 3; idleRounds++) {
@@ -98,6 +104,16 @@ describe('batched writes', () => {
     expect(batches.at(-1)).toEqual(['good'])
     await finishAll()
     expect(await good).toBe('good done')
+  })
+
+  test('what has waited for the whole limit fails as without a database, and never runs', async () => {
+    const { submit, batches, finishAll } = createControlledBatcher(200, undefined, 20)
+    const first = submit('1')
+    await expect(submit('2')).rejects.toSatisfy(isDatabaseUnavailable)
+    const next = submit('3')
+    await finishAll()
+    expect(await Promise.all([first, next])).toEqual(['1 done', '3 done'])
+    expect(batches).toEqual([['1'], ['3']])
   })
 })
 

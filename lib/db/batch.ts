@@ -1,5 +1,6 @@
 import { Turns } from '#lib/core/concurrency.ts'
-import { isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { connectionTimeout, isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { env } from '#lib/core/settings.ts'
 
 type Outcome<Result> = { ok: true; result: Result } | { ok: false; error: unknown }
 
@@ -61,6 +62,13 @@ interface BatchOptions<Item, Result> {
   /** Items with one key never share a batch: the later must see the writes of the earlier. */
   keyOf: (item: Item) => string
   batchMax: number
+  /** Longest wait for a batch. Default: the limit of a request for the database. */
+  waitMaxMs?: number
+}
+
+/** An item that waits for its batch since `at`. */
+interface Queued<Item, Result> extends Waiting<Item, Result> {
+  at: number
 }
 
 /**
@@ -69,9 +77,11 @@ interface BatchOptions<Item, Result> {
  */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
   const { run, queueOf } = options
-  const queues = new Map<string, Waiting<Item, Result>[]>()
+  const waitMaxMs = () => options.waitMaxMs ?? env().DATABASE_TIMEOUT_MS
+  const queues = new Map<string, Queued<Item, Result>[]>()
+  let isTimed = false
 
-  async function drainQueue(queueName: string, queue: Waiting<Item, Result>[]): Promise<void> {
+  async function drainQueue(queueName: string, queue: Queued<Item, Result>[]): Promise<void> {
     while (queue.length > 0) {
       await serve(takeNextBatch(queue, options), run)
       await new Promise(setImmediate)
@@ -79,12 +89,37 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
     queues.delete(queueName)
   }
 
+  /** Fails what has waited for the whole limit, as if it had waited for a connection. */
+  function failExpired(): void {
+    const now = performance.now()
+    const limitMs = waitMaxMs()
+    let oldest = now
+    for (const queue of queues.values()) {
+      const isExpired = ({ at }: Queued<Item, Result>) => now - at >= limitMs
+      const expired = queue.filter(isExpired)
+      if (expired.length > 0) queue.splice(0, queue.length, ...queue.filter(q => !isExpired(q)))
+      for (const { resolve } of expired) resolve({ ok: false, error: connectionTimeout() })
+      oldest = Math.min(oldest, queue[0]?.at ?? now)
+    }
+    isTimed = false
+    if (oldest < now) failExpiredAfter(oldest + limitMs - now)
+  }
+
+  function failExpiredAfter(delayMs: number): void {
+    isTimed = true
+    setTimeout(failExpired, delayMs).unref()
+  }
+
   return (item: Item): Promise<Result> =>
     submit(item, waiting => {
       const queueName = queueOf(item)
+      const queued = { ...waiting, at: performance.now() }
       const queue = queues.get(queueName)
-      if (queue) return queue.push(waiting)
-      const newQueue = [waiting]
+      if (queue) {
+        if (!isTimed) failExpiredAfter(waitMaxMs())
+        return queue.push(queued)
+      }
+      const newQueue = [queued]
       queues.set(queueName, newQueue)
       return drainQueue(queueName, newQueue)
     })
@@ -92,12 +127,12 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
 
 /** Removes the next batch, oldest first. An item with a repeated key waits for a later batch. */
 function takeNextBatch<Item, Result>(
-  queue: Waiting<Item, Result>[],
+  queue: Queued<Item, Result>[],
   { keyOf, batchMax }: BatchOptions<Item, Result>,
-): Waiting<Item, Result>[] {
+): Queued<Item, Result>[] {
   const keys = new Set<string>()
-  const batch: Waiting<Item, Result>[] = []
-  const rest: Waiting<Item, Result>[] = []
+  const batch: Queued<Item, Result>[] = []
+  const rest: Queued<Item, Result>[] = []
   for (const queued of queue) {
     const key = keyOf(queued.item)
     const belongsToBatch = batch.length < batchMax && !keys.has(key)

@@ -8,7 +8,7 @@ import {
   type QueryResultRow,
 } from 'pg'
 import { Turns } from '#lib/core/concurrency.ts'
-import { isDatabaseUnavailable } from '#lib/core/errors.ts'
+import { connectionTimeout, isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { currentLogContext } from '#lib/core/log.ts'
 
 /** Longest wait for a connection while other requests make progress. */
@@ -197,8 +197,7 @@ export class FairPool extends Pool {
       }
       share.waiting.delete(caller, open)
       share.forgetIdle()
-      // The error of pg-pool, which `isDatabaseUnavailable` recognizes.
-      callback(new Error('timeout exceeded when trying to connect'), undefined, () => {})
+      callback(connectionTimeout(), undefined, () => {})
     }
     const open = () => {
       clearTimeout(timer)
