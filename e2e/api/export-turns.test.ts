@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { withLogContext } from '#lib/core/log.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'
-import { readWithinBudget } from '#lib/db/read-budget.ts'
+import { readWithinBudget } from '#lib/db/sql.ts'
 import { type Api, makeMerchant, startApi } from '#lib/testing/fixtures.ts'
 import { pageHeaders, signIn } from '#lib/testing/member.ts'
 

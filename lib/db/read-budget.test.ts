@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { withLogContext } from '#lib/core/log.ts'
-import { readWithinBudget } from '#lib/db/read-budget.ts'
+import { readWithinBudget } from '#lib/db/sql.ts'
 
 const BUDGET = 1_024 * 1_024
 
