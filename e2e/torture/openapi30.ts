@@ -1,4 +1,4 @@
-import type { Schema } from '#lib/docs/document.ts'
+import type { Schema } from '#lib/docs/site.ts'
 
 /**
  * Rewrites a document of OpenAPI 3.1 as 3.0.3, for generators that do not read 3.1: no lists of types, no

@@ -1,9 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LOCALES } from '#lib/core/locale.ts'
-import type { ApiDocument } from '#lib/docs/document.ts'
 import { renderPage } from '#lib/docs/render.ts'
-import { addressOf, buildSite, type DocsSite, llmsText, markdownOf } from '#lib/docs/site.ts'
+import {
+  type ApiDocument,
+  addressOf,
+  buildSite,
+  type DocsSite,
+  llmsText,
+  markdownOf,
+} from '#lib/docs/site.ts'
 import { buildDocument } from '#lib/http/openapi.ts'
 import { loadRoutes } from '#lib/http/routes.ts'
 import { EVENT_TYPES, goesToResource } from '#lib/webhooks/states.ts'

@@ -1,26 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type Locale, languageOf } from '#lib/core/locale.ts'
 import { API_ERRORS } from '#lib/core/refusals.ts'
-import {
-  type ApiDocument,
-  blocks,
-  fence,
-  type Header,
-  inlineCode,
-  jsonFence,
-  jsonOf,
-  type Operation,
-  type Parameter,
-  type ReferenceWords,
-  type Response,
-  referenceWords,
-  resolve,
-  type Schema,
-  table,
-  translateDocument,
-} from '#lib/docs/document.ts'
 import { EVENT_TYPES, type EventType, goesToResource } from '#lib/webhooks/states.ts'
-import { API_ERROR_WORDS, DOCUMENT_WORDS } from '#messages/words.ts'
+import { API_ERROR_WORDS, DOCUMENT_WORDS, REFERENCE_WORDS } from '#messages/words.ts'
 
 export interface DocsPage extends PageText {
   /** Last part of the address; empty for the first page. */
@@ -222,7 +204,7 @@ function foldText(text: string): string {
 }
 
 /** A page in Markdown. `aside` has samples and examples, which wide windows show beside the rest. */
-export interface PageText {
+interface PageText {
   head: string
   aside: string
   rest: string
@@ -237,7 +219,7 @@ interface Described {
   base: string
 }
 
-export function writeOperation(
+function writeOperation(
   described: Described,
   path: string,
   method: string,
@@ -271,11 +253,7 @@ export function writeOperation(
   }
 }
 
-export function describeWebhook(
-  described: Described,
-  type: string,
-  operation: Operation,
-): PageText {
+function describeWebhook(described: Described, type: string, operation: Operation): PageText {
   const { document, words } = described
   const parameters = (operation.parameters ?? []).map(one => resolve<Parameter>(document, one))
   const body = jsonOf(operation.requestBody)
@@ -449,4 +427,126 @@ function range(min: unknown, max: unknown, unit: string): string[] {
   if (min !== undefined && max !== undefined) return [`${min} – ${max}${unit}`]
   if (min !== undefined) return [`≥ ${min}${unit}`]
   return max === undefined ? [] : [`≤ ${max}${unit}`]
+}
+
+/** The parts of an OpenAPI document that the documentation shows. */
+export type Schema = Record<string, unknown>
+
+interface Header {
+  description: string
+  schema: Schema
+}
+
+interface Parameter extends Header {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  example?: unknown
+}
+
+interface Content {
+  schema: Schema
+  example?: unknown
+  examples?: Record<string, { summary: string; value: unknown }>
+}
+
+interface Response {
+  description: string
+  headers?: Record<string, Schema>
+  content?: Record<string, Content>
+}
+
+interface Operation {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  parameters?: Schema[]
+  requestBody?: { required: boolean; content: Record<string, Content> }
+  responses: Record<string, Schema>
+  'x-codeSamples'?: { lang: string; label: string; source: string }[]
+}
+
+export interface ApiDocument {
+  info: { version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: Operation }>
+  components: Record<string, Record<string, unknown>>
+}
+
+/** Follows a `$ref` within the document; returns anything else as it is. */
+function resolve<Part>(document: ApiDocument, part: Schema): Part {
+  if (typeof part.$ref !== 'string') return part as Part
+  const [, , group = '', name = ''] = part.$ref.split('/')
+  return document.components[group]?.[name] as Part
+}
+
+function jsonOf(holder?: { content?: Record<string, Content> }): Content | undefined {
+  return holder?.content?.['application/json']
+}
+
+/** Returns the document with each paragraph of its descriptions and summaries translated. */
+function translateDocument<Document>(
+  document: Document,
+  dictionary: Record<string, string>,
+): Document {
+  const translate = (value: unknown, key?: string): unknown => {
+    if (typeof value === 'string') return key ? translateText(value, dictionary) : value
+    if (Array.isArray(value)) return value.map(part => translate(part))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [
+        name,
+        IS_DATA.has(name) ? part : translate(part, IS_TEXT.has(name) ? name : undefined),
+      ]),
+    )
+  }
+  return translate(document) as Document
+}
+
+const IS_TEXT = new Set(['description', 'summary'])
+/** Values of these keys are examples of data, whose fields may be named like a text. */
+const IS_DATA = new Set(['example', 'value', 'x-codeSamples'])
+
+function translateText(text: string, dictionary: Record<string, string>): string {
+  return text
+    .split('\n\n')
+    .map(paragraph => dictionary[paragraph] ?? paragraph)
+    .join('\n\n')
+}
+
+type ReferenceWords = (typeof REFERENCE_WORDS)[Locale]['reference']
+
+function referenceWords(locale: Locale): ReferenceWords {
+  return REFERENCE_WORDS[locale].reference
+}
+
+/** Writes a table in Markdown; no table without rows. */
+export function table(head: string[], rows: string[][]): string {
+  if (rows.length === 0) return ''
+  const line = (cells: string[]) => `| ${cells.map(cell).join(' | ')} |`
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')
+}
+
+function inlineCode(text: string): string {
+  return `\`${text}\``
+}
+
+function fence(language: string, source: string): string {
+  return `\`\`\`${language}\n${source}\n\`\`\``
+}
+
+function jsonFence(value: unknown): string {
+  return fence('json', JSON.stringify(value, null, 2))
+}
+
+/** Joins blocks with empty lines between them, without those that are empty. */
+function blocks(...parts: (string | false | undefined)[]): string {
+  return parts.filter(Boolean).join('\n\n')
 }

@@ -7,10 +7,10 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { TEXT_FACE, versionOf } from '#lib/core/html.ts'
 import { LOCALES, languageOf, preferredLocale } from '#lib/core/locale.ts'
-import type { ApiDocument } from '#lib/docs/document.ts'
 import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/docs/package.ts'
 import { type Assets, renderPage } from '#lib/docs/render.ts'
 import {
+  type ApiDocument,
   addressOf,
   buildSearchIndex,
   buildSite,
