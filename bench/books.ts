@@ -1,5 +1,5 @@
 import { connect, type Database } from '#lib/db/client.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import type { Results } from './measure.ts'
 import type { Verdict } from './targets.ts'
 import { EXISTING_WITHDRAWAL_COUNT, type World } from './world.ts'

@@ -34,7 +34,7 @@ import { env, loadEnvFile } from '#lib/core/settings.ts'
 import { connect } from '#lib/db/client.ts'
 import { listMigrations } from '#lib/db/migrate.ts'
 import { withClient } from '#lib/db/server.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { countRows } from '#lib/operator/database.ts'
 
 /** Lets pgBackRest copy the database, and removes the manifests of copies that it no longer has. */

@@ -13,7 +13,7 @@ import { correctAlone } from '#lib/differences/corrections.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { BANK, OPERATOR } from '#lib/differences/states.ts'
 import { parseFields } from '#lib/http/input.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { correctionRequest } from '#lib/operator/differences/schema.ts'
 import { BALANCE_TERMS, readConnectionBalance } from '#lib/operator/reconciliation/balance.ts'
 import {

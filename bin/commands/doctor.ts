@@ -10,7 +10,7 @@ import { describeOffset, levelOf, measureOffset } from '#lib/db/clock.ts'
 import { describeRole, inspectRole } from '#lib/db/roles.ts'
 import { findRefusal, inspectPooler } from '#lib/db/server.ts'
 import { requireServerSecret } from '#lib/db/server-secret.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { examineBackups } from '#lib/operator/database.ts'
 import { countStaff, isStaffFactorRequired } from '#lib/people/factors.ts'
 

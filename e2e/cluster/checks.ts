@@ -4,7 +4,7 @@ import { databaseUrl } from '#e2e/cluster/settings.ts'
 import type { WebhookReceiver } from '#e2e/cluster/webhook-receiver.ts'
 import { connect, type Database } from '#lib/db/client.ts'
 import { PRESENCE_LOCKS } from '#lib/db/wake.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { query } from '#lib/testing/embedded.ts'
 
 /** Retries of webhooks after 5 s and the leases of a killed worker end within it. */

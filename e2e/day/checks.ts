@@ -14,7 +14,7 @@ import type { Stage } from '#e2e/day/stage.ts'
 import type { Time } from '#e2e/day/time.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 
 /** Returns everything that must not be after a day; each finding is a sentence. */
 export async function listFindings(

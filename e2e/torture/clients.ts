@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { db } from '#lib/db/client.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { CHARGE } from '#lib/testing/fixtures.ts'
 
 const PAUSE_AFTER_ERROR_MS = 20

@@ -153,7 +153,6 @@ const LEDGER_READERS: Record<string, string> = {
   'lib/ledger/statement.ts': OF_ONE,
   'lib/ledger/invariants.ts': OF_ALL,
   'lib/ledger/owed.ts': OF_ONE,
-  'lib/ledger/verify.ts': OF_ALL,
   'lib/operator/accounts.ts': 'reads the ledgers of rows of accounts',
   'lib/operator/database.ts': 'counts rows only',
   'lib/operator/banks/list.ts': 'leaves the operator out of what merchants own',

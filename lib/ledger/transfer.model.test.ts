@@ -4,7 +4,7 @@ import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'
 import { connect, type Database, Prisma } from '#lib/db/client.ts'
 import { bookSql } from '#lib/ledger/book.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 import fc from '#lib/testing/property.ts'
 

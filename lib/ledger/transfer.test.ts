@@ -3,7 +3,7 @@ import { parseDatabaseError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { connect, type Database } from '#lib/db/client.ts'
 import { bookSql, type Movement, refuseOverdraft } from '#lib/ledger/book.ts'
-import { verifyLedger } from '#lib/ledger/verify.ts'
+import { verifyLedger } from '#lib/ledger/check.ts'
 import { makeDatabase } from '#lib/testing/fixtures.ts'
 
 interface Row {

@@ -3,11 +3,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { connect, db, Prisma } from '#lib/db/client.ts'
-import type { Movement } from '#lib/ledger/book.ts'
-import { bookSql } from '#lib/ledger/book.ts'
-import { checkLedger } from '#lib/ledger/check.ts'
+import { bookSql, type Movement } from '#lib/ledger/book.ts'
+import {
+  accountScope,
+  checkLedger,
+  limitPlans,
+  type Verification,
+  verifyLedger,
+} from '#lib/ledger/check.ts'
 import { ROW_INVARIANTS, violationSql } from '#lib/ledger/invariants.ts'
-import { accountScope, limitPlans, type Verification, verifyLedger } from '#lib/ledger/verify.ts'
 import { ownerUrlOf, superuserUrlOf } from '#lib/testing/database.ts'
 import { fundMerchant, inOwnDatabase, makeDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { pickInTurn } from '#lib/testing/turn.ts'

@@ -7,7 +7,7 @@ import { canRunOn, listMigrations, type RecordedMigration } from '#lib/db/migrat
 import { inspectRole } from '#lib/db/roles.ts'
 import { describeUnsafeServer, type ServerSettings } from '#lib/db/server.ts'
 import { queryRows } from '#lib/db/sql.ts'
-import { withSnapshot } from '#lib/ledger/verify.ts'
+import { withSnapshot } from '#lib/ledger/check.ts'
 import type { Finding } from '#lib/operator/schema.ts'
 
 const CONNECTIONS_WARNING_SHARE = 0.8
