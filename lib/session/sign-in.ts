@@ -12,11 +12,11 @@ import {
   openChallenge,
   readChallenge,
 } from '#lib/people/challenge.ts'
-import { rehashIfOutdated } from '#lib/people/change-password.ts'
 import { type CodeKind, consumeCode, listFactors } from '#lib/people/factors.ts'
 import { findByPasskey } from '#lib/people/passkeys.ts'
 import {
   knownCaller,
+  rehashIfOutdated,
   requireHashPlace,
   unknownCaller,
   verifyPassword,

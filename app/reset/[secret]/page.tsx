@@ -7,7 +7,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
 import { Notice } from '#components/ui/sheet.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
-import { findResetEmail } from '#lib/people/change-password.ts'
+import { findResetEmail } from '#lib/people/password.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const title = (await getTranslations('reset'))('chooseTitle')

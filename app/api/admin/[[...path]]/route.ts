@@ -25,7 +25,7 @@ import {
 import { readEnding, requeueJobs } from '#lib/operator/stuck.ts'
 import { HealthRead, JobsRequeued, requeueRequest, SecondFactorReset } from '#lib/operator/wire.ts'
 import { confirmEnd, proposeEnd } from '#lib/orders/end.ts'
-import { mailResetLink, resetSecondFactor } from '#lib/people/change-password.ts'
+import { mailResetLink, resetSecondFactor } from '#lib/people/password.ts'
 import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 
 export const { GET, POST, DELETE } = endpoints({

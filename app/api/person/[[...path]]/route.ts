@@ -10,7 +10,6 @@ import { isUuid } from '#lib/core/ids.ts'
 import { log } from '#lib/core/log.ts'
 import { userEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { changePassword, hasPassword } from '#lib/people/change-password.ts'
 import {
   beginAuthenticator,
   confirmAuthenticator,
@@ -24,6 +23,7 @@ import {
   beginPasskeyRegistration,
   removePasskey,
 } from '#lib/people/passkeys.ts'
+import { changePassword, hasPassword } from '#lib/people/password.ts'
 import {
   AuthenticatorSecret,
   CodesRenewed,

@@ -16,8 +16,8 @@ import { log } from '#lib/core/log.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
 import { readChallenge } from '#lib/people/challenge.ts'
-import { confirmReset, requestReset } from '#lib/people/change-password.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
+import { confirmReset, requestReset } from '#lib/people/password.ts'
 import {
   PasskeyOptions,
   passkeyOptionsRequest,
