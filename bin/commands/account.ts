@@ -12,8 +12,8 @@ import { transaction } from '#lib/db/client.ts'
 import { unlinkOpenid } from '#lib/people/openid.ts'
 import { createResetLink, hashPassword, makePassword } from '#lib/people/password.ts'
 import { registerUser } from '#lib/people/users.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import {
   ADDRESSES_MAX,
   addressesRequest,

@@ -24,9 +24,8 @@ import {
   startApi,
 } from '#lib/testing/fixtures.ts'
 import { expectShape, personHeaders, refusal, signInAdmin } from '#lib/testing/member.ts'
-import { rotateToken } from '#lib/tokens/change.ts'
+import { revokeAccountTokens, rotateToken } from '#lib/tokens/change.ts'
 import { listTokens } from '#lib/tokens/queries.ts'
-import { revokeAccountTokens } from '#lib/tokens/revoke.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
 
 let api: Api

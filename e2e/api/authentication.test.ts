@@ -11,8 +11,8 @@ import {
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
 import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const

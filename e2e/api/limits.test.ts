@@ -8,8 +8,8 @@ import { OPERATIONS } from '#lib/testing/route-table.ts'
 import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 import { makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const

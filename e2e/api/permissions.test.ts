@@ -28,8 +28,8 @@ import {
 import { pickInTurn } from '#lib/testing/turn.ts'
 import { giveChild, makeWorld, resolvePath, type World } from '#lib/testing/world.ts'
 import { makeToken as makeTokenText } from '#lib/tokens/authenticate.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS, type Permission } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const

@@ -18,8 +18,8 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { WITHDRAWAL } from '#lib/testing/lists.ts'
 import { testInTorture } from '#lib/testing/torture.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const

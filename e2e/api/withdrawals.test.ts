@@ -12,8 +12,8 @@ import {
   makeToken,
   startApiWithMerchant,
 } from '#lib/testing/fixtures.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
 import { PERMISSIONS } from '#lib/tokens/schema.ts'
 
 const ACTOR = { type: 'system' } as const

@@ -14,12 +14,13 @@ import {
   adoptToken,
   changeAddresses,
   createTokenAdoption,
+  revokeAccountTokens,
   revokeChildren,
+  revokeOwnToken,
   rotateToken,
 } from '#lib/tokens/change.ts'
 import { issueToken, type NewToken } from '#lib/tokens/issue.ts'
 import { listTokens, readToken } from '#lib/tokens/queries.ts'
-import { revokeAccountTokens, revokeOwnToken } from '#lib/tokens/revoke.ts'
 import type { Permission } from '#lib/tokens/schema.ts'
 
 async function ownerOf(accountId: string) {

@@ -3,7 +3,7 @@ import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { makeMerchant, makeToken } from '#lib/testing/fixtures.ts'
 import { authenticateToken } from '#lib/tokens/authenticate.ts'
-import { revokeToken } from '#lib/tokens/revoke.ts'
+import { revokeToken } from '#lib/tokens/change.ts'
 
 const ACTOR = { type: 'user', id: newId() } as const
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { actorOf } from '#lib/audit/record.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { changeAddresses, rotateToken } from '#lib/tokens/change.ts'
+import { changeAddresses, revokeOwnToken, rotateToken } from '#lib/tokens/change.ts'
 import {
   issueToken,
   permissionNotHeld,
@@ -9,7 +9,6 @@ import {
   tooManyWorkingTokens,
 } from '#lib/tokens/issue.ts'
 import { listTokens, readIssuedToken, readToken, resolveExpiry } from '#lib/tokens/queries.ts'
-import { revokeOwnToken } from '#lib/tokens/revoke.ts'
 import {
   addressesRequest,
   revokeRequest,

@@ -34,7 +34,7 @@ import {
   statusChangesRequest,
 } from '#lib/operator/wire.ts'
 import { beginViewing } from '#lib/people/sessions.ts'
-import { revokeAccountTokens, revokeTokenAsOperator } from '#lib/tokens/revoke.ts'
+import { revokeAccountTokens, revokeTokenAsOperator } from '#lib/tokens/change.ts'
 
 export const { GET, POST, PUT } = endpoints({
   'GET /admin/accounts': adminEndpoint({
