@@ -12,7 +12,7 @@ import { endableSql } from '#lib/orders/end.ts'
 import { isOpen } from '#lib/orders/order.ts'
 import { findOrder, isEndProposed } from '#lib/orders/queue.ts'
 import { isSecondAdmin, PROPOSAL_HOURS } from '#lib/people/approvers.ts'
-import { resendDelivery } from '#lib/webhooks/resend.ts'
+import { resendDelivery } from '#lib/webhooks/deliveries.ts'
 
 /** Attempts from which a job counts as stuck: after so many it rarely recovers by itself. */
 const STUCK_ATTEMPTS_MIN = 5

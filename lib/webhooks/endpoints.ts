@@ -4,12 +4,12 @@ import { invalidInput, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid, newId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
-import { db, Prisma, retryOnConflict, type Tx, transaction } from '#lib/db/client.ts'
+import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { type Page, readPage } from '#lib/db/page.ts'
 import { asJson, onPrimary, queryRows, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
-import { statusCondition } from '#lib/webhooks/deliveries.ts'
+import { statusCondition, updateDeliveries } from '#lib/webhooks/deliveries.ts'
 import type { EventRow } from '#lib/webhooks/events.ts'
 import { lockAccount, type Owner, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 import { problemText } from '#lib/webhooks/problem.ts'
@@ -380,9 +380,6 @@ async function requeueFailed(accountId: string, id: string): Promise<void> {
   )
 }
 
-/** Rows per statement: stays far below the statement timeout even on a slow disk. */
-const BATCH_SIZE = 1_000
-
 function endpointCondition(accountId: string, id: string): Prisma.Sql {
   return Prisma.sql`d.account_id = ${accountId}::uuid AND d.endpoint_id = ${id}::uuid`
 }
@@ -394,35 +391,4 @@ function pauseDeliveries(accountId: string, endpointId: string): Promise<number>
       AND d.due_at IS NOT NULL`,
     Prisma.sql`due_at = NULL`,
   )
-}
-
-/** Changes each matching delivery `d` once, in event order. Each batch commits separately. */
-export async function updateDeliveries(
-  condition: Prisma.Sql,
-  assignments: Prisma.Sql,
-  limit = Number.POSITIVE_INFINITY,
-): Promise<number> {
-  let changed = 0
-  let after = Prisma.empty
-  while (changed < limit) {
-    const rows = await retryOnConflict(
-      () => db().$queryRaw<{ sequence: bigint; id: string }[]>`
-        WITH chosen AS MATERIALIZED (
-          SELECT d.account_id, d.id FROM deliveries d
-          WHERE ${condition} ${after}
-          ORDER BY d.sequence, d.id LIMIT ${Math.min(BATCH_SIZE, limit - changed)}
-          FOR UPDATE
-        ), changed AS (
-          UPDATE deliveries d SET ${assignments}, updated_at = now() FROM chosen c
-          WHERE d.account_id = c.account_id AND d.id = c.id
-          RETURNING d.sequence, d.id
-        )
-        SELECT sequence, id FROM changed ORDER BY sequence, id`,
-    )
-    const last = rows.at(-1)
-    if (!last) break
-    changed += rows.length
-    after = Prisma.sql`AND (d.sequence, d.id) > (${last.sequence}::bigint, ${last.id}::uuid)`
-  }
-  return changed
 }

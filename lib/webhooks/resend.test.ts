@@ -11,8 +11,8 @@ import {
 } from '#lib/testing/deliveries.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
+import { resendDelivery, resendFailed } from '#lib/webhooks/deliveries.ts'
 import { createEndpoint } from '#lib/webhooks/endpoints.ts'
-import { resendDelivery, resendFailed } from '#lib/webhooks/resend.ts'
 import { readResourceSecret, rotateSecret } from '#lib/webhooks/secrets.ts'
 import { EVENT_TYPES } from '#lib/webhooks/states.ts'
 

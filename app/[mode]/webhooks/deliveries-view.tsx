@@ -18,9 +18,8 @@ import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readFilters } from '#lib/dashboard/url-filters.ts'
 import { hideFromViewer, requireMember } from '#lib/session/gate.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
-import { readDelivery } from '#lib/webhooks/deliveries.ts'
+import { countFailed, readDelivery } from '#lib/webhooks/deliveries.ts'
 import { listEndpoints } from '#lib/webhooks/endpoints.ts'
-import { countFailed } from '#lib/webhooks/resend.ts'
 import { type DeliveriesQuery, deliveriesQuery } from '#lib/webhooks/schema.ts'
 
 const PAGE_SIZE = 25

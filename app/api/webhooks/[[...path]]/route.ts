@@ -8,7 +8,7 @@ import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/input.ts'
 import { eventSamples } from '#lib/http/openapi-responses.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { readDelivery } from '#lib/webhooks/deliveries.ts'
+import { readDelivery, resendDelivery, resendFailed } from '#lib/webhooks/deliveries.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -22,7 +22,6 @@ import {
   tooManyEndpoints,
 } from '#lib/webhooks/endpoints.ts'
 import { eventPageSchema } from '#lib/webhooks/events.ts'
-import { resendDelivery, resendFailed } from '#lib/webhooks/resend.ts'
 import {
   deliveriesQuery,
   enableRequest,
