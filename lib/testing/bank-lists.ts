@@ -1,6 +1,6 @@
 import type { ListReader } from '#lib/banks/list-reader.ts'
 import { createDisputeReader } from '#lib/charges/disputes/read-list.ts'
-import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
+import { createReturnsReader } from '#lib/withdrawals/outcome.ts'
 
 /** Reads the payouts of all banks as a worker that was just started does. */
 export function readReturns(): Promise<void> {

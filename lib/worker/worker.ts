@@ -36,9 +36,8 @@ import { createDeliverer } from '#lib/webhooks/deliver.ts'
 import { resumeDeliveries } from '#lib/webhooks/endpoints.ts'
 import { healQueues } from '#lib/webhooks/queue.ts'
 import { expireWaitingWithdrawals, mailApprovers } from '#lib/withdrawals/approval.ts'
-import { withdrawalOrders } from '#lib/withdrawals/outcome.ts'
+import { createReturnsReader, withdrawalOrders } from '#lib/withdrawals/outcome.ts'
 import { serializeWithdrawalEvent } from '#lib/withdrawals/queries.ts'
-import { createReturnsReader } from '#lib/withdrawals/read-returns.ts'
 import {
   pruneAttemptBodies,
   pruneChallenges,

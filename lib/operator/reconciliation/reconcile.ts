@@ -35,7 +35,7 @@ import {
   readBankDay,
 } from '#lib/operator/reconciliation/rows.ts'
 import { isOrderId } from '#lib/orders/queue.ts'
-import { creditReturn } from '#lib/withdrawals/read-returns.ts'
+import { creditReturn } from '#lib/withdrawals/outcome.ts'
 
 /** Pause after a failure of this process. */
 const RETRY_PAUSE_MS = 60_000
