@@ -15,8 +15,7 @@ import { db } from '#lib/db/client.ts'
 import { COMMAND_LINE_VERSION } from '#lib/docs/package.ts'
 import type { Trial } from '#lib/trials/schema.ts'
 import { findLatestTrial, listTrialCalls } from '#lib/trials/trial.ts'
-import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import { createWithdrawalReceiptUrl, findWithdrawal } from '#lib/withdrawals/queries.ts'
 
 /** Checks that need a real account and a person, who writes down the result. The steps of a trial cover the rest. */
 const BY_PEOPLE = [

@@ -18,8 +18,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { RECEIPT_FACTS } from '#lib/testing/receipts.ts'
 import { createWithdrawal } from '#lib/withdrawals/create.ts'
-import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import { createWithdrawalReceiptUrl, findWithdrawal } from '#lib/withdrawals/queries.ts'
 
 let api: Api
 let merchant: Account

@@ -27,7 +27,7 @@ import { recordExport } from '#lib/dashboard/exports.ts'
 import type { ReceiptSheet } from '#lib/dashboard/schema.ts'
 import { readChargeTimeline, readWithdrawalTimeline } from '#lib/dashboard/timeline.ts'
 import type { ReceiptKind } from '#lib/receipts/sign.ts'
-import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import { createWithdrawalReceiptUrl } from '#lib/withdrawals/queries.ts'
 import { MESSAGES } from '#messages/words.ts'
 
 interface ReceiptRequest {

@@ -25,8 +25,11 @@ import { asJson, queryRows, reasonColumns, utc, utcText } from '#lib/db/sql.ts'
 import { approverRows, mayApproveSql } from '#lib/people/approvers.ts'
 import { isUnderWaySql } from '#lib/webhooks/deliveries.ts'
 import { Attempt } from '#lib/webhooks/wire.ts'
-import { findWithdrawal, withdrawalAsJson } from '#lib/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import {
+  createWithdrawalReceiptUrl,
+  findWithdrawal,
+  withdrawalAsJson,
+} from '#lib/withdrawals/queries.ts'
 import type { WithdrawalRow } from '#lib/withdrawals/schema.ts'
 import { WithdrawalDetail, withdrawalToWire } from '#lib/withdrawals/wire.ts'
 

@@ -9,8 +9,7 @@ import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
 import { VERIFIED } from '#lib/testing/verified.ts'
 import { approveWithdrawal } from '#lib/withdrawals/outcome.ts'
-import { findWithdrawal } from '#lib/withdrawals/queries.ts'
-import { createWithdrawalReceiptUrl } from '#lib/withdrawals/receipt-url.ts'
+import { createWithdrawalReceiptUrl, findWithdrawal } from '#lib/withdrawals/queries.ts'
 import { ORDER_RULES } from '#lib/worker/worker.ts'
 
 inOwnDatabase()
