@@ -1,5 +1,5 @@
+import { listPauseMs } from '#lib/banks/breaker.ts'
 import type { GatewayResult, Listing } from '#lib/banks/gateway.ts'
-import { listPauseMs } from '#lib/banks/pauses.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { Pool } from '#lib/core/concurrency.ts'
 import { log } from '#lib/core/log.ts'

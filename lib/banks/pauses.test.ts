@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
+import { doublingPauseMs, requestedPauseMs } from '#lib/banks/breaker.ts'
 
 test('the pauses between attempts double from one second to five minutes', () => {
   const pauses = [0, 1, 2, 3, 4, 9, 10, 60, 5_000].map(n => doublingPauseMs(n, 1_000, 300_000))

@@ -1,6 +1,6 @@
 import { type MemberAction, recordAction } from '#lib/audit/record.ts'
+import { DAY_MS, nextAskAt, requestedPauseMs } from '#lib/banks/breaker.ts'
 import type { ChargeState, Gateway, GatewayResult } from '#lib/banks/gateway.ts'
-import { DAY_MS, nextAskAt, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { callTimeoutMs, type Subject, withJournal } from '#lib/banks/record-call.ts'
 import { chargeAsJson, eventColumns } from '#lib/charges/list.ts'
 import { receivePayments } from '#lib/charges/receive.ts'

@@ -1,6 +1,5 @@
-import { breaker } from '#lib/banks/breaker.ts'
+import { breaker, requestedPauseMs } from '#lib/banks/breaker.ts'
 import type { ChargeState, Gateway } from '#lib/banks/gateway.ts'
-import { requestedPauseMs } from '#lib/banks/pauses.ts'
 import { withJournal } from '#lib/banks/record-call.ts'
 import { ENVIRONMENTS } from '#lib/banks/schema.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { breaker } from '#lib/banks/breaker.ts'
+import { breaker, doublingPauseMs, requestedPauseMs } from '#lib/banks/breaker.ts'
 import type { ChargeTerms, Gateway, GatewayResult, OpenedCharge } from '#lib/banks/gateway.ts'
-import { doublingPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 import {
   CALLS_MAX_MS,
   callTimeoutMs,

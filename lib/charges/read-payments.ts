@@ -1,6 +1,6 @@
+import { listPauseMs, requestedPauseMs } from '#lib/banks/breaker.ts'
 import type { ReceivedPayment, UnreadPayment } from '#lib/banks/gateway.ts'
 import { readPages } from '#lib/banks/list-reader.ts'
-import { listPauseMs, requestedPauseMs } from '#lib/banks/pauses.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { RETRY_PAUSE_MS } from '#lib/charges/close.ts'

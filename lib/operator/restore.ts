@@ -1,5 +1,6 @@
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
 import { takeRestoreMark } from '#lib/backup/records.ts'
+import { listPauseMs } from '#lib/banks/breaker.ts'
 import {
   type ClosureReading,
   claimClosures,
@@ -16,7 +17,6 @@ import {
   wakeSenders,
 } from '#lib/banks/closures.ts'
 import type { GatewayResult, Listing, TakenOrder } from '#lib/banks/gateway.ts'
-import { listPauseMs } from '#lib/banks/pauses.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { noteUnread } from '#lib/charges/read-payments.ts'

@@ -1,8 +1,7 @@
 import { recordAudit } from '#lib/audit/record.ts'
-import { breaker } from '#lib/banks/breaker.ts'
+import { breaker, doublingPauseMs, nextAskAt, requestedPauseMs } from '#lib/banks/breaker.ts'
 import { isFromBeforeRestore, isMoneyOutClosed } from '#lib/banks/closures.ts'
 import type { Gateway, GatewayResult, OrderState } from '#lib/banks/gateway.ts'
-import { doublingPauseMs, nextAskAt, requestedPauseMs } from '#lib/banks/pauses.ts'
 import {
   callMeasured,
   type GatewayCalls,

@@ -1,3 +1,4 @@
+import { listPauseMs } from '#lib/banks/breaker.ts'
 import type {
   ReceivedPayment,
   SentPayout,
@@ -6,7 +7,6 @@ import type {
   StatementEntryKind,
 } from '#lib/banks/gateway.ts'
 import { type List, type ListFailure, readPages } from '#lib/banks/list-reader.ts'
-import { listPauseMs } from '#lib/banks/pauses.ts'
 import { withConnectionJournal } from '#lib/banks/record-call.ts'
 import type { ServedConnection } from '#lib/banks/served.ts'
 import { dayOf } from '#lib/core/locale.ts'
