@@ -6,7 +6,7 @@ import {
   shiftDay,
   startOf,
 } from '#lib/operator/reconciliation/claim-day.ts'
-import { compareDay } from '#lib/operator/reconciliation/compare.ts'
+import { compareDay } from '#lib/operator/reconciliation/reconcile.ts'
 import type { BankRow, DayToCompare, OwnRow, What } from '#lib/operator/reconciliation/rows.ts'
 import fc from '#lib/testing/property.ts'
 
