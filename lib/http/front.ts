@@ -50,7 +50,7 @@ import { measureResponse, nameRoute } from '#lib/http/metrics.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/http/public-pages.ts'
 import { type FileHandler, serveReference } from '#lib/http/reference.ts'
 import { buildPageRefusal } from '#lib/http/refusal-page.ts'
-import { renderInTurn } from '#lib/http/render-turn.ts'
+import { isSignIn, renderInTurn, serveSignIn } from '#lib/http/render-turn.ts'
 import {
   codeHeaders,
   type ErrorFormat,
@@ -66,7 +66,6 @@ import {
   matchRoute,
   PUBLIC_FOLDERS,
 } from '#lib/http/routes.ts'
-import { isSignIn, serveSignIn } from '#lib/http/sign-in-places.ts'
 import { RECEIPT_KEYS_PATH } from '#lib/payer/receipt.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
