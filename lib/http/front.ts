@@ -50,7 +50,6 @@ import { measureResponse, nameRoute } from '#lib/http/metrics.ts'
 import { RECEIPT_KEYS_ROUTE } from '#lib/http/public-pages.ts'
 import { type FileHandler, serveReference } from '#lib/http/reference.ts'
 import { buildPageRefusal } from '#lib/http/refusal-page.ts'
-import { isSignIn, renderInTurn, serveSignIn } from '#lib/http/render-turn.ts'
 import {
   codeHeaders,
   type ErrorFormat,
@@ -66,6 +65,7 @@ import {
   matchRoute,
   PUBLIC_FOLDERS,
 } from '#lib/http/routes.ts'
+import { isSignIn, renderInTurn, serveSignIn } from '#lib/http/turns.ts'
 import { RECEIPT_KEYS_PATH } from '#lib/payer/receipt.ts'
 
 type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>

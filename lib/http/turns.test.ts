@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { supplyEnv } from '#lib/core/settings.ts'
 import { disconnect } from '#lib/db/client.ts'
 import { createFront } from '#lib/http/front.ts'
-import { RenderQueue } from '#lib/http/render-turn.ts'
+import { RenderQueue } from '#lib/http/turns.ts'
 import { WITHOUT_LIMITS } from '#lib/testing/server.ts'
 
 const SETTLE_MS = 200
