@@ -96,7 +96,7 @@ const HELP = `Usage: npm run -s troco -- <command>
       --reason <text> --attachment <file>
                                        settle a difference with an entry, if there is only one admin
   reconcile --from <YYYY-MM-DD> [--to <YYYY-MM-DD>] [<name|id>]
-                                       hold days of banks against the books, and print what differs; exit
+                                       compare days of banks with the books, and print what differs; exit
                                        1 while an item is open
   account list                         print id, owner, state and name of each account, separated by tabs
   account create --name <name> --email <e-mail>
@@ -134,7 +134,7 @@ const HELP = `Usage: npm run -s troco -- <command>
                                        close live mode for an account
   bank limit <name|id> [--per-payout <cents|none>] [--per-day <cents|none>]
                                        set limits of what is paid out through a connection, and print them
-  bank close <name|id>                 take a connection from all accounts for good, and say what is open
+  bank close <name|id>                 remove a connection from all accounts for good, and print what is open
   bank statement <name|id> --day <YYYY-MM-DD> [--report <id>]
                                        print the movements of a day at the bank, and what its balances
                                        differ by; only of days before today
