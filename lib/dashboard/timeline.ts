@@ -280,7 +280,8 @@ const refundLimitsSql = Prisma.sql`
     CASE c.status WHEN 'paid' THEN GREATEST(0,
       c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount - d.disputed - d.lost)
       ELSE 0 END AS unspent,
-    c.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
+    c.paid_at < troco_test_now(c.account_id, c.mode, c.paid_at)
+      - make_interval(days => ${REFUND_WINDOW_DAYS}::int) AS is_late) p`
 
 /** Returns that the bank made on its own, as booked by lib/charges/returned.ts. */
 function returnsSql(accountId: string, chargeId: string): Prisma.Sql {

@@ -120,6 +120,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   deliveries: 'webhooks',
   delivery_attempts: 'webhooks',
   delivery_queues: 'webhooks',
+  sandbox_controls: 'webhooks',
   connections: 'banks',
   connection_states: 'banks',
   restores: 'banks',

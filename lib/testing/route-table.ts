@@ -84,6 +84,9 @@ const API_ROWS: Record<string, Row<Permission | Permission[]>> = {
   'POST /sandbox/withdrawals/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
   'POST /sandbox/refunds/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'rejected' } },
   'POST /sandbox/transactions/[id]/disputes': { allow: SANDBOX_PERMISSIONS, body: { amount: 1 } },
+  'POST /sandbox/clock': { allow: SANDBOX_PERMISSIONS, body: { advance: '1s' } },
+  'POST /sandbox/webhooks': { allow: SANDBOX_PERMISSIONS, body: { fault: 'timeout' } },
+  'DELETE /sandbox/controls': { allow: SANDBOX_PERMISSIONS },
   'POST /sandbox/disputes/[id]': { allow: SANDBOX_PERMISSIONS, body: { outcome: 'won' } },
 }
 

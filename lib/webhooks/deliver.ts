@@ -23,6 +23,7 @@ import {
   readQueues,
   releaseQueues,
 } from '#lib/webhooks/queue.ts'
+import { postWithFault } from '#lib/webhooks/sandbox.ts'
 import { signatureHeaders } from '#lib/webhooks/secrets.ts'
 
 /** Maximum concurrent attempts per process: each uses a socket and up to 256 KiB. */
@@ -219,7 +220,8 @@ async function send(
     ...signatureHeaders(event.id, body, secrets, due.now()),
     ...traceHeaders(span, parseCause(due.trace)?.requestId),
   }
-  const outcome: Outcome = await postWebhook({ url, mode, headers, body }, { signal })
+  const post = () => postWebhook({ url, mode, headers, body }, { signal })
+  const outcome: Outcome = await (due.hasFault ? postWithFault(due.accountId, post) : post())
   if (signal.aborted) return
   if (due.tried === 0) traceEvent(due, eventSpan)
   traceAttempt(due, span, outcome)

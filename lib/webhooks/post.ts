@@ -34,7 +34,7 @@ interface Options {
 }
 
 const CONNECT_MS = 5_000
-const TOTAL_MS = 15_000
+export const TOTAL_MS = 15_000
 /** Minimum connect time of each of several addresses, so that a distant receiver can respond. */
 const ADDRESS_CONNECT_MS_MIN = 1_000
 

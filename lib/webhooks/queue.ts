@@ -32,6 +32,8 @@ export interface DueDelivery {
   /** Failed attempts since the delivery was enqueued or last resent. */
   tried: number
   event: EventRow
+  /** Whether the account lets its next webhooks fail, in test mode: lib/webhooks/sandbox.ts. */
+  hasFault: boolean
   /** See `currentCause` in lib/core/trace.ts. */
   trace: string | null
   /**

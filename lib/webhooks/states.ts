@@ -46,4 +46,8 @@ export function matchEventTypes(filter: EventTypeFilter): EventType[] {
 /** Endpoint filter value for deliveries to the `webhook_url` of a transaction or withdrawal. */
 export const NO_ENDPOINT = 'none'
 
+/** What a member can let the next webhooks of the test mode meet: lib/webhooks/sandbox.ts. */
+export const WEBHOOK_FAULTS = ['unavailable', 'timeout', 'duplicate'] as const
+export type WebhookFault = (typeof WEBHOOK_FAULTS)[number]
+
 export const RESEND_DAYS_MAX = 14

@@ -614,6 +614,24 @@ final class Sandbox extends Resource
         return $this->act('/sandbox/disputes/' . Client::segment($id), ['outcome' => $outcome, 'amount' => $amount]);
     }
 
+    /** Lets time pass, such as 90s, 25h or 91d: what is due happens. */
+    public function advance(string $duration): array
+    {
+        return $this->act('/sandbox/clock', ['advance' => $duration]);
+    }
+
+    /** Faults: unavailable, timeout, duplicate. */
+    public function failWebhooks(string $fault, int $count = 1): array
+    {
+        return $this->act('/sandbox/webhooks', ['fault' => $fault, 'count' => $count]);
+    }
+
+    /** Ends what the two above do. */
+    public function end(): array
+    {
+        return $this->troco->request('DELETE', '/sandbox/controls')['data'];
+    }
+
     private function act(string $path, array $body): array
     {
         return $this->troco->act($path, $body)['data'];

@@ -1167,6 +1167,33 @@ export interface LoggedRequestDetail {
   response_bytes: number
 }
 
+export interface SandboxClock {
+  /** How much time passes, at most `366d`. */
+  advance: string
+}
+
+export interface SandboxStateRead {
+  data: SandboxState
+}
+
+export interface SandboxState {
+  /** Seconds that the account let pass in the last hour. */
+  advanced_s: number
+  /** What the next webhooks meet, or null. */
+  webhook_fault: 'unavailable' | 'timeout' | 'duplicate' | null
+  /** How many webhooks are still to meet it. */
+  webhooks_left: number
+  /** When all of it ends by itself, or null. */
+  ends_at: string | null
+}
+
+export interface SandboxWebhooks {
+  /** `unavailable`: not sent, and treated as a 503. `timeout`: sent, and treated as unanswered. `duplicate`: sent twice. */
+  fault: 'unavailable' | 'timeout' | 'duplicate'
+  /** How many of the next webhooks meet it. Default: 1. */
+  count?: number
+}
+
 export interface DisputeOutcome {
   /** Decision of the bank. */
   outcome: 'won' | 'lost'

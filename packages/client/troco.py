@@ -470,6 +470,18 @@ class Sandbox(Resource):
         """Outcomes: won, lost."""
         return self._act(f"/sandbox/disputes/{segment(id)}", outcome=outcome, amount=amount)
 
+    def advance(self, duration: str) -> Json:
+        """Lets time pass, such as 90s, 25h or 91d: what is due happens."""
+        return self._act("/sandbox/clock", advance=duration)
+
+    def fail_webhooks(self, fault: str, count: int = 1) -> Json:
+        """Faults: unavailable, timeout, duplicate."""
+        return self._act("/sandbox/webhooks", fault=fault, count=count)
+
+    def end(self) -> Json:
+        """Ends what the two above do."""
+        return self._troco.request("DELETE", "/sandbox/controls")["data"]
+
     def _act(self, path: str, **fields: Any) -> Json:
         body = {name: value for name, value in fields.items() if value is not None}
         return self._troco.act(path, body)["data"]

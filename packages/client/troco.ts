@@ -34,6 +34,7 @@ import type {
   OtherEvent,
   Refund,
   RefundCreated,
+  SandboxState,
   StatementEntry,
   TestEventRequest,
   TestEventSent,
@@ -450,6 +451,15 @@ export class Troco {
       data(this.#act(`/sandbox/transactions/${segment(chargeId)}/disputes`, { amount })),
     closeDispute: (id: string, outcome: 'won' | 'lost', amount?: number): Promise<Dispute> =>
       data(this.#act(`/sandbox/disputes/${segment(id)}`, { outcome, amount })),
+    /** Lets time pass, such as `90s`, `25h` or `91d`: what is due happens. */
+    advance: (duration: string): Promise<SandboxState> =>
+      data(this.#act('/sandbox/clock', { advance: duration })),
+    failWebhooks: (
+      fault: 'unavailable' | 'timeout' | 'duplicate',
+      count = 1,
+    ): Promise<SandboxState> => data(this.#act('/sandbox/webhooks', { fault, count })),
+    /** Ends what the two above do. */
+    end: (): Promise<SandboxState> => data(this.request('DELETE', '/sandbox/controls')),
   }
 
   /** Calls an operation that this client has no method for. */

@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Reads due deliveries of queues that a worker holds, for lib/webhooks/queue.ts, as JSON. First come the oldest 64
 -- that are not `held`, without those to `full_hosts` and `full_urls`, of which all calls hang. If they are 64, the rest
 -- may lead elsewhere: up to `of_url` of each further URL follow, beginning after `after`, unless these or the worker
@@ -103,6 +103,9 @@ BEGIN
     'event', json_build_object('id', e.id, 'type', e.type, 'mode', e.mode, 'sequence', e.sequence,
       'resource', e.resource, 'created_at',
       to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+    'hasFault', CASE WHEN f.mode = 'test' THEN EXISTS (SELECT FROM sandbox_controls s
+      WHERE s.account_id = f.account_id AND s.kind <> 'clock' AND s.amount > 0 AND s.ends_at > moment)
+      ELSE false END,
     'form', (SELECT json_build_object('showsDocuments', p.full_documents AND p.url = f.url, 'isApiPix', p.is_api_pix)
       FROM webhook_endpoints p WHERE p.account_id = f.account_id AND p.id = f.endpoint_id),
     'body', (SELECT a.request_body FROM delivery_attempts a

@@ -87,7 +87,7 @@ export async function createRefund(
     idempotency: once,
     ctes: {
       locked: Prisma.sql`
-        SELECT c.account_id, c.id, c.status, c.paid_at,
+        SELECT c.account_id, c.id, c.mode, c.status, c.paid_at,
           c.amount - c.refunded_amount - c.refund_held_amount - c.returned_amount AS unspent
         FROM charges c WHERE ${accountSql(account)} IS NOT NULL AND c.account_id = ${accountId}::uuid AND c.mode = ${mode}
           AND c.id = ${chargeId}::uuid AND c.status <> 'opening' FOR UPDATE`,
@@ -96,7 +96,8 @@ export async function createRefund(
         SELECT k.account_id, k.id, CASE
             WHEN k.id IS NULL THEN troco_refuse('transaction_not_found')
             WHEN k.status <> 'paid' THEN troco_refuse('not_paid')
-            WHEN k.paid_at < now() - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
+            WHEN k.paid_at < troco_test_now(k.account_id, k.mode, k.paid_at)
+                - make_interval(days => ${REFUND_WINDOW_DAYS}::int)
               THEN troco_refuse('refund_window_closed')
             WHEN COALESCE(${requestedAmount}, 1) > k.remaining
               THEN troco_refuse('above_remaining', json_build_object(

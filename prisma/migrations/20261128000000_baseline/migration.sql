@@ -1275,6 +1275,22 @@ CREATE TABLE simulator_orders (
     'unspecified'))
 );
 
+-- What an account does to its test mode for an hour: time that it let pass, in seconds, and the failure that its next
+-- webhooks meet, with their number. Growth: one per call, pruned when over.
+CREATE TABLE sandbox_controls (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  amount bigint NOT NULL,
+  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  ends_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP + interval '1 hour',
+  CONSTRAINT sandbox_controls_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT sandbox_controls_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE RESTRICT,
+  CONSTRAINT sandbox_controls_amount_not_negative CHECK (amount >= 0),
+  CONSTRAINT sandbox_controls_end_within_hour CHECK (ends_at <= created_at + interval '1 hour'),
+  CONSTRAINT sandbox_controls_kind_known CHECK (kind IN ('clock', 'unavailable', 'timeout', 'duplicate'))
+);
+
 -- Restores of this database from a backup. Growth: one per restore.
 CREATE TABLE restores (
   id uuid NOT NULL,

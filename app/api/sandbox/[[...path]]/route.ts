@@ -11,11 +11,53 @@ import { ChargeRead } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
+import {
+  advanceClock,
+  ClockRequest,
+  endSandboxControls,
+  failWebhooks,
+  SandboxStateRead,
+  WebhookFaultRequest,
+} from '#lib/webhooks/sandbox.ts'
 import { DecisionRequest } from '#lib/withdrawals/schema.ts'
 import { simulateWithdrawal } from '#lib/withdrawals/simulate.ts'
 import { maskWithdrawalRead, serializeWithdrawal, WithdrawalRead } from '#lib/withdrawals/wire.ts'
 
-export const { POST } = endpoints({
+export const { DELETE, POST } = endpoints({
+  'POST /sandbox/clock': endpoint({
+    method: 'POST',
+    operationId: 'advanceSandboxClock',
+    effect: 'none',
+    summary: 'Let time pass',
+    description:
+      'Test mode only. Charges and approvals of this account expire, webhooks are sent again, idempotency keys end and the time for refunds is over as if that time had passed. What has happened keeps its times. After an hour, or with `DELETE /sandbox/controls`, the time for refunds is as before.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: { test: ClockRequest, live: ClockRequest },
+    response: SandboxStateRead,
+    errorCodes: ['test_mode_only'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await advanceClock(account.id, body) }
+    },
+  }),
+  'DELETE /sandbox/controls': endpoint({
+    method: 'DELETE',
+    operationId: 'endSandboxControls',
+    effect: 'none',
+    summary: 'End moved time and failing webhooks',
+    description:
+      'Test mode only. Ends what `POST /sandbox/clock` and `POST /sandbox/webhooks` do. What has happened meanwhile stays.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    response: SandboxStateRead,
+    errorCodes: ['test_mode_only'],
+    async handle({ account, mode }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await endSandboxControls(account.id) }
+    },
+  }),
   'POST /sandbox/disputes/[id]': endpoint({
     method: 'POST',
     operationId: 'simulateDispute',
@@ -94,6 +136,24 @@ export const { POST } = endpoints({
     async handle({ account, mode, body, params, once }) {
       if (mode !== 'test') throw refuse('test_mode_only')
       return { data: await simulateDispute(account.id, params.id ?? '', body.amount, once?.id) }
+    },
+  }),
+  'POST /sandbox/webhooks': endpoint({
+    method: 'POST',
+    operationId: 'failSandboxWebhooks',
+    effect: 'none',
+    summary: 'Let the next webhooks fail',
+    description:
+      'Test mode only. The next webhooks of this account fail, or arrive twice, in place of an earlier choice. Those that fail are sent again as always. It ends after `count` webhooks, after an hour, or with `DELETE /sandbox/controls`.',
+    allow: ['transactions:write', 'withdrawals:write'],
+    proof: { notRequired: 'Test mode only: no real money is involved.' },
+    body: { test: WebhookFaultRequest, live: WebhookFaultRequest },
+    response: SandboxStateRead,
+    errorCodes: ['test_mode_only'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body }) {
+      if (mode !== 'test') throw refuse('test_mode_only')
+      return { data: await failWebhooks(account.id, body) }
     },
   }),
   'POST /sandbox/withdrawals/[id]': endpoint({
