@@ -25,7 +25,7 @@ import { inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
 import { db, disconnect } from '#lib/db/client.ts'
 import { openEmbedded } from '#lib/db/embedded.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
-import { startListening, wake } from '#lib/db/wake.ts'
+import { startListening } from '#lib/db/wake.ts'
 import { sendResponse } from '#lib/http/api.ts'
 import { createFront } from '#lib/http/front.ts'
 import { errorResponse } from '#lib/http/response.ts'
@@ -81,7 +81,7 @@ const accountOfToken = new Map<string, string>()
 /** The problem of a control request, returned as 422. */
 class Misuse extends Error {}
 
-const { embedded, ownerUrl, dropDatabase } = await openDatabase()
+const { embedded, dropDatabase } = await openDatabase()
 const server = createServer(handle)
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
@@ -178,7 +178,7 @@ async function openDatabase() {
     withAdmin(at(opened.superuserUrl, 'postgres'), admin =>
       admin.query(`DROP DATABASE ${name} WITH (FORCE)`),
     )
-  return { embedded: opened, ownerUrl: at(opened.superuserUrl, name), dropDatabase }
+  return { embedded: opened, dropDatabase }
 }
 
 async function withAdmin<T>(
@@ -194,8 +194,9 @@ async function withAdmin<T>(
 async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(incoming.url ?? '/', url)
   try {
-    if (pathname === '/testing/alive') return holdAlive(response)
     if (pathname.startsWith('/testing/')) {
+      if (isBrowser(incoming)) return respond(response, 403, { error: 'not for browsers' })
+      if (pathname === '/testing/alive') return holdAlive(response)
       const body = await readBody(incoming)
       const segments = pathname.split('/').slice(2)
       const result = await control(incoming, segments, searchParams, body)
@@ -210,6 +211,12 @@ async function handle(incoming: IncomingMessage, response: ServerResponse): Prom
     const status = error instanceof Misuse ? 422 : 500
     respond(response, status, { error: error instanceof Error ? error.message : String(error) })
   }
+}
+
+/** A page in a browser of this machine must not drive the server, not even by a name that leads here. */
+function isBrowser({ headers }: IncomingMessage): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers
+  return origin !== undefined || site !== undefined || host !== new URL(url).host
 }
 
 function holdAlive(response: ServerResponse): void {
@@ -234,8 +241,6 @@ async function control(
   const shop = requireShop(id)
   const { webhooks } = shop
   switch (`${method} ${action}${detail && `/${detail}`}`) {
-    case 'POST clock':
-      return { seconds: await advance(id, readDuration(given.advance)) }
     case 'POST bank':
       shop.isBankDown = given.state === 'down'
       return {}
@@ -309,47 +314,6 @@ const PAYER = {
   client_email: 'ana@example.com',
   client_doc: '52998224725',
 }
-
-const UNITS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
-
-/** Reads `25h`, `90d` or a number of seconds. */
-function readDuration(text: unknown): number {
-  const [, count = '', unit = 's'] = /^(\d+)([smhd]?)$/.exec(String(text)) ?? []
-  const seconds = Number(count) * (UNITS[unit || 's'] ?? Number.NaN)
-  if (count === '' || !Number.isSafeInteger(seconds))
-    throw new Misuse('advance must be a duration such as 90s, 5m, 25h or 2d')
-  return seconds
-}
-
-/**
- * Lets time pass for one account: what is due comes closer, and the worker's own jobs do the rest. What has happened
- * keeps its times.
- */
-async function advance(accountId: string, seconds: number): Promise<number> {
-  await withAdmin(ownerUrl, async owner => {
-    await owner.query('BEGIN')
-    for (const [table, columns, condition] of DUE) {
-      const changes = columns.map(
-        column => `${column} = ${column} - make_interval(secs => $2::float8)`,
-      )
-      await owner.query(
-        `UPDATE ${table} SET ${changes.join(', ')} WHERE account_id = $1 AND ${condition}`,
-        [accountId, seconds],
-      )
-    }
-    await owner.query('COMMIT')
-  })
-  for (const topic of ['charges', 'orders', 'deliveries'] as const) wake(topic)
-  return seconds
-}
-
-/** Deadlines of what is open: expiry of charges, retries of webhooks and of the bank, retention of keys. */
-const DUE: [table: string, columns: string[], condition: string][] = [
-  ['charges', ['expires_at', 'due_at'], "status = 'pending'"],
-  ['deliveries', ['due_at'], 'due_at IS NOT NULL'],
-  ['delivery_queues', ['due_at'], 'lease IS NULL'],
-  ['idempotency_keys', ['expires_at'], 'true'],
-]
 
 /** Reads `{ path: '/transactions/{id}', method?, once: 503 | 'timeoutBefore' | 'timeoutAfterCommit' }`. */
 function readFault({ path, method, once: effect }: Record<string, unknown>): Fault {

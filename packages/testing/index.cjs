@@ -159,7 +159,7 @@ async function openShop(url, options) {
       down: () => control('POST', 'bank', { state: 'down' }),
       up: () => control('POST', 'bank', { state: 'up' }),
     },
-    clock: { advance: duration => control('POST', 'clock', { advance: duration }) },
+    clock: { advance: duration => sandbox('clock', { advance: duration }) },
     fault: fault => control('POST', 'faults', fault),
     webhooks: {
       next: (type, { timeoutMs = 10_000 } = {}) => {

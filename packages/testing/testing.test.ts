@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
@@ -102,6 +102,25 @@ describe('an account of the server for tests', () => {
     await expect(other.troco.charges.create(next, { key: 'order-1' })).rejects.toMatchObject({
       code: 'idempotency_key_reused',
     })
+  })
+
+  test('lets time pass for refunds and their keys', async () => {
+    const { account, troco } = await openAccount()
+    await troco.charges.create(CHARGE, { key: 'order-1' })
+    await account.pay('order-1')
+    const refundOne = (amount: number) =>
+      troco.refunds.create('order-1', { amount }, { key: 'refund-1' })
+    const first = await refundOne(1)
+    const { paid_at } = await troco.charges.get('order-1')
+    await account.clock.advance('29d')
+    expect(await refundOne(1)).toMatchObject({ id: first.id })
+    await account.clock.advance('2d')
+    expect(await refundOne(2)).not.toMatchObject({ id: first.id })
+    await account.clock.advance('60d')
+    await expect(
+      troco.refunds.create('order-1', { amount: 1 }, { key: 'refund-2' }),
+    ).rejects.toMatchObject({ code: 'refund_window_closed' })
+    expect((await troco.charges.get('order-1')).paid_at).toBe(paid_at)
   })
 
   test('sends a webhook again that the program under test refused', async () => {
@@ -224,6 +243,33 @@ describe('an account of the server for tests', () => {
     await expect(account.clock.advance('soon')).rejects.toThrow('advance must be a duration')
     await expect(account.fault({ path: 'x', once: 503 })).rejects.toThrow('path must begin with /')
     await expect(server.account({ balance: 0.5 })).rejects.toThrow('whole number of cents')
+  })
+
+  test.each([
+    ['another origin', { origin: 'https://page.example' }],
+    ['its own origin', { origin: () => server.url }],
+    ['an image of a page', { 'sec-fetch-site': 'cross-site' }],
+    ['a name that leads to this machine', { host: 'page.example' }],
+  ])('is not driven by a browser: %s', async (_, given) => {
+    const { account } = await openAccount()
+    const [[name = '', value = ''] = []] = Object.entries<string | (() => string)>(given)
+    const headers = { [name]: typeof value === 'string' ? value : value() }
+    const send = (method: string, path: string, more = {}) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const outgoing = request(server.url + path, { method, headers: more }, response => {
+          response.destroy()
+          resolve(response.statusCode)
+        })
+        outgoing.on('error', reject).end()
+      })
+    for (const [method, path] of [
+      ['GET', '/testing/alive'],
+      ['POST', '/testing/accounts'],
+      ['GET', `/testing/accounts/${account.id}/ledger`],
+    ] as const) {
+      expect(await send(method, path), path).toBe(200)
+      expect(await send(method, path, headers), path).toBe(403)
+    }
   })
 
   test("a shop's own tests run on node:test", async () => {

@@ -58,6 +58,6 @@ def test_a_paid_order_brings_a_webhook(account):
 def test_an_order_that_nobody_pays_expires(account):
     checkout(account, "order-1")
     control = f"{account['url']}/testing/accounts/{account['id']}"
-    call("POST", f"{control}/clock", {"advance": "25h"})
+    call("POST", f"{account['api']}/sandbox/clock", {"advance": "25h"}, account["token"])
     received = call("GET", f"{control}/webhooks/next?type=transaction.expired&timeout_ms=60000")
     assert received["event"]["transaction"]["status"] == "expired"
