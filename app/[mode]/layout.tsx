@@ -6,12 +6,14 @@ import { ApiProvider, ConnectionNotice } from '#components/nav/api-provider.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
+import { ControlsBanner } from '#components/sandbox/controls-banner.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { connectionIn } from '#lib/banks/served.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { requireMode, requireUser } from '#lib/session/gate.ts'
 import { chooseAccount } from '#lib/session/preferences.ts'
 import type { SessionAccount } from '#lib/session/schema.ts'
+import { readSandboxState } from '#lib/webhooks/sandbox.ts'
 
 interface ModeLayoutProps {
   params: Promise<{ mode: string }>
@@ -22,14 +24,28 @@ export default async function ModeLayout({ params, children }: ModeLayoutProps) 
   const mode = requireMode((await params).mode)
   const user = await requireUser()
   const account = await chooseAccount(user)
+  const controls = mode === 'test' && account ? await readSandboxState(account.id) : null
   const frame = (
     <Frame user={user} account={account} mode={mode}>
+      {controls?.ends_at ? (
+        <ControlsBanner
+          advancedS={controls.advanced_s}
+          fault={controls.webhook_fault}
+          left={controls.webhooks_left}
+          endsAt={controls.ends_at}
+        />
+      ) : null}
       {account && account.status !== 'active' ? <AccountNotice account={account} /> : null}
       {children}
     </Frame>
   )
   return (
-    <ClientMessages namespaces={user.viewing ? ['viewing'] : []}>
+    <ClientMessages
+      namespaces={[
+        ...(user.viewing ? ['viewing' as const] : []),
+        ...(controls?.ends_at ? ['controls' as const] : []),
+      ]}
+    >
       <ApiProvider
         key={account?.id}
         mode={mode}

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { expectFits, listRows, PHONE } from '#e2e/browser/layout.ts'
+import { expectFits, listRows, PHONE, takePictures } from '#e2e/browser/layout.ts'
 import { addSession, createSession, openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { call } from '#lib/testing/call.ts'
 
@@ -65,6 +65,52 @@ test.describe('on a phone', () => {
     await expect(page.getByText('R$ 15,00 voltaram ao pagador.')).toBeVisible()
     await expect(bank).toContainText('Evento criado: transaction.dispute_closed.')
     await expect(decide('Pagamento de R$ 100,00', 'Contestar')).toBeVisible()
+  })
+})
+
+test.describe('controls', () => {
+  test.use({ locale: 'pt-BR' })
+
+  test('time is moved and webhooks fail, which every page of test mode says until it is ended', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const order = { amount: 10_000, ...PAYER, client_email: 'rita@example.com' }
+    await send(shop, '/transactions', order)
+    await page.goto('/test/bank')
+    const banner = page.getByRole('region', { name: 'O modo de teste está alterado' })
+    await expect(banner).toHaveCount(0)
+    await page.getByLabel('Adiantar o tempo em').selectOption('25 horas')
+    await page.getByRole('button', { name: 'Adiantar' }).click()
+    await expect(banner).toContainText('Você adiantou o tempo em 25 horas. Termina às')
+    await expect(page.getByText('Nenhuma cobrança em aberto')).toBeVisible()
+    await page.getByLabel('Próximos webhooks').selectOption('enviar, sem resposta')
+    await page.getByLabel('Quantos').selectOption('3')
+    await page.getByRole('button', { name: 'Aplicar' }).click()
+    await expect(banner).toContainText('Os próximos 3 webhooks contarão como sem resposta.')
+    await expectAccessible(page)
+    await expectFits(page)
+    await takePictures(page, 'controls')
+    await page.goto('/live/home')
+    await expect(banner).toHaveCount(0)
+    await page.goto('/test/charges')
+    await banner.getByRole('button', { name: 'Encerrar agora' }).click()
+    await expect(banner).toHaveCount(0)
+  })
+
+  test('a viewer sees that time is moved, and cannot move or end it', {
+    tag: '@torture',
+  }, async ({ page, context }) => {
+    const shop = await openShop(context)
+    await send(shop, '/sandbox/clock', { advance: '91d' })
+    await context.clearCookies()
+    await addSession(context, await createSession({ accountId: shop.id, role: 'viewer' }))
+    await page.goto('/test/bank')
+    const banner = page.getByRole('region', { name: 'O modo de teste está alterado' })
+    await expect(banner).toContainText('91 dias')
+    await expect(banner.getByRole('button')).toHaveCount(0)
+    await expect(page.getByLabel('Adiantar o tempo em')).toHaveCount(0)
   })
 })
 

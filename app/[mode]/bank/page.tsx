@@ -2,6 +2,7 @@ import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Bank, OpenCharges } from '#app/[mode]/bank/bank.tsx'
+import { Controls } from '#app/[mode]/bank/controls.tsx'
 import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { chargeQueries } from '#components/queries/charges.ts'
@@ -37,7 +38,7 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
     <>
       <PageHead title={t('title')} />
       <p className="-mt-3 mb-6 max-w-[62ch] text-muted md:-mt-4">{t('about')}</p>
-      <ClientMessages namespaces={['bank', 'chargeStatus']}>
+      <ClientMessages namespaces={['bank', 'chargeStatus', 'controls']}>
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,30rem)_minmax(0,1fr)] xl:gap-8">
           <Bank
             key={reading?.charge?.id ?? pasted}
@@ -54,6 +55,9 @@ export default async function BankPage({ params, searchParams }: BankPageProps) 
           >
             <OpenCharges limit={PENDING_CHARGES_MAX} chosenId={reading?.charge?.id} />
           </Prefetched>
+        </div>
+        <div className="mt-6 xl:mt-8">
+          <Controls />
         </div>
       </ClientMessages>
     </>
