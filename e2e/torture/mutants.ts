@@ -18,10 +18,10 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a quote in a cell of a CSV file ends the cell',
-    file: 'lib/core/csv.ts',
+    file: 'lib/dashboard/exports.ts',
     text: `text.replaceAll('"', '""')`,
     replacement: 'text',
-    testFile: 'lib/core/csv.test.ts',
+    testFile: 'lib/dashboard/csv.test.ts',
     testTitle: 'a cell with a separator, quote or leading space is quoted',
   },
   {
@@ -734,10 +734,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a cell of a CSV file is a formula',
-    file: 'lib/core/csv.ts',
+    file: 'lib/dashboard/exports.ts',
     text: "FORMULA.test(cell) ? `'${line}` : line",
     replacement: 'line',
-    testFile: 'lib/core/csv.test.ts',
+    testFile: 'lib/dashboard/csv.test.ts',
     testTitle: 'is written as text and never as a formula',
   },
 ]

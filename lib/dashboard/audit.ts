@@ -7,10 +7,9 @@ import {
   type StaffAuditFilters,
   staffAuditFilters,
 } from '#lib/audit/schema.ts'
-import { csvTimeFormatter } from '#lib/core/csv.ts'
 import { fileLocale } from '#lib/core/fields.ts'
 import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
-import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
+import { csvFile, csvTimeFormatter, recordExport } from '#lib/dashboard/exports.ts'
 import { dayInZone } from '#lib/dashboard/period.ts'
 import { MESSAGES } from '#messages/words.ts'
 

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { readTimeZone } from '#lib/accounts/queries.ts'
-import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/core/csv.ts'
 import { fileLocale, must } from '#lib/core/fields.ts'
 import { dateFormat, type Locale } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { formatDecimalAmount } from '#lib/core/money.ts'
 import { foldText } from '#lib/core/pix/br-code.ts'
 import { maskPixKey } from '#lib/core/pix/pix-key.ts'
+import { CSV_BOM, csvLine, csvTimeFormatter } from '#lib/dashboard/exports.ts'
 import { dayInZone } from '#lib/dashboard/period.ts'
 import type { StatementRow } from '#lib/dashboard/schema.ts'
 import {

@@ -1,6 +1,5 @@
-import { csvTimeFormatter } from '#lib/core/csv.ts'
 import { HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
-import { csvFile, recordExport } from '#lib/dashboard/exports.ts'
+import { csvFile, csvTimeFormatter, recordExport } from '#lib/dashboard/exports.ts'
 import { dayInZone } from '#lib/dashboard/period.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
 import { readFilters } from '#lib/dashboard/url-filters.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CSV_BOM, csvLine } from '#lib/core/csv.ts'
+import { CSV_BOM, csvLine } from '#lib/dashboard/exports.ts'
 import fc from '#lib/testing/property.ts'
 
 /** Reads one line as RFC 4180 defines it, independently of the code under test. */
