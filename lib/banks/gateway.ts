@@ -2,9 +2,8 @@ import type { LookupFunction } from 'node:net'
 import * as z from 'zod'
 import { ConnectionSettings, type Environment } from '#lib/banks/schema.ts'
 import type { ConnectionKind } from '#lib/banks/states.ts'
-import { openApiMeta } from '#lib/core/fields.ts'
+import { formatReason, openApiMeta, type ReasonOf } from '#lib/core/fields.ts'
 import { buildDynamicCode, foldText, parseBrCode } from '#lib/core/pix/br-code.ts'
-import { formatReason, type ReasonOf } from '#lib/core/reason.ts'
 import { Prisma } from '#lib/db/client.ts'
 
 /**

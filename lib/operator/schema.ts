@@ -9,10 +9,17 @@ import type { RejectionCode } from '#lib/banks/gateway.ts'
 import { ANSWER_MAX, type DisputeBasics } from '#lib/charges/disputes/schema.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
-import { instant, longText, must, text, wholeCents } from '#lib/core/fields.ts'
+import {
+  instant,
+  longText,
+  must,
+  type ReasonParams,
+  reasonParams,
+  text,
+  wholeCents,
+} from '#lib/core/fields.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
-import { type ReasonParams, reasonParams } from '#lib/core/reason.ts'
 import type { CheckName, FindingSubject } from '#lib/operator/states.ts'
 import { END_OUTCOMES } from '#lib/orders/states.ts'
 import type { TokenRow } from '#lib/tokens/schema.ts'

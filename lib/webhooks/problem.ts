@@ -1,4 +1,4 @@
-import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/core/reason.ts'
+import { type CodeWithoutParamsOf, formatReason, type ReasonOf } from '#lib/core/fields.ts'
 
 /** The CHECK on problem_code lists these codes. `other` quotes a message older than all codes. */
 export const PROBLEMS = {

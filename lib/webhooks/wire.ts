@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { instant, openApiMeta, pageOf } from '#lib/core/fields.ts'
-import { reasonParams } from '#lib/core/reason.ts'
+import { instant, openApiMeta, pageOf, reasonParams } from '#lib/core/fields.ts'
 import { PROBLEM_CODES } from '#lib/webhooks/problem.ts'
 import { DELIVERY_STATUSES, EVENT_TYPES } from '#lib/webhooks/states.ts'
 
