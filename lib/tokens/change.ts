@@ -1,5 +1,4 @@
 import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
-import { containsRange } from '#lib/core/address-range.ts'
 import { refuse, type TrocoError } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -27,7 +26,7 @@ import {
   restrictAddresses,
 } from '#lib/tokens/issue.ts'
 import { readTokens, tokenAsJson } from '#lib/tokens/queries.ts'
-import type { IssuedTokenRow, Permission } from '#lib/tokens/schema.ts'
+import { containsRange, type IssuedTokenRow, type Permission } from '#lib/tokens/schema.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 /**

@@ -1,5 +1,4 @@
 import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
-import { containsRange } from '#lib/core/address-range.ts'
 import { invalidInput, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { Invariant } from '#lib/core/invariant.ts'
@@ -8,7 +7,7 @@ import { type Tx, transaction } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { hasPermission, type Role } from '#lib/people/roles.ts'
 import { activeTokenCondition, makeToken, tokenHashBytes } from '#lib/tokens/authenticate.ts'
-import { type ExpiryField, type Permission, TOKENS_MAX } from '#lib/tokens/schema.ts'
+import { containsRange, type ExpiryField, type Permission, TOKENS_MAX } from '#lib/tokens/schema.ts'
 import { lockAccount, storeIdempotencyKey } from '#lib/webhooks/owner.ts'
 
 const WORKING_MAX = 2 * TOKENS_MAX

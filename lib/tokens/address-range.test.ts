@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { normalizeRange } from '#lib/core/address-range.ts'
 import { createRangeList, parseAddress } from '#lib/core/addresses.ts'
 import fc from '#lib/testing/property.ts'
+import { normalizeRange } from '#lib/tokens/schema.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
