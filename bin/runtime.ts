@@ -18,8 +18,7 @@ import { disconnect } from '#lib/db/client.ts'
 import { requireRightClock } from '#lib/db/clock.ts'
 import { type Embedded, openEmbedded, supervisePostgres } from '#lib/db/embedded.ts'
 import { prepareDatabase } from '#lib/db/roles.ts'
-import { StoppedError, whenAvailable } from '#lib/db/server.ts'
-import { requireServerSecret } from '#lib/db/server-secret.ts'
+import { requireServerSecret, StoppedError, whenAvailable } from '#lib/db/server.ts'
 
 export interface Runtime {
   /** Path of the data folder; null if the settings make it unnecessary. */

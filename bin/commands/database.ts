@@ -9,7 +9,7 @@ import {
   type StepKind,
 } from '#lib/db/migration-plan.ts'
 import { createApplicationRole, describeRole, inspectRole } from '#lib/db/roles.ts'
-import { replaceServerSecret } from '#lib/db/server-secret.ts'
+import { replaceServerSecret } from '#lib/db/server.ts'
 import {
   listReceiptKeys,
   readCurrentKey,
