@@ -5,15 +5,13 @@ import { assignConnections, closeConnection } from '#lib/accounts/connections.ts
 import { findAccount, readAssignedConnections } from '#lib/accounts/queries.ts'
 import {
   addConnection,
+  CHECK_PASSED,
   checkConnection,
   correctSettings,
-  renewCredentials,
-} from '#lib/banks/connection-setup.ts'
-import {
-  CHECK_PASSED,
   findConnection,
   limitConnection,
   listConnections,
+  renewCredentials,
 } from '#lib/banks/connections.ts'
 import {
   type BankFinding,

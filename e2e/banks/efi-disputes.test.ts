@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EfiAccount, signal } from '#e2e/banks/efi-account.ts'
 import type { Account } from '#lib/accounts/schema.ts'
-import { checkConnection } from '#lib/banks/connection-setup.ts'
+import { checkConnection } from '#lib/banks/connections.ts'
 import { answerDispute } from '#lib/charges/disputes/read-list.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openAt } from '#e2e/banks/open.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { checkConnection } from '#lib/banks/connection-setup.ts'
+import { checkConnection } from '#lib/banks/connections.ts'
 import { createPaymentReader } from '#lib/charges/read-payments.ts'
 import { payByUnmatched } from '#lib/charges/receive.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'

@@ -8,7 +8,7 @@ import {
   openAdmin,
 } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
-import { checkConnection } from '#lib/banks/connection-setup.ts'
+import { checkConnection } from '#lib/banks/connections.ts'
 import { openDispute } from '#lib/charges/disputes/dispute.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'

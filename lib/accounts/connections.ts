@@ -1,7 +1,7 @@
 import { requireMemberPermission } from '#lib/accounts/members.ts'
 import { type Actor, recordAudit } from '#lib/audit/record.ts'
-import { addRequested } from '#lib/banks/connection-setup.ts'
 import {
+  addRequested,
   CHECK_PASSED,
   claimCertificateWarning,
   listEndingCertificates,

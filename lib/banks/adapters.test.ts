@@ -1,6 +1,6 @@
 import { connect, type LookupFunction } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { addConnection } from '#lib/banks/connection-setup.ts'
+import { addConnection } from '#lib/banks/connections.ts'
 import { gatewayOfConnection, registerAdapter } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'
 import { env, supplyEnv } from '#lib/core/settings.ts'

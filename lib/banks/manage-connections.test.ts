@@ -1,8 +1,13 @@
 import { Client } from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { closeConnection } from '#lib/accounts/connections.ts'
-import { addConnection, checkConnection, renewCredentials } from '#lib/banks/connection-setup.ts'
-import { findConnection, listConnections } from '#lib/banks/connections.ts'
+import {
+  addConnection,
+  checkConnection,
+  findConnection,
+  listConnections,
+  renewCredentials,
+} from '#lib/banks/connections.ts'
 import type { Gateway, GatewayResult } from '#lib/banks/gateway.ts'
 import type { NewConnection } from '#lib/banks/schema.ts'
 import { gatewayOfConnection, registerAdapter } from '#lib/banks/served.ts'

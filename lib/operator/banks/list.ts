@@ -1,7 +1,6 @@
 import { readPeople } from '#lib/audit/queries.ts'
 import { readClosures } from '#lib/banks/closures.ts'
-import type { CheckResult } from '#lib/banks/connection-setup.ts'
-import { CHECK_PASSED } from '#lib/banks/connections.ts'
+import { CHECK_PASSED, type CheckResult } from '#lib/banks/connections.ts'
 import { findingLevelOf, type GatewayResult } from '#lib/banks/gateway.ts'
 import type { KeyNotices } from '#lib/banks/notices.ts'
 import { findBank } from '#lib/banks/served.ts'

@@ -4,9 +4,9 @@ import {
   checkConnection,
   correctSettings,
   credentialsOf,
+  limitConnection,
   renewCredentials,
-} from '#lib/banks/connection-setup.ts'
-import { limitConnection } from '#lib/banks/connections.ts'
+} from '#lib/banks/connections.ts'
 import { registerNoticeAddress } from '#lib/banks/notices.ts'
 import { BankRequest, CredentialsRequest, LimitsRequest } from '#lib/banks/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
