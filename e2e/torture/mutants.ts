@@ -249,7 +249,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a charge that a shared statement leaves out is answered as created',
-    file: 'lib/charges/open.ts',
+    file: 'lib/charges/create.ts',
     text: 'return rows.map(({ id }) => ids.has(id))',
     replacement: 'return rows.map(() => ids.size >= 0)',
     testFile: 'lib/charges/create.test.ts',

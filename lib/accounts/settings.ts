@@ -57,7 +57,7 @@ export async function updateAccount(
   })
 }
 
-/** Called under the lock of the account, for which charges that repeat a reference wait (charges/open.ts). */
+/** Called under the lock of the account, for which charges that repeat a reference wait (charges/create.ts). */
 async function refuseIfRepeated(tx: Tx, accountId: string): Promise<void> {
   const [found] = await tx.$queryRaw<{ repeats: boolean }[]>`
     SELECT EXISTS (SELECT FROM charges

@@ -14,7 +14,7 @@ import {
   RETRY_PAUSE_MS,
   removeExpired,
 } from '#lib/charges/close.ts'
-import { cancelOpening } from '#lib/charges/open.ts'
+import { cancelOpening } from '#lib/charges/create.ts'
 import { receivePayments } from '#lib/charges/receive.ts'
 import { Pool } from '#lib/core/concurrency.ts'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'

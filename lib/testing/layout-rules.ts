@@ -147,7 +147,7 @@ export const ROUTABLE_ID_PLACES =
 
 /** Files that write a table of another folder, each with its reason. */
 export const FOREIGN_WRITES: Record<string, string> = {
-  'lib/charges/open.ts idempotency_keys': 'a canceled opening frees the key of its request',
+  'lib/charges/create.ts idempotency_keys': 'a canceled opening frees the key of its request',
   'lib/session/read.ts user_sessions': 'one statement reads a session and notes its use',
   'lib/operator/stuck.ts mails': 'an operator requeues a failed mail',
   'lib/worker/prune.ts challenges': 'pruning by age',
