@@ -5,11 +5,13 @@ import { approveCorrection, proposeCorrection } from '#lib/differences/correctio
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
 import { readAttachment, requireItem } from '#lib/operator/differences/evidence.ts'
-import { exportDifferences, listItems, summarizeOpen } from '#lib/operator/differences/list.ts'
 import {
   acknowledgeItem,
   creditAccount,
+  exportDifferences,
   giveBack,
+  listItems,
+  summarizeOpen,
   takeUnmatched,
 } from '#lib/operator/differences/resolve.ts'
 import {
