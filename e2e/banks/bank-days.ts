@@ -6,8 +6,8 @@ import { matchPayments } from '#lib/charges/receive.ts'
 import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
+import { acknowledgeItem, giveBack, takeUnmatched } from '#lib/operator/differences/differences.ts'
 import { readItem } from '#lib/operator/differences/evidence.ts'
-import { acknowledgeItem, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
 import {
   listReconciledDays,
   requestDays,

@@ -8,7 +8,7 @@ import { loseDispute, openDispute } from '#lib/charges/disputes/dispute.ts'
 import type { DisputeReport } from '#lib/charges/disputes/schema.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { creditAccount } from '#lib/operator/differences/resolve.ts'
+import { creditAccount } from '#lib/operator/differences/differences.ts'
 import { keepOfCharge } from '#lib/testing/differences.ts'
 
 const PAYER = {

@@ -12,7 +12,7 @@ import { db } from '#lib/db/client.ts'
 import { correctAlone } from '#lib/differences/corrections.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
 import { assessDisputes, lockBooks } from '#lib/ledger/owed.ts'
-import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/resolve.ts'
+import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/differences.ts'
 import { keepStray, operatorBalances } from '#lib/testing/differences.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {

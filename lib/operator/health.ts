@@ -15,7 +15,7 @@ import {
   examineRole,
   examineSessions,
 } from '#lib/operator/database.ts'
-import { summarizeOpen } from '#lib/operator/differences/resolve.ts'
+import { summarizeOpen } from '#lib/operator/differences/differences.ts'
 import { summarizeUnanswered } from '#lib/operator/disputes.ts'
 import {
   examineCertificates,

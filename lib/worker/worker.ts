@@ -25,7 +25,7 @@ import { listenForWakeUps, onWake, type Topic, wake, wakeLocal } from '#lib/db/w
 import { findClaimed } from '#lib/differences/differences.ts'
 import { checkLedgers } from '#lib/ledger/check.ts'
 import { sendDueMails } from '#lib/mail/queue.ts'
-import { returnOrders } from '#lib/operator/differences/resolve.ts'
+import { returnOrders } from '#lib/operator/differences/differences.ts'
 import { createDayReconciler } from '#lib/operator/reconciliation/reconcile.ts'
 import { createRestoreReader } from '#lib/operator/restore.ts'
 import type { RulesByKind } from '#lib/orders/order.ts'

@@ -18,7 +18,7 @@ import {
   listItems,
   readDifferenceFilters,
   summarizeOpen,
-} from '#lib/operator/differences/resolve.ts'
+} from '#lib/operator/differences/differences.ts'
 import type { DifferenceSummary } from '#lib/operator/differences/schema.ts'
 import { requireAdmin } from '#lib/session/gate.ts'
 

@@ -9,7 +9,7 @@ import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import { isCorrectionStanding, partyOf, readCorrectionTerms } from '#lib/differences/corrections.ts'
 import { isDayKind, itemsSql } from '#lib/differences/differences.ts'
 import { allowedEntries, type Entry } from '#lib/differences/states.ts'
-import { lineColumns } from '#lib/operator/differences/resolve.ts'
+import { lineColumns } from '#lib/operator/differences/differences.ts'
 import type {
   Candidate,
   Correction,

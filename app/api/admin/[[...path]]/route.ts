@@ -13,7 +13,7 @@ import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/input.ts'
 import { endpoints } from '#lib/http/routes.ts'
 import { isMailServerSet } from '#lib/mail/queue.ts'
-import { returnOrders } from '#lib/operator/differences/resolve.ts'
+import { returnOrders } from '#lib/operator/differences/differences.ts'
 import { listStaffTasks, readHealth } from '#lib/operator/health.ts'
 import {
   endConfirmation,

@@ -4,7 +4,6 @@ import { payByUnmatched } from '#lib/charges/receive.ts'
 import { approveCorrection, proposeCorrection } from '#lib/differences/corrections.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { readAttachment, requireItem } from '#lib/operator/differences/evidence.ts'
 import {
   acknowledgeItem,
   creditAccount,
@@ -13,7 +12,8 @@ import {
   listItems,
   summarizeOpen,
   takeUnmatched,
-} from '#lib/operator/differences/resolve.ts'
+} from '#lib/operator/differences/differences.ts'
+import { readAttachment, requireItem } from '#lib/operator/differences/evidence.ts'
 import {
   CORRECTION_BODY_BYTES_MAX,
   correctionRequest,
