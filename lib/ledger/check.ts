@@ -5,9 +5,9 @@ import {
   BALANCE,
   INVARIANTS,
   ROW_KEYS,
+  type RowScope,
   type RowTable,
   RUNNING,
-  type Scope,
   violationSql,
 } from '#lib/ledger/invariants.ts'
 
@@ -139,7 +139,7 @@ async function findViolation(tx: Tx, invariant: string, sql: Prisma.Sql): Promis
   return violation && `${invariant}: ${violation}`
 }
 
-function verifyPart(tx: Tx, { check }: Part, scope: Scope): Promise<string | null> {
+function verifyPart(tx: Tx, { check }: Part, scope: RowScope): Promise<string | null> {
   return findViolation(tx, check.invariant, violationSql(check, scope))
 }
 
@@ -147,7 +147,7 @@ function verifyPart(tx: Tx, { check }: Part, scope: Scope): Promise<string | nul
  * A scope of a few rows, read by the key first. What they are compared with is looked up by keys of theirs: beside
  * the account as a constant, PostgreSQL would read all rows of the account again for each, misled by statistics.
  */
-function rowsScope(rows: Prisma.Sql, entryBefore: Prisma.Sql | null = null): Scope {
+function rowsScope(rows: Prisma.Sql, entryBefore: Prisma.Sql | null = null): RowScope {
   return { from: () => Prisma.sql`(${rows} OFFSET 0) t`, condition: Prisma.sql`true`, entryBefore }
 }
 
@@ -424,7 +424,7 @@ export async function limitPlans(tx: Tx): Promise<void> {
 }
 
 /** All rows of an account, or of all. */
-export function accountScope(accountId: string | undefined): Scope {
+export function accountScope(accountId: string | undefined): RowScope {
   const condition = accountId ? Prisma.sql`t.account_id = ${accountId}::uuid` : Prisma.sql`true`
   return { from: table => Prisma.raw(`${table} t`), condition }
 }

@@ -21,7 +21,7 @@ export const ROW_KEYS = {
 export type RowTable = keyof typeof ROW_KEYS
 
 /** Rows `t` of a table that are verified. */
-export interface Scope {
+export interface RowScope {
   /** Item of FROM with the alias `t`. */
   from: (table: string) => Prisma.Sql
   condition: Prisma.Sql
@@ -38,7 +38,7 @@ interface InvariantPart {
   /** SQL of the keys of rows that the movements with an id `u.id` tell of. Default: the same id. */
   toldBy?: (accountId: Prisma.Sql) => Prisma.Sql
   /** Selects account_id, mode and place of violations. */
-  sql: (scope: Scope) => Prisma.Sql
+  sql: (scope: RowScope) => Prisma.Sql
 }
 
 interface InvariantCheck {
@@ -49,7 +49,7 @@ interface InvariantCheck {
 }
 
 /** SQL of the first violation in the scope. */
-export function violationSql({ parts, order }: InvariantCheck, scope: Scope): Prisma.Sql {
+export function violationSql({ parts, order }: InvariantCheck, scope: RowScope): Prisma.Sql {
   const all = parts.map(({ sql }) => sql(scope))
   return Prisma.sql`${Prisma.join(all, ' UNION ALL ')}
     ORDER BY ${Prisma.raw(order ?? 'account_id, mode, place')} LIMIT 1`
