@@ -41,7 +41,7 @@ const claimedColumns = Prisma.sql`
   COALESCE(extract(epoch FROM clock_timestamp() - r.sent_at) * 1000, 0)::float8 AS "sentAgoMs"`
 
 /** The orders of a connection that are claimed together. `lastServed`: the account that was served last. */
-export interface Queue {
+export interface OrderQueue {
   connectionId: string
   operation: OrderOperation
   kinds: OrderKind[]
@@ -55,20 +55,20 @@ export function newQueue(
   connectionId: string,
   operation: OrderOperation,
   kinds: OrderKind[],
-): Queue {
+): OrderQueue {
   return { connectionId, operation, kinds, lastServed: FIRST_ACCOUNT }
 }
 
-const pausedSql = ({ connectionId, operation }: Queue) => Prisma.sql`
+const pausedSql = ({ connectionId, operation }: OrderQueue) => Prisma.sql`
   EXISTS (SELECT FROM order_queues q WHERE q.connection_id = ${connectionId}::uuid
     AND q.operation = ${operation} AND q.paused_until > clock_timestamp())`
 
-const dueSql = ({ connectionId, operation, kinds }: Queue, state: Claimable) => Prisma.sql`
+const dueSql = ({ connectionId, operation, kinds }: OrderQueue, state: Claimable) => Prisma.sql`
   o.connection_id = ${connectionId}::uuid AND o.operation = ${operation}
   AND o.state = ${Prisma.raw(`'${state}'`)} AND o.due_at <= now() AND o.kind = ANY (${kinds})`
 
 /** Orders of all kinds that may be at the bank, and whose slot is not over. */
-const inFlightSql = ({ connectionId, operation }: Queue) => Prisma.sql`(
+const inFlightSql = ({ connectionId, operation }: OrderQueue) => Prisma.sql`(
   SELECT count(*)::int FROM bank_orders o WHERE o.connection_id = ${connectionId}::uuid
     AND o.operation = ${operation} AND o.state = 'placed'
     AND o.slot_until > clock_timestamp())`
@@ -78,7 +78,7 @@ const inFlightSql = ({ connectionId, operation }: Queue) => Prisma.sql`(
  * their ids; one that is due later is overtaken. One that waits gets a slot. Nothing that waits is claimed while the bank has asked for a pause.
  */
 export async function claimDue(
-  queue: Queue,
+  queue: OrderQueue,
   state: Claimable,
   limit: number,
 ): Promise<ClaimedOrder[]> {
@@ -96,7 +96,7 @@ export async function claimDue(
  * per queue, which counts the slots after it has the lock. A slot ends by itself, so a dead worker keeps none.
  */
 export async function claimSlots(
-  queue: Queue,
+  queue: OrderQueue,
   { payoutsInFlight }: Pick<ServedConnection, 'payoutsInFlight'>,
   limit: number,
 ): Promise<ClaimedOrder[]> {
@@ -143,7 +143,7 @@ async function lockQueue(
  * of `picked`, never reached, tells the planner how few rows are updated.
  */
 async function claimInTurn(
-  queue: Queue,
+  queue: OrderQueue,
   state: Claimable,
   { after, limit, lease, tx }: { after: string; limit: number; lease?: string; tx?: Tx },
 ): Promise<ClaimedOrder[]> {

@@ -38,8 +38,8 @@ import {
   claimSlots,
   isOrderId,
   newQueue,
+  type OrderQueue,
   pauseQueue,
-  type Queue,
   releaseSlot,
   renewSlot,
 } from '#lib/orders/queue.ts'
@@ -236,8 +236,8 @@ export interface OrderSender {
 interface Queues {
   key: string
   /** Those that wait and those that were sent: accounts take turns in each. */
-  waiting: Queue
-  placed: Queue
+  waiting: OrderQueue
+  placed: OrderQueue
 }
 
 /**
@@ -303,7 +303,7 @@ async function claimFor(
 
 async function claimWaiting(
   served: ServedConnection,
-  queue: Queue,
+  queue: OrderQueue,
   limit: number,
 ): Promise<ClaimedOrder[]> {
   if (limit === 0) return []
