@@ -22,7 +22,7 @@ const MAC_AT = SCOPES_AT + 1
 const MAC_BYTES = 16
 const ACCESS_TOKEN = /^[\w-]{71}$/
 
-export const tokenRequest = z.object({
+export const accessTokenRequest = z.object({
   grant_type: z.literal('client_credentials', { error: 'deve ser client_credentials' }),
   scope: z.string({ error: 'deve ser um texto' }).optional(),
 })

@@ -1,11 +1,11 @@
 import {
-  type ChargeChange,
-  type ChargesQuery,
-  type ChargeTerms,
+  type CobChange,
   type CobRow,
+  type CobsQuery,
+  type CobTerms,
   cobStatusOf,
   isTxid,
-  type Reader,
+  type PixReader,
   readTerms,
   serializeCob,
   serializeCobWithPix,
@@ -24,7 +24,7 @@ import { normalizeTaxId } from '#lib/core/pix/tax-id.ts'
 import { Prisma } from '#lib/db/client.ts'
 import { asJson, onPrimary, queryRows, utc } from '#lib/db/sql.ts'
 
-export interface Merchant extends Reader {
+export interface Merchant extends PixReader {
   id: string
   name: string
   city: string
@@ -41,37 +41,37 @@ const ATTEMPTS_MAX = 5
  * Creates the charge with the merchant's txid, or revises the texts of one that exists. Called twice with the same content,
  * the second call changes nothing; after a crash at any point, the same call finishes what was begun.
  */
-export async function putCharge(merchant: Merchant, txid: string, terms: ChargeTerms) {
+export async function putCob(merchant: Merchant, txid: string, terms: CobTerms) {
   requireOwnKey(merchant, terms.chave)
   if (!isTxid(txid)) throw violation({ txid: 'txid deve ter de 26 a 35 letras ou algarismos' })
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const found = await findByTxid(merchant, txid)
     const charge = found
-      ? await changeCharge(merchant, found, withAbsentTexts(terms))
-      : await openCharge(merchant, terms, txid)
+      ? await changeCob(merchant, found, withAbsentTexts(terms))
+      : await openCob(merchant, terms, txid)
     if (charge) return serializeCob(charge, merchant)
   }
   // Another request is opening it at the bank.
   throw refuse('service_unavailable')
 }
 
-export async function postCharge(merchant: Merchant, terms: ChargeTerms) {
+export async function postCob(merchant: Merchant, terms: CobTerms) {
   requireOwnKey(merchant, terms.chave)
-  const charge = await openCharge(merchant, terms)
+  const charge = await openCob(merchant, terms)
   if (!charge) throw refuse('service_unavailable')
   return serializeCob(charge, merchant)
 }
 
 /** A PUT replaces the texts, so one that is absent is removed. */
-function withAbsentTexts(terms: ChargeTerms): ChargeChange {
+function withAbsentTexts(terms: CobTerms): CobChange {
   const { solicitacaoPagador = '', infoAdicionais = [] } = terms
   return { ...terms, solicitacaoPagador, infoAdicionais }
 }
 
 /** Returns null if the txid is in use. */
-async function openCharge(
+async function openCob(
   { mode, ip, readsPayers, ...account }: Merchant,
-  terms: ChargeTerms,
+  terms: CobTerms,
   txid?: string,
 ): Promise<ChargeRow | null> {
   const { valor, calendario, devedor, solicitacaoPagador, infoAdicionais } = terms
@@ -97,7 +97,7 @@ async function openCharge(
 }
 
 /** Changes the texts of a charge, or removes it, as API Pix's PATCH does. */
-export async function patchCharge(merchant: Merchant, txid: string, change: ChargeChange) {
+export async function patchCob(merchant: Merchant, txid: string, change: CobChange) {
   if (change.chave !== undefined) requireOwnKey(merchant, change.chave)
   const { status, ...others } = change
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -105,7 +105,7 @@ export async function patchCharge(merchant: Merchant, txid: string, change: Char
     if (!found) throw refuse('transaction_not_found')
     const charge = status
       ? await removeCharge(merchant, found, others)
-      : await changeCharge(merchant, found, change)
+      : await changeCob(merchant, found, change)
     if (charge) return serializeCob(charge, merchant)
   }
   throw refuse('service_unavailable')
@@ -125,10 +125,10 @@ async function removeCharge(
 }
 
 /** Returns the charge as it is then, or null if another request changed it meanwhile. */
-async function changeCharge(
+async function changeCob(
   merchant: Merchant,
   charge: CobRow,
-  change: ChargeChange,
+  change: CobChange,
 ): Promise<ChargeRow | null> {
   refuseOtherTerms(merchant, charge, change)
   const { infoAdicionais: listed = [], revisao } = readTerms(charge)
@@ -155,7 +155,7 @@ async function changeCharge(
 }
 
 /** The code that the payer has seen stays as it is, so only texts change. */
-function refuseOtherTerms({ readsPayers }: Merchant, charge: ChargeRow, change: ChargeChange) {
+function refuseOtherTerms({ readsPayers }: Merchant, charge: ChargeRow, change: CobChange) {
   const { valor, calendario, devedor } = change
   const { expiracao } = readTerms(charge)
   const document = devedor && (devedor.cpf ?? devedor.cnpj ?? '')
@@ -174,7 +174,7 @@ function refuseOtherTerms({ readsPayers }: Merchant, charge: ChargeRow, change: 
   if (Object.keys(fields).length > 0) throw violation(fields)
 }
 
-export function requireOwnKey({ key }: Reader, chave: string): void {
+export function requireOwnKey({ key }: PixReader, chave: string): void {
   if (chave.toLowerCase() === key) return
   throw violation({
     chave: 'chave corresponde a uma conta que não pertence a este usuário recebedor',
@@ -222,7 +222,7 @@ async function findByTxid({ id, mode }: Merchant, txid: string): Promise<CobRow 
   return charge && txidOf(charge) === txid ? charge : null
 }
 
-export async function readCharge(merchant: Merchant, txid: string, revisao?: number) {
+export async function readCob(merchant: Merchant, txid: string, revisao?: number) {
   const charge = await findByTxid(merchant, txid)
   if (!charge) throw refuse('transaction_not_found')
   if (revisao !== undefined && revisao !== readTerms(charge).revisao)
@@ -243,7 +243,7 @@ interface Listing {
   filter: Prisma.Sql | null
 }
 
-type PageQuery = Pick<ChargesQuery, 'paginacao.paginaAtual' | 'paginacao.itensPorPagina'>
+type PageQuery = Pick<CobsQuery, 'paginacao.paginaAtual' | 'paginacao.itensPorPagina'>
 
 /**
  * Reads one page of a period by its number, and how many entries the period has: docs/decisions/074. Counts the whole period
@@ -286,13 +286,13 @@ export function withinSql(column: string, { inicio, fim }: { inicio: string; fim
 }
 
 /** Condition that the payer of a charge `c` has the document. Whoever may not read documents finds none. */
-export function payerSql(document: string, { readsPayers }: Reader): Prisma.Sql {
+export function payerSql(document: string, { readsPayers }: PixReader): Prisma.Sql {
   return readsPayers
     ? Prisma.sql`upper(translate(c.client_doc, './ -', '')) = ${document}`
     : Prisma.sql`false`
 }
 
-const STATUS_CONDITIONS: Record<Required<ChargesQuery>['status'], Prisma.Sql> = {
+const STATUS_CONDITIONS: Record<Required<CobsQuery>['status'], Prisma.Sql> = {
   ATIVA: Prisma.sql`(c.status = 'pending' OR c.status = 'expired' AND c.cancelled_at IS NULL)`,
   CONCLUIDA: Prisma.sql`c.status = 'paid'`,
   REMOVIDA_PELO_USUARIO_RECEBEDOR: Prisma.sql`c.status = 'expired' AND c.cancelled_at IS NOT NULL`,
@@ -300,7 +300,7 @@ const STATUS_CONDITIONS: Record<Required<ChargesQuery>['status'], Prisma.Sql> = 
 }
 
 /** Lists the charges of a period by their creation, the oldest first, so that new ones change no page before the last. */
-export async function listCharges(merchant: Merchant, query: ChargesQuery) {
+export async function listCobs(merchant: Merchant, query: CobsQuery) {
   const { inicio, fim, cpf, cnpj, status, locationPresente } = query
   const document = cpf ?? cnpj
   const { paginacao, rows } = await readPeriod(query, {

@@ -10,8 +10,8 @@ import {
 } from '#lib/api-pix/charges.ts'
 import {
   type CobRow,
-  type PaymentsQuery,
-  type RefundTerms,
+  type DevolucaoTerms,
+  type PixQuery,
   type Repayment,
   refundIdRule,
   serializePix,
@@ -33,12 +33,12 @@ async function findPaid({ id, mode }: Merchant, endToEndId: string): Promise<Cob
   return row
 }
 
-export async function readPayment(merchant: Merchant, endToEndId: string) {
+export async function readPix(merchant: Merchant, endToEndId: string) {
   return serializePix(await findPaid(merchant, endToEndId), merchant.key)
 }
 
 /** Lists the payments of a period by the time of payment, the oldest first. */
-export async function listPayments(merchant: Merchant, query: PaymentsQuery) {
+export async function listPix(merchant: Merchant, query: PixQuery) {
   const { inicio, fim, cpf, cnpj, txid, txIdPresente, devolucaoPresente } = query
   const document = cpf ?? cnpj
   const isRepaid = Prisma.sql`(c.refund_held_amount > 0 OR c.returned_amount > 0 OR EXISTS (
@@ -68,7 +68,7 @@ function findRepayment({ repayments }: CobRow, id: string): Repayment | undefine
   )
 }
 
-export async function readRefund(merchant: Merchant, endToEndId: string, id: string) {
+export async function readDevolucao(merchant: Merchant, endToEndId: string, id: string) {
   const repayment = findRepayment(await findPaid(merchant, endToEndId), id)
   if (!repayment) throw refuse('refund_not_found')
   return serializeRepayment(repayment)
@@ -78,11 +78,11 @@ export async function readRefund(merchant: Merchant, endToEndId: string, id: str
  * Refunds a part of a payment under the merchant's id. Called twice with the same amount, the second call returns the
  * first refund, also after a crash: the id is unique in the statement that holds the money.
  */
-export async function putRefund(
+export async function putDevolucao(
   merchant: Merchant & { authority: Authority },
   endToEndId: string,
   id: string,
-  { valor, descricao }: RefundTerms,
+  { valor, descricao }: DevolucaoTerms,
 ) {
   if (!refundIdRule.safeParse(id).success)
     throw violation({ id: 'id deve ter de 1 a 35 letras ou algarismos' })

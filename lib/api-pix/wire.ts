@@ -140,12 +140,12 @@ function chargeBody(mode: Mode) {
   })
 }
 
-export const chargeRequest = { test: chargeBody('test'), live: chargeBody('live') }
-export type ChargeTerms = z.infer<typeof chargeRequest.test>
+export const cobRequest = { test: chargeBody('test'), live: chargeBody('live') }
+export type CobTerms = z.infer<typeof cobRequest.test>
 
 /** Without defaults: what is absent does not change. */
 function changeBody(mode: Mode) {
-  const { shape } = chargeRequest[mode]
+  const { shape } = cobRequest[mode]
   return z.object({
     ...z.object(shape).partial().shape,
     calendario: z
@@ -156,16 +156,16 @@ function changeBody(mode: Mode) {
       .optional(),
   })
 }
-export const changeRequest = { test: changeBody('test'), live: changeBody('live') }
-export type ChargeChange = z.infer<typeof changeRequest.test>
+export const cobChangeRequest = { test: changeBody('test'), live: changeBody('live') }
+export type CobChange = z.infer<typeof cobChangeRequest.test>
 
-const RefundRequest = z.object({
+const DevolucaoRequest = z.object({
   valor: reaisFrom(1),
   natureza: z.literal('ORIGINAL', must('ser ORIGINAL')).optional(),
   descricao: textUpTo(140).optional(),
 })
-export const refundRequest = { test: RefundRequest, live: RefundRequest }
-export type RefundTerms = z.infer<typeof RefundRequest>
+export const devolucaoRequest = { test: DevolucaoRequest, live: DevolucaoRequest }
+export type DevolucaoTerms = z.infer<typeof DevolucaoRequest>
 
 const TIME_RULE = must('ser um momento como 2026-11-30T00:00:00Z, com o sinal + escrito como %2B')
 const INSTANT_LENGTH_MAX = 40
@@ -227,16 +227,16 @@ export const COB_STATUSES = [
 ] as const
 type CobStatus = (typeof COB_STATUSES)[number]
 
-export const chargesQuery = z
+export const cobsQuery = z
   .object({
     ...periodShape,
     status: z.enum(COB_STATUSES, must(`ser ${COB_STATUSES.join(', ')}`)).optional(),
     locationPresente: flag.optional(),
   })
   .superRefine(refuseContradictions)
-export type ChargesQuery = z.infer<typeof chargesQuery>
+export type CobsQuery = z.infer<typeof cobsQuery>
 
-export const paymentsQuery = z
+export const pixQuery = z
   .object({
     ...periodShape,
     txid: z
@@ -247,7 +247,7 @@ export const paymentsQuery = z
     devolucaoPresente: flag.optional(),
   })
   .superRefine(refuseContradictions)
-export type PaymentsQuery = z.infer<typeof paymentsQuery>
+export type PixQuery = z.infer<typeof pixQuery>
 
 export const webhooksQuery = z.object({
   inicio: instant.optional(),
@@ -321,7 +321,7 @@ export function toTime(instant: string): string {
   return `${instant.slice(0, 23)}Z`
 }
 
-export interface Reader {
+export interface PixReader {
   /** The account's `chave`. */
   key: string
   /** Whether the caller may read payers' documents; without one, there is no `devedor`. */
@@ -329,7 +329,7 @@ export interface Reader {
 }
 
 /** Serializes a charge without its payments, as a response to its creation or change. */
-export function serializeCob(charge: ChargeRow, { key, readsPayers }: Reader) {
+export function serializeCob(charge: ChargeRow, { key, readsPayers }: PixReader) {
   const { expiracao, infoAdicionais, revisao } = readTerms(charge)
   const { id, client_doc, client_name, br_code, description } = charge
   const criacao = toTime(charge.created_at)
@@ -361,7 +361,7 @@ function locationIdOf(chargeId: string): number {
 }
 
 /** Serializes a charge with its payment, if any. */
-export function serializeCobWithPix(charge: CobRow, reader: Reader) {
+export function serializeCobWithPix(charge: CobRow, reader: PixReader) {
   const cob = serializeCob(charge, reader)
   return charge.status === 'paid' ? { ...cob, pix: [serializePix(charge, reader.key)] } : cob
 }

@@ -1,4 +1,4 @@
-import { makeAccessToken, tokenRequest } from '#lib/api-pix/access-tokens.ts'
+import { accessTokenRequest, makeAccessToken } from '#lib/api-pix/access-tokens.ts'
 import { GENERAL_PROBLEMS } from '#lib/api-pix/problem.ts'
 import { accountKey } from '#lib/api-pix/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -42,7 +42,7 @@ async function issue(incoming: HttpRequest, limited: Promise<void>): Promise<Htt
   await limited
   const check = new RecentCheck(() => authenticateBasic(incoming))
   await check.read()
-  const { scope } = parseFields(tokenRequest, await readFormOf(incoming, check))
+  const { scope } = parseFields(accessTokenRequest, await readFormOf(incoming, check))
   const { key: hash, permissions } = await check.read()
   const token = makeAccessToken({ hash, permissions }, scope)
   if (!token) throw refuse('permission_denied', { permission: scope ?? 'cob.read' })

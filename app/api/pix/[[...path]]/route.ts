@@ -1,19 +1,13 @@
 import * as z from 'zod'
-import {
-  listCharges,
-  patchCharge,
-  postCharge,
-  putCharge,
-  readCharge,
-} from '#lib/api-pix/charges.ts'
-import { listPayments, putRefund, readPayment, readRefund } from '#lib/api-pix/payments.ts'
+import { listCobs, patchCob, postCob, putCob, readCob } from '#lib/api-pix/charges.ts'
+import { listPix, putDevolucao, readDevolucao, readPix } from '#lib/api-pix/payments.ts'
 import { deleteWebhook, listWebhooks, putWebhook, readWebhook } from '#lib/api-pix/webhooks.ts'
 import {
-  changeRequest,
-  chargeRequest,
-  chargesQuery,
-  paymentsQuery,
-  refundRequest,
+  cobChangeRequest,
+  cobRequest,
+  cobsQuery,
+  devolucaoRequest,
+  pixQuery,
   revisionQuery,
   webhookRequest,
   webhooksQuery,
@@ -34,9 +28,9 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     proof: { notRequired: 'It takes no money.' },
     errorFormat: { invalid: 'CobOperacaoInvalida' },
     successStatus: 201,
-    body: chargeRequest,
+    body: cobRequest,
     response: z.looseObject({}),
-    handle: call => postCharge(merchantOf(call), call.body),
+    handle: call => postCob(merchantOf(call), call.body),
   }),
   'GET /pix/v2/cob': endpoint({
     method: 'GET',
@@ -45,9 +39,9 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     scope: 'cob.read',
     allow: 'transactions:read',
     errorFormat: { invalid: 'CobConsultaInvalida' },
-    query: chargesQuery,
+    query: cobsQuery,
     response: z.looseObject({}),
-    handle: call => listCharges(merchantOf(call), call.query),
+    handle: call => listCobs(merchantOf(call), call.query),
   }),
   'PUT /pix/v2/cob/[txid]': endpoint({
     method: 'PUT',
@@ -58,9 +52,9 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     proof: { notRequired: 'It takes no money.' },
     errorFormat: { invalid: 'CobOperacaoInvalida', missing: 'CobNaoEncontrado' },
     successStatus: 201,
-    body: chargeRequest,
+    body: cobRequest,
     response: z.looseObject({}),
-    handle: call => putCharge(merchantOf(call), call.params.txid ?? '', call.body),
+    handle: call => putCob(merchantOf(call), call.params.txid ?? '', call.body),
   }),
   'PATCH /pix/v2/cob/[txid]': endpoint({
     method: 'PATCH',
@@ -70,9 +64,9 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     allow: 'transactions:write',
     proof: { notRequired: 'It takes no money; a payment that arrives later is credited.' },
     errorFormat: { invalid: 'CobOperacaoInvalida', missing: 'CobNaoEncontrado' },
-    body: changeRequest,
+    body: cobChangeRequest,
     response: z.looseObject({}),
-    handle: call => patchCharge(merchantOf(call), call.params.txid ?? '', call.body),
+    handle: call => patchCob(merchantOf(call), call.params.txid ?? '', call.body),
   }),
   'GET /pix/v2/cob/[txid]': endpoint({
     method: 'GET',
@@ -83,7 +77,7 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     errorFormat: { invalid: 'CobConsultaInvalida', missing: 'CobNaoEncontrado' },
     query: revisionQuery,
     response: z.looseObject({}),
-    handle: call => readCharge(merchantOf(call), call.params.txid ?? '', call.query.revisao),
+    handle: call => readCob(merchantOf(call), call.params.txid ?? '', call.query.revisao),
   }),
   'GET /pix/v2/pix': endpoint({
     method: 'GET',
@@ -92,9 +86,9 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     scope: 'pix.read',
     allow: 'transactions:read',
     errorFormat: { invalid: 'PixConsultaInvalida' },
-    query: paymentsQuery,
+    query: pixQuery,
     response: z.looseObject({}),
-    handle: call => listPayments(merchantOf(call), call.query),
+    handle: call => listPix(merchantOf(call), call.query),
   }),
   'GET /pix/v2/pix/[e2eid]': endpoint({
     method: 'GET',
@@ -104,7 +98,7 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     allow: 'transactions:read',
     errorFormat: { invalid: 'PixConsultaInvalida', missing: 'PixNaoEncontrado' },
     response: z.looseObject({}),
-    handle: call => readPayment(merchantOf(call), call.params.e2eid ?? ''),
+    handle: call => readPix(merchantOf(call), call.params.e2eid ?? ''),
   }),
   'PUT /pix/v2/pix/[e2eid]/devolucao/[id]': endpoint({
     method: 'PUT',
@@ -115,12 +109,12 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     proof: 'required',
     errorFormat: { invalid: 'PixDevolucaoInvalida', missing: 'PixNaoEncontrado' },
     successStatus: 201,
-    body: refundRequest,
+    body: devolucaoRequest,
     response: z.looseObject({}),
     handle: call => {
       const { e2eid = '', id = '' } = call.params
       const { authority } = call.account
-      return putRefund({ ...merchantOf(call), authority }, e2eid, id, call.body)
+      return putDevolucao({ ...merchantOf(call), authority }, e2eid, id, call.body)
     },
   }),
   'GET /pix/v2/pix/[e2eid]/devolucao/[id]': endpoint({
@@ -133,7 +127,7 @@ export const { GET, POST, PUT, PATCH, DELETE } = endpoints({
     response: z.looseObject({}),
     handle: call => {
       const { e2eid = '', id = '' } = call.params
-      return readRefund(merchantOf(call), e2eid, id)
+      return readDevolucao(merchantOf(call), e2eid, id)
     },
   }),
   'GET /pix/v2/webhook': endpoint({
