@@ -131,7 +131,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a payout is sent although the balance at the bank does not cover it',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: "if (!row?.isCovered) return 'short'",
     replacement: '',
     testFile: 'lib/withdrawals/sending.test.ts',
@@ -139,7 +139,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a balance that lags is spent twice',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: "AND o.state IN ('placed', 'done') AND o.sent_at IS NOT NULL",
     replacement: "AND o.state = 'placed' AND o.sent_at IS NOT NULL",
     testFile: 'lib/withdrawals/sending.test.ts',
@@ -147,7 +147,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'an order is sent in a slot that is over',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: 'AND o.slot_until > (SELECT clock_timestamp() FROM (SELECT count(*) FROM queue) q)',
     replacement: 'AND (SELECT count(*) FROM queue) >= 0',
     testFile: 'lib/orders/slots.test.ts',
@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'orders are sent while the bank has asked for a pause',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: 'AND q.operation = ${operation} AND q.paused_until > clock_timestamp())',
     replacement: 'AND q.operation = ${operation} AND false)',
     testFile: 'lib/orders/slots.test.ts',
@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the first questions about a payout wait for a sixth of its age',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: 'GREATEST(1, LEAST(5, ${ageS}), ${ageS} / 6)',
     replacement: 'GREATEST(1, ${ageS} / 6)',
     testFile: 'lib/orders/slots.test.ts',
@@ -171,7 +171,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'the first questions about a payout wait up to a minute',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: 'LEAST(5, ${ageS})',
     replacement: 'LEAST(60, ${ageS})',
     testFile: 'lib/orders/slots.test.ts',
@@ -533,7 +533,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a call without effect hides that an earlier one may have arrived',
-    file: 'lib/orders/queue.ts',
+    file: 'lib/orders/order.ts',
     text: 'CASE WHEN ${order.wasSent} THEN o.sent_at END',
     replacement: 'NULL',
     testFile: 'lib/withdrawals/sending.test.ts',

@@ -8,10 +8,9 @@ import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { asJson, utc } from '#lib/db/sql.ts'
 import { wake } from '#lib/db/wake.ts'
 import { holdOrder, noteItem, resolveReturned } from '#lib/differences/differences.ts'
-import type { Movement } from '#lib/ledger/book.ts'
-import { bookOne } from '#lib/ledger/book.ts'
+import { bookOne, type Movement } from '#lib/ledger/book.ts'
 import { lockBooks, openDisputeLedgers, readDisputes } from '#lib/ledger/owed.ts'
-import { isOrderId } from '#lib/orders/queue.ts'
+import { isOrderId } from '#lib/orders/order.ts'
 
 /** A return of a payment that is booked, by no order of Troco. */
 interface FoundReturn extends PaymentReturn {

@@ -6,8 +6,14 @@ import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { wake } from '#lib/db/wake.ts'
 import { queueMailToOwners } from '#lib/mail/queue.ts'
-import { mayHaveArrived, type OrderKey, type RulesByKind } from '#lib/orders/order.ts'
-import { type FoundOrder, findOrder, isEndProposed } from '#lib/orders/queue.ts'
+import {
+  type FoundOrder,
+  findOrder,
+  isEndProposed,
+  mayHaveArrived,
+  type OrderKey,
+  type RulesByKind,
+} from '#lib/orders/order.ts'
 import type { EndOutcome } from '#lib/orders/states.ts'
 import { areTwoAdmins, lockSecondAdmin, queueMailToAdmins } from '#lib/people/approvers.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { newId } from '#lib/core/ids.ts'
-import { claimDue, newQueue } from '#lib/orders/queue.ts'
+import { claimDue, newQueue } from '#lib/orders/order.ts'
 import { inOwnDatabase, makeMerchant } from '#lib/testing/fixtures.ts'
 import { LISTS } from '#lib/testing/lists.ts'
 import { dropOrders } from '#lib/testing/orders.ts'

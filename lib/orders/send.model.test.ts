@@ -5,7 +5,7 @@ import { listServed, type ServedConnection } from '#lib/banks/served.ts'
 import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { claimSlots, newQueue } from '#lib/orders/queue.ts'
+import { claimSlots, newQueue } from '#lib/orders/order.ts'
 import {
   type OrderScript,
   QUERY_BEHAVIORS,

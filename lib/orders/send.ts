@@ -22,27 +22,25 @@ import { db, Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { isInBucket } from '#lib/db/sql.ts'
 import { noteItem } from '#lib/differences/differences.ts'
 import {
-  type EndState,
-  mayHaveArrived,
-  type Order,
-  type OrderKind,
-  type OrderRules,
-  orderColumns,
-  type RulesByKind,
-  rulesOf,
-} from '#lib/orders/order.ts'
-import {
   askLater,
   type ClaimedOrder,
   claimDue,
   claimSlots,
+  type EndState,
   isOrderId,
+  mayHaveArrived,
   newQueue,
+  type Order,
+  type OrderKind,
   type OrderQueue,
+  type OrderRules,
+  orderColumns,
   pauseQueue,
+  type RulesByKind,
   releaseSlot,
   renewSlot,
-} from '#lib/orders/queue.ts'
+  rulesOf,
+} from '#lib/orders/order.ts'
 
 /** While people decide how an order ends, the bank is asked about it, but it is not sent again. */
 const PROPOSED_PAUSE_MS = 10 * 60_000

@@ -6,7 +6,7 @@ import { listServed } from '#lib/banks/served.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { env, inheritedEnv } from '#lib/core/settings.ts'
 import { db } from '#lib/db/client.ts'
-import { claimSlots, newQueue, renewSlot } from '#lib/orders/queue.ts'
+import { claimSlots, newQueue, renewSlot } from '#lib/orders/order.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -1,8 +1,7 @@
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { createVerifier, expireDueCharges as startExpiry } from '#lib/charges/due.ts'
 import { db, type Prisma } from '#lib/db/client.ts'
-import type { OrderKind } from '#lib/orders/order.ts'
-import { claimDue, newQueue } from '#lib/orders/queue.ts'
+import { claimDue, newQueue, type OrderKind } from '#lib/orders/order.ts'
 import { createOrderSender, type OrderSender } from '#lib/orders/send.ts'
 import { ORDER_RULES } from '#lib/worker/worker.ts'
 

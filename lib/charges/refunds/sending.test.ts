@@ -15,7 +15,7 @@ import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
 import { readBalances } from '#lib/ledger/book.ts'
-import { renewSlot } from '#lib/orders/queue.ts'
+import { renewSlot } from '#lib/orders/order.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -34,7 +34,7 @@ import {
   readBankDay,
   type What,
 } from '#lib/operator/reconciliation/rows.ts'
-import { isOrderId } from '#lib/orders/queue.ts'
+import { isOrderId } from '#lib/orders/order.ts'
 import { creditReturn } from '#lib/withdrawals/outcome.ts'
 
 /** Pause after a failure of this process. */
