@@ -9,7 +9,7 @@ import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 import type { TestAccount, TrocoServer } from '../../packages/testing/index.d.ts'
 
-const PACKAGE = 'e2e/shops'
+const PACKAGE = 'e2e/shops/vendure'
 const PRICE = 4_990
 const PRODUCTS = `name,slug,description,assets,facets,optionGroups,optionValues,sku,price,taxCategory,stockOnHand,trackInventory,variantAssets,variantFacets
 Café especial 1 kg,cafe,Torra média,,,,,CAFE1,49.90,standard,100,false,,
@@ -47,7 +47,7 @@ beforeAll(async () => {
     token: account.token,
     webhookSecret: account.webhookSecret,
   })
-  const shop = spawn(process.execPath, ['vendure.mjs', settings], {
+  const shop = spawn(process.execPath, ['shop.mjs', settings], {
     cwd: PACKAGE,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
