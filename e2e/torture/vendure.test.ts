@@ -1,15 +1,14 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
 import type { TestAccount, TrocoServer } from '../../packages/testing/index.d.ts'
+import { installShop } from './shop-packages.ts'
 
-const PACKAGE = 'e2e/shops/vendure'
 const PRICE = 4_990
 const PRODUCTS = `name,slug,description,assets,facets,optionGroups,optionValues,sku,price,taxCategory,stockOnHand,trackInventory,variantAssets,variantFacets
 Café especial 1 kg,cafe,Torra média,,,,,CAFE1,49.90,standard,100,false,,
@@ -27,29 +26,30 @@ let address: string
 let stop: () => void
 let admin: string
 beforeAll(async () => {
-  await promisify(execFile)('npm', ['ci', '--ignore-scripts'], { cwd: PACKAGE })
+  const packages = await installShop('e2e/shops/vendure')
   troco = await startTroco()
   account = await troco.account()
   const folder = makeScratchFolder('troco-vendure-')
   // The plugin lies in the shop's project, beside the client from the server.
-  symlinkSync(resolve(PACKAGE, 'node_modules'), join(folder, 'node_modules'))
+  symlinkSync(packages, join(folder, 'node_modules'))
   const client = await fetch(`${troco.url}/docs/clients/troco.js`)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'troco.js'), await client.text())
   writeFileSync(join(folder, 'products.csv'), PRODUCTS)
   copyFileSync('packages/shops/vendure.mjs', join(folder, 'vendure.mjs'))
+  copyFileSync('e2e/shops/vendure/shop.mjs', join(folder, 'shop.mjs'))
   const port = await findFreePort()
   const settings = JSON.stringify({
     port,
-    plugin: join(folder, 'vendure.mjs'),
     products: join(folder, 'products.csv'),
     url: account.url,
     token: account.token,
     webhookSecret: account.webhookSecret,
   })
   const shop = spawn(process.execPath, ['shop.mjs', settings], {
-    cwd: PACKAGE,
+    cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, VENDURE_DISABLE_TELEMETRY: 'true' },
   })
   stop = () => void shop.kill()
   let output = ''
@@ -196,6 +196,20 @@ test('a total that comes back is asked for by a new charge', async () => {
   expect(await readCharge(open?.transactionId ?? '')).toMatchObject({ status: 'pending' })
   await account.pay(open?.transactionId ?? '')
   await expect.poll(async () => (await readOrder(last.code)).state).toBe('PaymentSettled')
+})
+
+test('an expired charge is replaced at once, and a late payment of it goes back', async () => {
+  const { pay } = await openCheckout()
+  const [first] = (await pay()).payments
+  expect(await pay()).toMatchObject({ __typename: 'PaymentFailedError' })
+  await account.expire(first.transactionId)
+  const order = await pay()
+  const open = order.payments.filter(({ state }: { state: string }) => state === 'AwaitingPix')
+  expect(open).toMatchObject([{ amount: PRICE }])
+  await account.pay(first.transactionId)
+  await expect.poll(async () => (await readCharge(first.transactionId)).refunded_amount).toBe(PRICE)
+  await account.pay(open[0].transactionId)
+  await expect.poll(async () => (await readOrder(order.code)).state).toBe('PaymentSettled')
 })
 
 test('a charge that was paid while the buyer changed the order is not asked for again', async () => {

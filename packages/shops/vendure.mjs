@@ -11,8 +11,8 @@
  *   apiOptions: { middleware: [pix.middleware] },          // receives webhooks at /hooks/troco
  *
  * The shop adds a payment with this method to an order in the state ArrangingPayment, shows `metadata.public.br_code`, and
- * the webhook settles it. One order has one open charge:
- * with another total, the next payment ends the first and asks for all of it.
+ * the webhook settles it. One order has one open charge: with another total, or once the charge has expired, the next
+ * payment ends the first and asks for all of it.
  */
 import {
   LanguageCode,
@@ -62,11 +62,14 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
     async createPayment(ctx, order, rest, _args, { client_doc }) {
       const { customer } = order
       if (order.currencyCode !== 'BRL') return fail(rest, 'Pix needs an order in BRL')
-      if (rest === 0) return fail(rest, 'The order already waits for its payment')
       const open = order.payments?.filter(({ state }) => state === AWAITING) ?? []
       const amount = open.reduce((sum, payment) => sum + payment.amount, rest)
+      if (amount === 0) return fail(rest, 'The order is paid')
       const ended = order.payments?.filter(({ state }) => state === 'Cancelled').length ?? 0
-      for (const { id } of open) {
+      for (const { id, transactionId } of open) {
+        const { status } = await troco.charges.get(transactionId)
+        if (rest === 0 && status === 'pending')
+          return fail(rest, 'The order already waits for its payment')
         const { state } = await services.orders.cancelPayment(ctx, id)
         // Paid a moment ago: its webhook settles it, and the buyer pays only the rest.
         if (state !== 'Cancelled') return fail(rest, 'The charge was paid')
@@ -102,11 +105,13 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
       return { success: false, errorMessage: `The charge is ${charge.status}` }
     },
 
-    async cancelPayment(_ctx, _order, payment) {
-      const charge = await troco.charges.cancel(payment.transactionId).catch(error => {
+    /** A charge that expired needs no end. */
+    async cancelPayment(_ctx, _order, { transactionId }) {
+      const charge = await troco.charges.cancel(transactionId).catch(error => {
         if (error.code !== 'already_final') throw error
+        return troco.charges.get(transactionId)
       })
-      if (charge) return { success: true }
+      if (charge.status !== 'paid') return { success: true }
       return { success: false, state: AWAITING, errorMessage: 'The charge was paid' }
     },
 

@@ -1,4 +1,4 @@
-/** Starts a Vendure shop with one product and Pix by Troco, in memory. Argument: settings as JSON. Prints a line when it serves. */
+/** Lies beside the plugin. Starts a Vendure shop with one product and Pix by Troco, in memory. Argument: settings as JSON. Prints a line when it serves. */
 import {
   bootstrap,
   DefaultLogger,
@@ -8,9 +8,9 @@ import {
   manualFulfillmentHandler,
 } from '@vendure/core'
 import { populate } from '@vendure/core/cli/index.js'
+import { createTrocoPayments } from './vendure.mjs'
 
-const { port, plugin, products, ...settings } = JSON.parse(process.argv[2])
-const { createTrocoPayments } = await import(plugin)
+const { port, products, ...settings } = JSON.parse(process.argv[2])
 const pix = createTrocoPayments(settings)
 
 const config = {
