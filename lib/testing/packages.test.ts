@@ -71,7 +71,7 @@ test.skipIf(isNpmOld)('the documented command lists every package once, offline'
   expect(unhashed).toHaveLength(workspaces.length)
 })
 
-const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*'])
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.*'])
 
 test('no documented command runs a package that it would first download from the registry', () => {
   const runs = PAGES.flatMap(page =>
