@@ -39,6 +39,7 @@ export async function expectOneSale(folder: string, example: Example): Promise<v
     env: {
       ...process.env,
       NODE_ENV: 'development',
+      NEXT_TELEMETRY_DISABLED: '1',
       PORT: String(port),
       TROCO_URL: account.url,
       TROCO_TOKEN: account.token,

@@ -30,6 +30,7 @@ const GUIDES = [
   'testing',
   'errors-and-retries',
   'clients',
+  'shops',
   'api-pix',
   'command-line',
   'reconciling',

@@ -86,6 +86,7 @@ async function buildReference(routes: ServedRoute[], publicUrl: string): Promise
     ['/docs/clients/troco.js', lazily(() => textFile(plainClient(), 'text/javascript'))],
     ['/docs/clients/troco.py', lazily(() => textFile(readPackage('client/troco.py')))],
     ['/docs/clients/vendure.mjs', lazily(() => textFile(readPackage('shops/vendure.mjs')))],
+    ['/docs/clients/medusa.ts', lazily(() => textFile(readPackage('shops/medusa.ts')))],
     ['/docs/clients/Troco.php', lazily(() => textFile(readPackage('client/Troco.php')))],
     ['/llms.txt', lazily(() => textFile(llmsText(sites)))],
     ...assets.files,
