@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { ApiError, requireTestToken, UsageError } from './api.mjs'
@@ -30,7 +32,74 @@ export async function forwardEvents(api, { types, after, ...options }) {
   printNote(`Forwarding ${from} to ${forward.target}. They are signed with`)
   printNote(forward.secret)
   const position = { after: start ?? last, epoch, onlyNew: start === undefined }
-  for await (const found of followEvents(api, { ...position, wanted })) await forward.send(found)
+  let latest
+  const stopKeys = readKeys({
+    r: async () => {
+      if (latest) await forward.send(latest)
+      else printNote('No event has been sent yet')
+    },
+  })
+  if (stopKeys) printNote('Press r to send the last event again')
+  try {
+    for await (const found of followEvents(api, { ...position, wanted })) {
+      latest = found
+      await forward.send(found)
+    }
+  } finally {
+    stopKeys?.()
+  }
+}
+
+const CTRL_C = '\u0003'
+const CTRL_Z = '\u001a'
+
+/**
+ * Calls what belongs to a pressed key, while this program is in the foreground of a terminal: the terminal would stop a
+ * program in the background that reads keys. Returns how to stop; null without a terminal in front.
+ */
+function readKeys(actions) {
+  const { stdin } = process
+  if (!stdin.isTTY || !isInForeground()) return null
+  const press = data => {
+    for (const key of String(data)) {
+      // Reading single keys means that the terminal sends no signals.
+      if (key === CTRL_C) process.kill(process.pid, 'SIGINT')
+      else if (key === CTRL_Z) suspend()
+      else actions[key]?.()
+    }
+  }
+  const begin = () => {
+    stdin.setRawMode(true)
+    stdin.on('data', press).resume()
+  }
+  const stop = () => {
+    stdin.off('data', press).pause()
+    stdin.setRawMode(false)
+  }
+  const suspend = () => {
+    stop()
+    // Also for what started it, such as npx.
+    process.kill(0, 'SIGTSTP')
+  }
+  process.on('SIGCONT', () => isInForeground() && !stdin.isRaw && begin())
+  begin()
+  return stop
+}
+
+/** Whether the terminal belongs to the group of this process. */
+function isInForeground() {
+  if (process.platform === 'win32') return true
+  try {
+    // After the name: state, parent, group, session, terminal, group in the foreground of the terminal.
+    const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return group === foreground
+  } catch {
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(process.pid)], {
+      encoding: 'utf8',
+    }).includes('+')
+  }
 }
 
 /** Sends the events of one charge or withdrawal again, by its id or reference. */

@@ -14,7 +14,7 @@ const HELP = `troco: the Troco API on your command line
   troco listen --forward-to <url> [--secret <whsec_…>] [--types <type,…>] [--after <sequence>]
       Sends each event of test mode to a program on your machine, signed, as it happens; with
       --after first those that have happened since. Without --secret, a secret is derived from
-      the token and printed: the same each time.
+      the token and printed: the same each time. In a terminal, r sends the last one again.
 
   troco replay <id or reference> --forward-to <url> [--secret <whsec_…>]
       Sends the events of one charge or withdrawal of test mode again.

@@ -557,6 +557,81 @@ describe('troco listen', () => {
       expect(listened?.headers[name], name).toBe(delivered?.headers[name])
   })
 
+  describe.skipIf(process.platform !== 'linux')('in a terminal', () => {
+    /** Runs a line of shell in a terminal of its own, to which `type` sends keys. */
+    async function openTerminal(line: string, token: string) {
+      const env = { ...environmentOf(token), SHELL: '/bin/sh' }
+      const child = spawn('script', ['-qfc', line, '/dev/null'], { env })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      let screen = ''
+      child.stdout.on('data', chunk => {
+        screen += chunk
+      })
+      return { shown: () => screen, type: (keys: string) => child.stdin.write(keys), child }
+    }
+
+    test('r sends the last event again, and Ctrl-C ends', async () => {
+      const token = await makeTestToken()
+      const { received, url } = await startReceiver([])
+      const { shown, type, child } = await openTerminal(
+        `${program} listen --forward-to ${url}`,
+        token,
+      )
+      await expect.poll(shown).toContain('Press r to send the last event again')
+      type('r')
+      await expect.poll(shown).toContain('No event has been sent yet')
+      await run(['trigger', 'transaction.paid'], token)
+      await expect.poll(() => received.length).toBe(1)
+      type('r')
+      await expect.poll(() => received.length).toBe(2)
+      expect(received[1]?.body).toBe(received[0]?.body)
+      expect(received[1]?.headers['webhook-id']).toBe(received[0]?.headers['webhook-id'])
+      type('\u0003')
+      expect(await once(child, 'exit')).toEqual([0, null])
+    })
+
+    test('in the background it reads no keys, so that the terminal does not stop it', async () => {
+      const token = await makeTestToken()
+      const { received, url } = await startReceiver([])
+      const { shown, type } = await openTerminal(
+        `set -m; ${program} listen --forward-to ${url} & read -r line; echo "read $line"; wait`,
+        token,
+      )
+      await expect.poll(shown).toContain('They are signed with')
+      await run(['trigger', 'transaction.paid'], token)
+      await expect.poll(() => received.length).toBe(1)
+      type('r\r')
+      await expect.poll(shown).toContain('read r')
+      await run(['trigger', 'transaction.failed'], token)
+      await expect.poll(() => received.length).toBe(2)
+      expect(shown()).not.toContain('Press r')
+    })
+
+    test('after Ctrl-Z and bg it goes on, and reads keys again in front', async () => {
+      const token = await makeTestToken()
+      const { received, url } = await startReceiver([])
+      const { shown, type } = await openTerminal('exec sh -im', token)
+      type(`${program} listen --forward-to ${url}\r`)
+      await expect.poll(shown).toContain('Press r to send the last event again')
+      type('\u001a')
+      await expect.poll(shown).toMatch(/Stopped/)
+      type('bg\r')
+      await run(['trigger', 'transaction.paid'], token)
+      await expect.poll(() => received.length).toBe(1)
+      type('echo still $((40 + 2))\r')
+      await expect.poll(shown).toContain('still 42')
+      type('fg\r')
+      await run(['trigger', 'transaction.failed'], token)
+      await expect.poll(() => received.length).toBe(2)
+      await expect
+        .poll(() => {
+          type('r')
+          return received.length
+        })
+        .toBeGreaterThan(2)
+    })
+  })
+
   testInTorture('prints the status and the duration of each response for people', async () => {
     const token = await makeTestToken()
     const { url } = await startReceiver([204, 500])
