@@ -1,4 +1,4 @@
-/** A small shop's own tests, on node:test. In Vitest and Jest, `test` and `before` come from there; the rest is the same. */
+/** A small shop's own tests, on node:test. In Vitest and Jest, only its line of imports differs. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -7,10 +7,17 @@ import { after, before, test } from 'node:test'
 const { startTroco } = createRequire(import.meta.url)('../index.cjs')
 
 let troco
+const servers = []
 before(async () => {
   troco = await startTroco()
 })
-after(() => troco.close())
+after(async () => {
+  for (const server of servers) {
+    server.closeAllConnections()
+    server.close()
+  }
+  await troco.close()
+})
 
 /** The program under test: creates charges, and marks orders as paid when a webhook says so. */
 async function openShop({ api, token }) {
@@ -27,10 +34,7 @@ async function openShop({ api, token }) {
   })
   server.listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  servers.push(server)
   return {
     paid,
     hook: `http://127.0.0.1:${server.address().port}`,
