@@ -78,31 +78,20 @@ async function placeOrder(
 
 const NOT_SENT = { state: 'unsent', pauseMs: 0, isRateLimit: false } as const satisfies Placement
 
+interface Sending {
+  gateway: Gateway
+  rules: OrderRules
+  hidden: Record<string, string>
+}
+
 async function queryOrSend(
   order: ClaimedOrder,
-  {
-    gateway,
-    rules,
-    hidden,
-  }: { gateway: Gateway; rules: OrderRules; hidden: Record<string, string> },
+  { gateway, rules, hidden }: Sending,
 ): Promise<Placement> {
   const isQueried = order.wasSent || (!gateway.local && (await isFromBeforeRestore(order)))
-  if (isQueried) {
-    // A rejected query is no answer about the order: its money may have moved.
-    const queried = await queryOrder(order, gateway, hidden)
-    if (queried.outcome !== 'ok') return toUnknown(queried)
-    if (queried.value) return queried.value
-    if (order.bankId !== null || (await wasTaken(order))) {
-      log().error(logged(order), `bank does not know a ${order.kind} that it has taken`)
-      return toUnknown(null)
-    }
-    if (!order.isFresh) {
-      if (gateway.local) return NOT_SENT
-      if (!order.isSlotOver) return toUnknown(null)
-      const pauseMs = Math.min(RESEND_PAUSE_MAX_MS, order.sentAgoMs / 6)
-      return { ...NOT_SENT, pauseMs }
-    }
-  } else if (!order.isFresh) return NOT_SENT
+  const known = isQueried ? await queryFirst(order, gateway, hidden) : null
+  if (known) return known
+  if (!isQueried && !order.isFresh) return NOT_SENT
   const pauseMs = order.isEndProposed ? PROPOSED_PAUSE_MS : await rules.pauseMs?.(order)
   if (pauseMs) return { state: 'kept', pauseMs }
   const result = await sendOrder(order, gateway, rules, hidden)
@@ -117,6 +106,26 @@ async function queryOrSend(
   if (queried.outcome !== 'ok') return toUnknown(queried)
   if (queried.value) return queried.value
   return (await mayHaveArrived(order)) ? toUnknown(null) : refused
+}
+
+/** Queries an order whose earlier call may have arrived. Null: the bank has never had it, and it may be sent. */
+async function queryFirst(
+  order: ClaimedOrder,
+  gateway: Gateway,
+  hidden: Record<string, string>,
+): Promise<Placement | null> {
+  // A rejected query is no answer about the order: its money may have moved.
+  const queried = await queryOrder(order, gateway, hidden)
+  if (queried.outcome !== 'ok') return toUnknown(queried)
+  if (queried.value) return queried.value
+  if (order.bankId !== null || (await wasTaken(order))) {
+    log().error(logged(order), `bank does not know a ${order.kind} that it has taken`)
+    return toUnknown(null)
+  }
+  if (order.isFresh) return null
+  if (gateway.local) return NOT_SENT
+  if (!order.isSlotOver) return toUnknown(null)
+  return { ...NOT_SENT, pauseMs: Math.min(RESEND_PAUSE_MAX_MS, order.sentAgoMs / 6) }
 }
 
 /** Asks the bank about an order. */
