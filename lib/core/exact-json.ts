@@ -108,6 +108,10 @@ function isExact(text: string, start: number, end: number): boolean {
   return text.charCodeAt(end - 1) !== 48 && !(isZero && text.startsWith('000000', point + 1))
 }
 
+/** Whether a parsed value stands for an inexact number: see markInexact. */
+const isMark = (value: unknown): value is number =>
+  typeof value === 'number' && value > Number.MAX_SAFE_INTEGER
+
 /** Works without recursion, because the text may be nested to any depth. */
 function replaceMarks(
   root: unknown,
@@ -115,6 +119,13 @@ function replaceMarks(
   readNumber: (source: string) => unknown,
 ): unknown {
   const rawNumbers: RawNumber[] = []
+  const readMark = (mark: number, isFree: boolean) => {
+    const nth = Math.round(mark / 1e16) - 1
+    const source = sources[nth] as string
+    if (!isFree) return readNumber(source)
+    rawNumbers[nth] ??= exactJson.rawJSON(source)
+    return rawNumbers[nth]
+  }
   const top = { root }
   const pending: { holder: object; isFree: boolean }[] = [{ holder: top, isFree: false }]
   for (let next = pending.pop(); next; next = pending.pop()) {
@@ -125,14 +136,9 @@ function replaceMarks(
     for (let index = 0; index < length; index++) {
       const key = keys?.[index] ?? index
       const inner = holder[key]
-      if (typeof inner === 'object' && inner !== null) {
+      if (isMark(inner)) holder[key] = readMark(inner, isFree)
+      else if (typeof inner === 'object' && inner !== null)
         pending.push({ holder: inner, isFree: isFree || FREE_FIELDS.includes(key as string) })
-      } else if (typeof inner === 'number' && inner > Number.MAX_SAFE_INTEGER) {
-        const nth = Math.round(inner / 1e16) - 1
-        const source = sources[nth] as string
-        if (isFree) rawNumbers[nth] ??= exactJson.rawJSON(source)
-        holder[key] = isFree ? rawNumbers[nth] : readNumber(source)
-      }
     }
   }
   return top.root

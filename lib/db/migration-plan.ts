@@ -148,30 +148,52 @@ const FILLS_COLUMN =
 export function describeSteps(sql: string): Step[] {
   const statements = splitStatements(sql)
   const created = new Set(statements.flatMap(each => TABLE.exec(each)?.[1] ?? []))
-  const areNew = statements.every(
-    each => !ALTER.test(each) || created.has(ALTER.exec(each)?.[1] ?? ''),
-  )
-  // In one transaction with others, its lock would be theirs.
-  const areValidations = statements.every(each => VALIDATION.test(each))
+  const migration: Migration = {
+    created,
+    isAlone: statements.length === 1,
+    altersNewOnly: statements.every(
+      each => !ALTER.test(each) || created.has(ALTER.exec(each)?.[1] ?? ''),
+    ),
+    validatesOnly: statements.every(each => VALIDATION.test(each)),
+  }
   return statements.map(statement => {
-    const [, concurrently, indexed] = INDEX.exec(statement) ?? []
-    const [, altered, actions = ''] = ALTER.exec(statement) ?? []
-    const [, named] = TABLE.exec(statement) ?? WRITE.exec(statement) ?? []
-    const table = indexed ?? altered ?? named ?? null
-    const kindOf = (): StepKind => {
-      // Reads of another table can take long, under the locks of statements before.
-      const isCopying = /\bFROM\b/i.test(statement) && !areNew
-      if (table && created.has(table)) return isCopying ? 'blocks' : 'instant'
-      if (TABLE.test(statement) || CATALOG.test(statement)) return 'instant'
-      if (indexed) return concurrently && statements.length === 1 ? 'builds_index' : 'blocks'
-      if (!altered) return 'blocks'
-      if (areValidations) return 'validates'
-      return splitAt(actions, ',').every(isInstant) ? 'instant' : 'blocks'
-    }
-    const kind = kindOf()
+    const table = tableOf(statement)
+    const kind = kindOf(statement, table, migration)
     const isExempt = kind === 'blocks' && table !== null && EXEMPT_TABLES.includes(table)
     return { kind: isExempt ? 'delays_none' : kind, table, statement }
   })
+}
+
+/** What the other statements of a migration mean for one of them. */
+interface Migration {
+  /** Tables that it creates or drops. */
+  created: Set<string>
+  isAlone: boolean
+  altersNewOnly: boolean
+  /** In one transaction with others, the lock of a validation would be theirs. */
+  validatesOnly: boolean
+}
+
+function tableOf(statement: string): string | null {
+  const indexed = INDEX.exec(statement)?.[2]
+  return (
+    indexed ?? [ALTER, TABLE, WRITE].map(form => form.exec(statement)?.[1]).find(Boolean) ?? null
+  )
+}
+
+function kindOf(statement: string, table: string | null, migration: Migration): StepKind {
+  if (table && migration.created.has(table)) {
+    // Reads of another table can take long, under the locks of statements before.
+    const isCopying = /\bFROM\b/i.test(statement) && !migration.altersNewOnly
+    return isCopying ? 'blocks' : 'instant'
+  }
+  if (TABLE.test(statement) || CATALOG.test(statement)) return 'instant'
+  const index = INDEX.exec(statement)
+  if (index) return index[1] && migration.isAlone ? 'builds_index' : 'blocks'
+  const actions = ALTER.exec(statement)?.[2]
+  if (actions === undefined) return 'blocks'
+  if (migration.validatesOnly) return 'validates'
+  return splitAt(actions, ',').every(isInstant) ? 'instant' : 'blocks'
 }
 
 /** Returns the steps that would make others wait for as long as a big table is read or written. */
