@@ -18,10 +18,10 @@ const CANCELLED_AT_DESCRIPTION =
   'Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment.'
 
 const RETURNED_DESCRIPTION =
-  'Amount that the bank gave back to the payer without a refund of yours, in cents, only if there is one. What was lost in a dispute is not in it.'
+  'Amount that the bank returned to the payer without a refund of yours, in cents, only if there is one. What was lost in a dispute is not in it.'
 
 const NATURE_DESCRIPTION =
-  'Reason, as the bank names it, or null. `MED_…`: the payer’s bank demanded the money, as after a dispute. `ORIGINAL`: somebody returned it at the bank. There can be others.'
+  'Reason, as the bank names it, or null. `MED_…`: the payer’s bank demanded the money, as after a dispute. `ORIGINAL`: a person returned it at the bank. There can be others.'
 
 const DESCRIPTION_DESCRIPTION = 'Text for the payer, only if there is one.'
 

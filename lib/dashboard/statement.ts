@@ -53,7 +53,7 @@ const wireKindOf = Object.fromEntries(
 const WIRE_KINDS = Object.keys(KIND_OF) as [WireKind, ...WireKind[]]
 
 const KIND_DESCRIPTION =
-  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `payment_returned`: the bank gave a payment back to its payer without a refund of yours. `owed_repaid`: taken to cover what was missing for disputes, such returns and corrections. `corrected`: a correction by the administrator, in either direction.'
+  'What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: held for a payment that its payer disputes, and released. `payment_returned`: the bank returned a payment to its payer without a refund of yours. `owed_repaid`: withheld to cover what was missing for disputes, such returns and corrections. `corrected`: a correction by the administrator, in either direction.'
 const CURSOR_RULE = 'be the next_cursor of a previous page'
 const DATE_DESCRIPTION =
   'a date (midnight in the time zone of the account) or a time with a UTC offset.'

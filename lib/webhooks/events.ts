@@ -136,7 +136,7 @@ const MEANINGS: Record<EventType, [says: string, resource: object, more?: More]>
     ['dispute', { status: 'lost', lost_amount: 1500, closed_at: EVENT_TIME }],
   ],
   'transaction.returned': [
-    'The bank gave the payment, or a part of it, back to the payer without a refund of yours. The amount has left the balance.',
+    'The bank returned the payment, or a part of it, to the payer without a refund of yours. The amount has left the balance.',
     { returned_amount: 1500 },
     ['return', {}],
   ],

@@ -34,11 +34,11 @@ const PIX_KEY_MAX = 77
 const OWNER_DOC_MAX = 30
 const OWNER_DOC_RULE = 'be a CPF or CNPJ with valid check digits'
 const OWNER_DOC_DESCRIPTION =
-  'CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to somebody else. Default: the owner of the key is not checked.'
+  'CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to another person or company. Default: the owner of the key is not checked.'
 
 export const MEMO_LENGTH_MAX = 140
 const MEMO_DESCRIPTION =
-  'Note for your own people, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none.'
+  'Note for your team, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none.'
 
 const PIX_KEY_TYPE_DESCRIPTION =
   'Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone).'

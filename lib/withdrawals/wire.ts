@@ -15,7 +15,7 @@ const END_TO_END_ID_DESCRIPTION =
 const OWNER_DOC_DESCRIPTION =
   'CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events.'
 
-const MEMO_DESCRIPTION = 'Note for your own people, if there is one.'
+const MEMO_DESCRIPTION = 'Note for your team, if there is one.'
 
 const WithdrawalStatus = z
   .enum(WITHDRAWAL_STATUSES)

@@ -148,7 +148,7 @@ export interface Charge {
   updated_at: string
   /** Time of cancellation, only if you cancelled the charge. Its status is `expired`, or `paid` after a late payment. */
   cancelled_at?: string
-  /** Amount that the bank gave back to the payer without a refund of yours, in cents, only if there is one. What was lost in a dispute is not in it. */
+  /** Amount that the bank returned to the payer without a refund of yours, in cents, only if there is one. What was lost in a dispute is not in it. */
   returned_amount?: number
   /** Text for the payer, only if there is one. */
   description?: string
@@ -284,13 +284,13 @@ export interface WithdrawalRequest {
   pix_key: string
   /** Type of the key. Default: inferred from the key. Live mode requires it if the key is ambiguous (eleven digits can be a CPF or a mobile phone). */
   pix_key_type?: 'cpf' | 'cnpj' | 'email' | 'phone' | 'random'
-  /** CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to somebody else. Default: the owner of the key is not checked. */
+  /** CPF or CNPJ of the receiver, bare or formatted. The bank then rejects the withdrawal if the key belongs to another person or company. Default: the owner of the key is not checked. */
   owner_doc?: string
   /** URL that receives the events of the withdrawal: http or https, in live mode only https. If it contains a user name or a password, they are not stored, and no event is sent: check the signature of the events instead. */
   webhook_url?: string
   /** Your own reference, by which the resource can also be read: printable characters, not a UUID. Unique per account and mode, and a second use responds 409, unless the settings of the account allow charges to repeat it. */
   external_id?: string
-  /** Note for your own people, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none. */
+  /** Note for your team, shown with the withdrawal. Neither the bank nor the receiver gets it. Default: none. */
   memo?: string
 }
 
@@ -355,7 +355,7 @@ export interface Withdrawal {
   updated_at: string
   /** CPF or CNPJ of the receiver as sent, if one was. Masked for tokens without `payers:read`, and in events. */
   owner_doc?: string
-  /** Note for your own people, if there is one. */
+  /** Note for your team, if there is one. */
   memo?: string
 }
 
@@ -389,7 +389,7 @@ export type StatementPage = {
 export interface StatementEntry {
   /** Position in the ledger: 1, 2, 3 and so on, without gaps. */
   version: number
-  /** What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: taken for a payment that its payer disputes, and given back. `payment_returned`: the bank gave a payment back to its payer without a refund of yours. `owed_repaid`: taken to cover what was missing for disputes, such returns and corrections. `corrected`: a correction by the administrator, in either direction. */
+  /** What moved the balance. `transaction_paid`: a payment. `withdrawal_held`, `refund_held`: the amount left the balance with the request; `…_returned`: it came back, because the bank rejected it. `payout_returned`: the receiver’s bank sent a withdrawal back. `receipt_credited`: a payment that the administrator assigned to the account. `dispute_held`, `dispute_won`: held for a payment that its payer disputes, and released. `payment_returned`: the bank returned a payment to its payer without a refund of yours. `owed_repaid`: withheld to cover what was missing for disputes, such returns and corrections. `corrected`: a correction by the administrator, in either direction. */
   kind: 'transaction_paid' | 'refund_held' | 'refund_returned' | 'withdrawal_held' | 'withdrawal_returned' | 'payout_returned' | 'receipt_credited' | 'dispute_held' | 'dispute_won' | 'payment_returned' | 'owed_repaid' | 'corrected'
   /** Amount, in cents; negative if it left the balance. */
   amount: number
@@ -598,7 +598,7 @@ export interface TransactionDisputeClosed {
   utms?: Record<string, unknown>
 }
 
-/** The bank gave the payment, or a part of it, back to the payer without a refund of yours. The amount has left the balance. */
+/** The bank returned the payment, or a part of it, to the payer without a refund of yours. The amount has left the balance. */
 export interface TransactionReturned {
   /** Id of the event, equal to `webhook-id` and the same in every attempt. */
   id: string
@@ -624,7 +624,7 @@ export interface ReturnDetail {
   id: string
   /** Returned amount, in cents. */
   amount: number
-  /** Reason, as the bank names it, or null. `MED_…`: the payer’s bank demanded the money, as after a dispute. `ORIGINAL`: somebody returned it at the bank. There can be others. */
+  /** Reason, as the bank names it, or null. `MED_…`: the payer’s bank demanded the money, as after a dispute. `ORIGINAL`: a person returned it at the bank. There can be others. */
   nature: string | null
   /** Time of the return. */
   returned_at: string
