@@ -1,4 +1,4 @@
-import { Html, html, TEXT_FACE } from '#lib/core/html.ts'
+import { Html, html } from '#lib/core/html.ts'
 import {
   dateFormat,
   LANGUAGE_NAMES,
@@ -9,6 +9,7 @@ import {
   numberFormat,
   preferredLocale,
 } from '#lib/core/locale.ts'
+import { TEXT_FACE } from '#lib/core/text-face.ts'
 import { PAYER_WORDS } from '#messages/words.ts'
 
 export interface PageContent {
