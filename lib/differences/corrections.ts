@@ -1,4 +1,5 @@
 import { type Actor, personOf, recordAudit } from '#lib/audit/record.ts'
+import { type AttachmentType, readAttachmentType } from '#lib/core/attachments.ts'
 import { invalidInput, refuse } from '#lib/core/errors.ts'
 import { isUuid, newRoutableId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -7,14 +8,7 @@ import { PROPOSAL_ENDED } from '#lib/core/refusals.ts'
 import { Prisma, type Tx, transaction } from '#lib/db/client.ts'
 import { itemsSql, MATCHED_LATER, modeOfItem } from '#lib/differences/differences.ts'
 import { releaseUnmatched } from '#lib/differences/resolve.ts'
-import {
-  type AttachmentType,
-  allowedEntries,
-  BANK,
-  type CorrectionTerms,
-  OPERATOR,
-  readAttachmentType,
-} from '#lib/differences/states.ts'
+import { allowedEntries, BANK, type CorrectionTerms, OPERATOR } from '#lib/differences/states.ts'
 import { bookOne } from '#lib/ledger/book.ts'
 import { lockBooks, lockDisputes, openDisputeLedgers } from '#lib/ledger/owed.ts'
 import { queueMailToOwners } from '#lib/mail/queue.ts'

@@ -2,7 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { FileField } from '#app/admin/file-field.tsx'
+import { FileField } from '#components/form/file-field.tsx'
 import type { Form } from '#components/form/form.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 

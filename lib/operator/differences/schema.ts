@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { CHARGE_STATUSES } from '#lib/charges/states.ts'
+import { attachmentField } from '#lib/core/attachments.ts'
 import { fileLocale, instant, listQuery, must, pageOf } from '#lib/core/fields.ts'
 import { MODES } from '#lib/core/mode.ts'
-import { ATTACHMENT_BYTES_MAX, BANK, ENTRIES, OPERATOR } from '#lib/differences/states.ts'
+import { BANK, ENTRIES, OPERATOR } from '#lib/differences/states.ts'
 import { reasonRequest } from '#lib/operator/schema.ts'
 
 /** `acknowledged`: without an entry, so that the difference stays. */
@@ -50,20 +51,12 @@ const partyField = z.union(
   [z.literal(BANK), z.literal(OPERATOR), z.uuid()],
   must('be bank, operator or the id of an account'),
 )
-/** In base64, four characters per three bytes; the rest of the request is small. */
-export const CORRECTION_BODY_BYTES_MAX = Math.ceil(ATTACHMENT_BYTES_MAX / 3) * 4 + 4_096
 export const correctionRequest = z.strictObject({
   ...reasonRequest.shape,
   from: partyField,
   to: partyField,
   amount: z.int(must('be a whole number of cents')).min(1, must('be at least 1')),
-  attachment: z
-    .base64(must('be a file in base64'))
-    .min(1, must('be a file in base64'))
-    .max(
-      Math.ceil(ATTACHMENT_BYTES_MAX / 3) * 4,
-      must(`have at most ${ATTACHMENT_BYTES_MAX / 1024 / 1024} MB`),
-    ),
+  attachment: attachmentField,
 })
 
 const cents = z.int()

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { requireActor } from '#lib/audit/record.ts'
 import { payByUnmatched } from '#lib/charges/receive.ts'
+import { ATTACHMENT_BODY_BYTES_MAX } from '#lib/core/attachments.ts'
 import { approveCorrection, proposeCorrection } from '#lib/differences/corrections.ts'
 import { adminEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
@@ -15,7 +16,6 @@ import {
 } from '#lib/operator/differences/differences.ts'
 import { readAttachment, requireItem } from '#lib/operator/differences/evidence.ts'
 import {
-  CORRECTION_BODY_BYTES_MAX,
   correctionRequest,
   DifferenceDetailRead,
   DifferencePage,
@@ -51,7 +51,7 @@ export const { GET, POST } = endpoints({
     effect: 'none',
     summary: 'Propose an entry that settles a difference',
     body: correctionRequest,
-    bodyBytesMax: CORRECTION_BODY_BYTES_MAX,
+    bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     response: DifferenceDetailRead,
     errorCodes: ['item_not_found', 'correction_refused'],
     proof: 'required',
