@@ -10,13 +10,24 @@ interface FileFieldProps {
   accept: string
   /** How the form sends the file. */
   as: 'base64' | 'text'
+  /** Whether the form sends the name, too, as `<name>_name`. */
+  isNamed?: boolean
   hint?: string
   note?: string
   problem?: string | null
 }
 
 /** File field: the form sends the contents of the file; the page shows its name only. */
-export function FileField({ label, name, accept, as, hint, note, problem }: FileFieldProps) {
+export function FileField({
+  label,
+  name,
+  accept,
+  as,
+  isNamed,
+  hint,
+  note,
+  problem,
+}: FileFieldProps) {
   const t = useTranslations('ui')
   const input = useRef<HTMLInputElement>(null)
   const sent = useRef<HTMLInputElement>(null)
@@ -28,9 +39,7 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
   const id = `${name}-file`
   async function read(chosen: File | undefined) {
     if (!chosen) return
-    const bytes = new Uint8Array(await chosen.arrayBuffer())
-    const text = Array.from(bytes, byte => String.fromCharCode(byte)).join('')
-    const contents = as === 'base64' ? btoa(text) : new TextDecoder().decode(bytes)
+    const contents = as === 'base64' ? await readBase64(chosen) : await chosen.text()
     setFile({ name: chosen.name, contents })
   }
   return (
@@ -51,6 +60,7 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
         onChange={event => read(event.target.files?.[0])}
       />
       <input ref={sent} type="hidden" name={name} value={file?.contents ?? ''} />
+      {isNamed ? <input type="hidden" name={`${name}_name`} value={file?.name ?? ''} /> : null}
       <div className="flex min-h-11 min-w-0 items-center gap-3">
         <Button
           variant="quiet"
@@ -71,4 +81,14 @@ export function FileField({ label, name, accept, as, hint, note, problem }: File
       ) : null}
     </div>
   )
+}
+
+/** A megabyte takes milliseconds, which joining its bytes in JavaScript does not. */
+function readBase64(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result).split(',')[1] ?? '')
+    reader.onerror = () => reject(reader.error)
+    reader.readAsDataURL(file)
+  })
 }

@@ -7,9 +7,9 @@ import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Deadline, DisputeState } from '#components/status/state-chips.tsx'
 import { type Column, DataList } from '#components/ui/data-list.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
-import type { DisputeBasics } from '#lib/charges/disputes/schema.ts'
+import type { ListedDispute } from '#lib/charges/disputes/schema.ts'
 
-export interface DisputeListRow extends DisputeBasics {
+export interface DisputeListRow extends ListedDispute {
   href: string
   subject: string
   /** A line below the subject. */
@@ -71,12 +71,18 @@ export function DisputeRows({ subjectHead, disputes }: DisputeRowsProps) {
 }
 
 function SubjectLink({ dispute }: { dispute: DisputeListRow }) {
-  const { href, subject, detail } = dispute
+  const t = useTranslations('disputes')
+  const { href, subject, detail, evidence_count: count } = dispute
   return (
     <Link href={href} prefetch={false} className={`block ${ROW_LINK}`}>
       <span className={`font-medium ${TWO_LINES}`}>{subject}</span>
       {detail ? (
         <span className="block truncate font-normal text-muted text-small">{detail}</span>
+      ) : null}
+      {count > 0 ? (
+        <span className="block font-normal text-muted text-small">
+          {t('evidenceCount', { count })}
+        </span>
       ) : null}
     </Link>
   )

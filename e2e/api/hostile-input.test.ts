@@ -132,12 +132,15 @@ describe.each(pickInTurn(POSTS_WITH_FIELDS))('POST $path', ({ path }) => {
   test('413 for arrays nested 100,000 deep, for ten megabytes and for 200 kB in chunks', async () => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const { token } = world
+    const takesFiles = path.endsWith('/evidence')
     for (const raw of [nested, 'x'.repeat(10_000_000)]) {
       const { status, text } = await call(api.url, 'POST', resolvePath(world, path), { token, raw })
-      expect([status, text]).toEqual([413, TOO_LARGE])
+      if (takesFiles && raw === nested) expect(status).toBe(422)
+      else expect([status, text]).toEqual([413, TOO_LARGE])
     }
     const chunk = `2710\r\n${'x'.repeat(10_000)}\r\n`
-    expect(await postChunked(`${chunk.repeat(20)}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
+    const chunks = chunk.repeat(takesFiles ? 750 : 20)
+    expect(await postChunked(`${chunks}0\r\n\r\n`)).toEqual([413, TOO_LARGE])
   })
 
   test('415 for a compressed body', async () => {

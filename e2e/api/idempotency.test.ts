@@ -169,6 +169,16 @@ const POSTS = [
     message: fieldErrors,
   },
   {
+    name: 'POST /disputes/[id]/evidence',
+    path: async () => `/disputes/${await openDispute()}/evidence`,
+    body: { text: 'a' },
+    otherBody: { text: 'b' },
+    balanceChange: 0,
+    retentionHours: 24,
+    countEffects: () => countActions('dispute.evidence_added'),
+    message: fieldErrors,
+  },
+  {
     name: 'POST /sandbox/disputes/[id]',
     path: async () => `/sandbox/disputes/${await openDispute()}`,
     body: { outcome: 'won' },

@@ -92,6 +92,7 @@ describe('no operation returns a full document', () => {
       transactions: paid,
       withdrawals: world.payout,
       refund_id: world.refund,
+      evidence_id: world.evidence,
       requests: world.request,
       disputes: world.dispute,
       refunds: world.held,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { openAt } from '#e2e/banks/open.ts'
 import { expect, expectAccessible, test } from '#e2e/browser/app.ts'
 import { expectFits, findPlace, listRows, PHONE } from '#e2e/browser/layout.ts'
@@ -6,6 +7,7 @@ import {
   connectToApplication,
   createSession,
   openAdmin,
+  openShop,
 } from '#e2e/browser/merchant.ts'
 import { type RunningBank, startBank } from '#e2e/psp/start.ts'
 import { checkConnection } from '#lib/banks/connections.ts'
@@ -161,5 +163,83 @@ test.describe('on the pages of the merchant', () => {
     await page.goto('/test/disputes')
     await expect(page.getByText('Nenhuma contestação', { exact: true })).toBeVisible()
     await expect(page.getByText('aparece aqui com o prazo da defesa')).toBeVisible()
+  })
+})
+
+test.describe('in test mode', () => {
+  test.use({ locale: 'pt-BR', expectedStatuses: [422] })
+
+  test('a dispute is rehearsed: opened, answered with a text and a file, and decided', async ({
+    page,
+    context,
+  }) => {
+    const shop = await openShop(context)
+    const headers = { authorization: `Bearer ${shop.token}` }
+    const payer = { client_name: 'Ana', client_email: 'ana@example.com', client_doc: '52998224725' }
+    const created = await page.request.post('/api/transactions', {
+      headers,
+      data: { amount: 1_500, ...payer },
+    })
+    const { transaction_id: id } = (await created.json()).data
+    await page.request.post(`/api/sandbox/transactions/${id}`, {
+      headers,
+      data: { outcome: 'paid' },
+    })
+    await page.goto(`/test/charges/${id}`)
+    const simulated = page.getByRole('region', { name: 'Banco simulado' })
+    await simulated.getByRole('button', { name: 'Contestar' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Contestar' }).click()
+    await expect(page.getByText('em 7 dias').or(page.getByText('em 6 dias'))).toBeVisible()
+
+    await page.getByRole('button', { name: 'Enviar provas' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Enviar provas' })
+    const send = dialog.getByRole('button', { name: 'Enviar', exact: true })
+    await expectAccessible(page)
+    await send.click()
+    await expect(dialog.getByText('Escreva até 2000 caracteres ou anexe')).toBeVisible()
+    await dialog.getByLabel('O que aconteceu').fill('Entregue em 20/11,\nrastreio BR123.')
+    const file = (name: string, text: string) => ({
+      name,
+      mimeType: 'application/pdf',
+      buffer: Buffer.from(text),
+    })
+    await dialog.locator('input[type=file]').setInputFiles(file('nota.pdf', '<html>'))
+    await send.click()
+    await expect(dialog.getByText('Escolha um PDF, PNG ou JPEG')).toBeVisible()
+    await dialog.locator('input[type=file]').setInputFiles(file('nota fiscal.pdf', '%PDF-1.7'))
+    await expect(dialog.getByText('Escolha um PDF, PNG ou JPEG')).toHaveCount(0)
+    await send.click()
+    await expect(dialog).toBeHidden()
+    const evidence = page.getByRole('list', { name: 'Provas do lojista' })
+    await expect(evidence).toContainText('rastreio BR123.')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      evidence.getByRole('button', { name: /^nota fiscal\.pdf/ }).click(),
+    ])
+    expect(await readFile(await download.path(), 'utf8')).toBe('%PDF-1.7')
+    await expectAccessible(page)
+    await page.setViewportSize(PHONE)
+    await expectFits(page)
+
+    const admin = await openAdmin(page, 'pt-BR')
+    const dispute = await db().dispute.findFirstOrThrow({ where: { accountId: shop.id } })
+    await admin.goto(`/admin/disputes?q=${shop.id}`)
+    await expect(admin.getByText('1 prova enviada').filter({ visible: true })).toBeVisible()
+    await admin.goto(`/admin/disputes/${shop.id}/${dispute.id}`)
+    await expect(admin.getByLabel('Texto para o banco')).toHaveValue(
+      /A loja acrescenta:\nEntregue em 20\/11,\nrastreio BR123\./,
+    )
+    await expectAccessible(admin)
+    const [same] = await Promise.all([
+      admin.waitForEvent('download'),
+      admin.getByRole('button', { name: /^nota fiscal\.pdf/ }).click(),
+    ])
+    expect(await readFile(await same.path(), 'utf8')).toBe('%PDF-1.7')
+    await admin.context().close()
+
+    await simulated.getByRole('button', { name: 'Ganhar' }).click()
+    await expect(page.getByText('R$ 15,00 estão livres no saldo.')).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Enviar provas' })).toHaveCount(0)
+    await expect(evidence).toContainText('rastreio BR123.')
   })
 })

@@ -31,6 +31,7 @@ export const ACTIONS = [
   'connection.trial_begun',
   'demo.made',
   'dispute.answered',
+  'dispute.evidence_added',
   'difference.corrected',
   'difference.correction_proposed',
   'difference.exported',

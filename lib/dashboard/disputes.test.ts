@@ -47,6 +47,7 @@ test('an account sees its own disputes of the mode, with the charges that they a
       external_id: expect.any(String),
       client_name: expect.any(String),
       created_at: expect.any(String),
+      evidence_count: 0,
     },
   ])
 })

@@ -1,4 +1,5 @@
-import type { DisputeBasics, DisputesQuery, OwnDispute } from '#lib/charges/disputes/schema.ts'
+import { evidenceCountSql } from '#lib/charges/disputes/evidence.ts'
+import type { DisputesQuery, ListedDispute, OwnDispute } from '#lib/charges/disputes/schema.ts'
 import { DUE_SOON_HOURS } from '#lib/charges/states.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { Prisma } from '#lib/db/client.ts'
@@ -12,7 +13,7 @@ export const disputeColumns = Prisma.sql`d.id, d.mode, d.amount, d.status, d.ans
   ${utc('d.respond_by')}, ${utc('d.created_at')}`
 
 /** Reads disputes, the newest first; those to be answered, the oldest first. */
-export async function queryDisputes<Row extends DisputeBasics>(
+export async function queryDisputes<Row extends ListedDispute>(
   columns: Prisma.Sql,
   from: Prisma.Sql,
   { status, cursor }: DisputesQuery,
@@ -22,7 +23,7 @@ export async function queryDisputes<Row extends DisputeBasics>(
     ? [Prisma.sql`ASC`, Prisma.sql`d.id > ${cursor}::uuid`]
     : [Prisma.sql`DESC`, Prisma.sql`d.id < ${cursor}::uuid`]
   const rows = await queryRows<Row>(Prisma.sql`
-    SELECT ${asJson(columns)}::text AS json FROM ${from} AND ${disputeStatusCondition(status)}
+    SELECT ${asJson(Prisma.sql`${columns}, ${evidenceCountSql} AS evidence_count`)}::text AS json FROM ${from} AND ${disputeStatusCondition(status)}
       AND ${cursor ? after : Prisma.sql`true`}
     ORDER BY d.id ${order} LIMIT ${PAGE_SIZE + 1}`)
   return toPage(rows, PAGE_SIZE, idOf)

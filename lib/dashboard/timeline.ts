@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { readPeople } from '#lib/audit/queries.ts'
 import { REJECTION_CODES } from '#lib/banks/gateway.ts'
+import { evidenceListSql } from '#lib/charges/disputes/evidence.ts'
 import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
-import { DisputeDetail } from '#lib/charges/disputes/wire.ts'
+import { DisputeDetail, Evidence } from '#lib/charges/disputes/wire.ts'
 import { chargeAsJson, findCharge, serializeMaskedCharge } from '#lib/charges/list.ts'
 import { refundColumns } from '#lib/charges/refunds/refund.ts'
 import type { RefundRow } from '#lib/charges/refunds/schema.ts'
@@ -118,6 +119,7 @@ export type ChargeStep = z.infer<typeof chargeStep>
 
 const ChargeDispute = DisputeDetail.omit({ transaction_id: true, updated_at: true }).extend({
   answer_state: z.enum(ANSWER_STATES).nullable(),
+  evidence: z.array(Evidence),
 })
 type ChargeDispute = z.infer<typeof ChargeDispute>
 
@@ -263,7 +265,7 @@ export async function listWaiting(
 
 function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${disputeColumns}, d.lost_amount, ${utc('d.closed_at')}
+    SELECT ${disputeColumns}, ${evidenceListSql} AS evidence, d.lost_amount, ${utc('d.closed_at')}
     FROM disputes d WHERE d.account_id = ${accountId}::uuid AND d.charge_id = ${chargeId}::uuid
     ORDER BY d.id`
 }

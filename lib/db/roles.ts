@@ -230,6 +230,7 @@ const LIMITED_TABLES: Record<string, string[]> = {
   connection_trials: ['DELETE', 'INSERT', 'SELECT', 'UPDATE'],
   booked_payments: ['INSERT', 'SELECT'],
   disputes: ['INSERT', 'SELECT', 'UPDATE'],
+  dispute_evidence: ['INSERT', 'SELECT'],
   corrections: ['INSERT', 'SELECT', 'UPDATE'],
   connections: ['INSERT', 'SELECT', 'UPDATE'],
   deliveries: ['DELETE', 'SELECT', 'UPDATE'],

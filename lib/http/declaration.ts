@@ -95,6 +95,8 @@ interface Details<Body, Query, BodyInput, QueryInput, Answer> {
   allow: AnyPermission | AnyPermission[]
   /** Schema of the body in each mode; without a schema, the body is not read. */
   body?: Record<Mode, z.ZodType<Body, BodyInput>>
+  /** Default: as for every operation. */
+  bodyBytesMax?: number
   query?: z.ZodType<Query, QueryInput>
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true
@@ -132,8 +134,8 @@ interface Details<Body, Query, BodyInput, QueryInput, Answer> {
   isUnlogged?: true
   /** Whether the response is a small file: staff that views an account gets none. */
   isFile?: true
-  /** Media type of such a file in the API's document. */
-  fileType?: string
+  /** Media type of such a file in the API's document; of a file that was uploaded, those that are accepted. */
+  fileType?: string | readonly string[]
   /** Names a row of the caller's that the look-up of a token reads, too: one statement instead of two. */
   reads?: (params: Record<string, string>) => RowAlong | null
   handle: (call: Call<Body, Query>) => Promise<unknown>

@@ -137,6 +137,7 @@ function serveEndpoint(
     },
     limit: caller => limitByCaller(state, caller),
     readsBody: declared.body !== undefined,
+    ...(declared.bodyBytesMax && { bodyBytesMax: declared.bodyBytesMax }),
     respond: (check, content) => runEndpoint(state, declared, check, content),
   })
 }

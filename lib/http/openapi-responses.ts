@@ -107,6 +107,8 @@ function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
       // Clients must accept fields that a later version adds to a response.
       if (io === 'output' && jsonSchema.additionalProperties === false)
         delete jsonSchema.additionalProperties
+      // No format that tools know; `contentEncoding` says it.
+      if (jsonSchema.format === 'base64') delete jsonSchema.format
       if (isSchema(jsonSchema.like)) jsonSchema.like = toJson(jsonSchema.like, io)
     },
   }) as Json

@@ -130,7 +130,7 @@ const TAGS = [
   {
     name: 'Disputes',
     description:
-      'A payer can dispute a payment at the bank. The disputed amount is held until the dispute is `won` or `lost`. Your administrator answers it.',
+      'A payer can dispute a payment at the bank. The disputed amount is held until the dispute is `won` or `lost`. Your administrator answers it, with the evidence that you send before `respond_by`.',
   },
   {
     name: 'Withdrawals',
@@ -435,7 +435,7 @@ function describeOperation(
         ),
       body: content?.example,
       isIdempotent: idempotency !== undefined && segments[0] !== 'sandbox',
-      file: declared.fileType && segments.at(-1),
+      file: declared.fileType && segments.findLast(segment => !segment.startsWith('[')),
     }),
   }
 }
@@ -509,14 +509,16 @@ function describeSuccessResponse(
   shapes: Shapes,
   schema: Json,
   more: string[],
-  fileType?: string,
+  fileType: string | readonly string[] = [],
 ): Json {
   const json = { 'application/json': { schema, example: shapes.exampleOf(schema) } }
-  const file = { [String(fileType)]: { schema: { type: 'string', contentMediaType: fileType } } }
+  const files = [fileType]
+    .flat()
+    .map(type => [type, { schema: { type: 'string', contentMediaType: type } }] as const)
   return {
     description: 'Success.',
     headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...more]),
-    content: fileType ? file : json,
+    content: files.length > 0 ? Object.fromEntries(files) : json,
   }
 }
 
@@ -525,6 +527,7 @@ const NOUNS: Record<string, { tag: string; singular: string }> = {
   transactions: { tag: 'Charges', singular: 'Charge' },
   refunds: { tag: 'Refunds', singular: 'Refund' },
   disputes: { tag: 'Disputes', singular: 'Dispute' },
+  evidence: { tag: 'Disputes', singular: 'Evidence' },
   withdrawals: { tag: 'Withdrawals', singular: 'Withdrawal' },
   events: { tag: 'Events', singular: 'Event' },
   requests: { tag: 'Requests', singular: 'Request' },

@@ -60,7 +60,7 @@ type Mask = (shown: unknown) => unknown
 const showAll: Mask = shown => shown
 
 interface ResultOptions {
-  fileType?: string | undefined
+  fileType?: string | readonly string[] | undefined
   mask?: Mask | undefined
   status?: number | undefined
 }
@@ -71,7 +71,7 @@ export function resultResponse(
   { fileType, mask = showAll, status = 200 }: ResultOptions = {},
 ): HttpResponse {
   if (typeof result === 'object' && result !== null) {
-    if (fileType && 'file' in result)
+    if (typeof fileType === 'string' && 'file' in result)
       return fileResponse(result.file as string | Buffer<ArrayBuffer>, fileType)
     if ('attachment' in result) return attachmentResponse(result as AttachedFile)
     if ('chunks' in result) return stream(result as StreamedResult)

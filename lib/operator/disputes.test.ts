@@ -61,7 +61,7 @@ test('the evidence masks the payer, and the draft says only what it proves', asy
     refunds: [],
     viewed_at: expect.any(String),
   })
-  const draft = draftAnswer(evidence, found.amount, 'pt-BR')
+  const draft = draftAnswer(found, 'pt-BR')
   for (const text of [
     'R$ 123,45',
     report.endToEndId,
@@ -72,7 +72,7 @@ test('the evidence masks the payer, and the draft says only what it proves', asy
   expect(draft).not.toContain('confirmou o recebimento')
   const told = { at: evidence.paid_at, type: 'transaction.paid', host: 'x', response_status: 200 }
   const confirmed = { ...evidence, viewed_at: null, attempts: [told] }
-  const other = draftAnswer(confirmed, found.amount, 'pt-BR')
+  const other = draftAnswer({ ...found, evidence: confirmed }, 'pt-BR')
   expect(other).toContain('confirmou o recebimento')
   expect(other).not.toContain('foi aberta em')
   expect(await readDispute((await makeMerchant()).id, id)).toBeNull()

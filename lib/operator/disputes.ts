@@ -1,5 +1,6 @@
 import { readPeople } from '#lib/audit/queries.ts'
-import type { DisputesQuery } from '#lib/charges/disputes/schema.ts'
+import { evidenceListSql } from '#lib/charges/disputes/evidence.ts'
+import { ANSWER_MAX, type DisputesQuery } from '#lib/charges/disputes/schema.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import { dateFormat, HOME_TIME_ZONE, type Locale } from '#lib/core/locale.ts'
 import { formatReais } from '#lib/core/money.ts'
@@ -9,7 +10,7 @@ import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'
 import { asJson, queryRows, utc, utcText } from '#lib/db/sql.ts'
 import { accountSearchCondition } from '#lib/operator/accounts.ts'
-import type { DisputeEvidence, DisputeLine, DisputeWithEvidence } from '#lib/operator/schema.ts'
+import type { DisputeLine, DisputeWithEvidence } from '#lib/operator/schema.ts'
 import { MESSAGES } from '#messages/words.ts'
 
 const EVIDENCE_MAX = 50
@@ -44,7 +45,7 @@ export async function readDispute(
     ${utc('d.closed_at')}, d.answer, ${utc('d.answered_at')}, d.answered_by,
     (SELECT COALESCE(g.response ->> 'bankText', g.response ->> 'reason') FROM gateway_calls g
       WHERE g.account_id = d.account_id AND g.subject_id = d.id ORDER BY g.id DESC LIMIT 1) AS bank_text,
-    ${evidenceSql} AS evidence`
+    ${evidenceSql} AS evidence, ${evidenceListSql} AS sent_evidence`
   const [row] = await queryRows<DisputeWithEvidence>(Prisma.sql`
     SELECT ${asJson(columns)}::text AS json FROM disputes d JOIN accounts a ON a.id = d.account_id
       JOIN charges c ON c.account_id = d.account_id AND c.id = d.charge_id
@@ -75,8 +76,11 @@ export const BANK_LOCALE = 'pt-BR'
 const isDelivered = ({ response_status: status }: { response_status: number | null }) =>
   status !== null && status >= 200 && status <= 299
 
-/** Drafts a defence of what the records prove, and of nothing else. */
-export function draftAnswer(evidence: DisputeEvidence, amount: number, locale: Locale): string {
+/** Drafts a defence of what the records prove and the merchant has written, and of nothing else. */
+export function draftAnswer(
+  { evidence, amount, sent_evidence: sent }: DisputeWithEvidence,
+  locale: Locale,
+): string {
   const t = MESSAGES[locale].disputeDraft
   const times = dateFormat(locale, {
     dateStyle: 'short',
@@ -103,5 +107,7 @@ export function draftAnswer(evidence: DisputeEvidence, amount: number, locale: L
     refunded > 0 ? fill(t.refunded, { amount: money(refunded) }) : t.notRefunded,
     t.zone,
   ]
-  return sentences.filter(Boolean).join('\n')
+  const own = sent.flatMap(({ text }) => text ?? [])
+  const draft = [...sentences, own.length > 0 ? t.merchant : '', ...own].filter(Boolean).join('\n')
+  return draft.slice(0, ANSWER_MAX)
 }

@@ -6,12 +6,12 @@ import {
   type Role,
 } from '#lib/accounts/schema.ts'
 import type { RejectionCode } from '#lib/banks/gateway.ts'
-import { ANSWER_MAX, type DisputeBasics } from '#lib/charges/disputes/schema.ts'
+import { defenceText, type ListedDispute } from '#lib/charges/disputes/schema.ts'
+import type { Evidence } from '#lib/charges/disputes/wire.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
 import {
   instant,
-  longText,
   must,
   type ReasonParams,
   reasonParams,
@@ -387,10 +387,10 @@ export interface PersonDetail extends PersonLine {
 }
 
 export const answerRequest = z.object({
-  text: longText(1, ANSWER_MAX).regex(/^[\n\P{C}]+$/u, must('contain no control characters')),
+  text: defenceText,
 })
 
-export interface DisputeLine extends DisputeBasics {
+export interface DisputeLine extends ListedDispute {
   account: { id: string; name: string }
 }
 
@@ -410,7 +410,7 @@ export interface DisputeEvidence {
   refunds: { at: string; amount: number; status: 'pending' | 'completed' | 'rejected' }[]
 }
 
-export interface DisputeWithEvidence extends DisputeLine {
+export interface DisputeWithEvidence extends Omit<DisputeLine, 'evidence_count'> {
   bank_id: string
   connection: string
   lost_amount: number | null
@@ -421,4 +421,6 @@ export interface DisputeWithEvidence extends DisputeLine {
   /** What the bank said to the last answer. */
   bank_text: string | null
   evidence: DisputeEvidence
+  /** Evidence that the merchant sent. */
+  sent_evidence: Evidence[]
 }

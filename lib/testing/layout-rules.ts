@@ -89,6 +89,7 @@ export const TABLE_OWNERS: Record<string, string> = {
   charge_search_marks: 'charges',
   refunds: 'charges',
   disputes: 'charges',
+  dispute_evidence: 'charges',
   payment_readings: 'charges',
   reconciled_days: 'operator',
   withdrawals: 'withdrawals',

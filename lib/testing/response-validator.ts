@@ -107,10 +107,11 @@ function makeResponseValidator(document: Document): Validator {
     if (status === 204) return sent.headers.allow ? [] : [`${label}: it has no Allow`]
     if (declared && status === 304)
       return body === '' && sent.headers.etag ? [] : [`${label}: it has no ETag or a body`]
-    const [type = ''] = Object.keys(declared?.content ?? {})
-    if (declared && type !== 'application/json') {
-      const isDeclared = sent.headers['content-type'] === type
-      return isDeclared ? [] : [`${label}: the type is ${sent.headers['content-type']}`]
+    const types = Object.keys(declared?.content ?? {})
+    if (declared && !types.includes('application/json')) {
+      return types.includes(String(sent.headers['content-type']))
+        ? []
+        : [`${label}: the type is ${sent.headers['content-type']}`]
     }
     const check = validatorOf(declared?.content['application/json'].schema ?? ERROR)
     // The document lists no code that only sessions get.

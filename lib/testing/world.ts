@@ -26,6 +26,8 @@ export interface World {
   /** A refund that waits for a decision. */
   held: string
   dispute: string
+  /** With a file. */
+  evidence: string
   request: string
   /** Receives no event: of `withdrawal.returned` only, which no test world has. */
   endpoint: string
@@ -64,6 +66,11 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
   const dispute = await send(`/sandbox/transactions/${held.transaction_id}/disputes`, {
     amount: 100,
   })
+  const evidence = await send(`/disputes/${dispute.id}/evidence`, {
+    text: marker,
+    file: Buffer.from(`%PDF-1.7 ${marker}`).toString('base64'),
+    file_name: marker,
+  })
   const request = await logRequest(api, token, marker)
   const url = `http://127.0.0.1:8009/${marker}`
   const endpoint = await send('/webhooks/endpoints', { url, event_types: ['withdrawal.returned'] })
@@ -77,6 +84,7 @@ export async function makeWorld(api: Api, marker = 'plain'): Promise<World> {
     refund: refund.id,
     held: held.id,
     dispute: dispute.id,
+    evidence: evidence.id,
     request,
     endpoint: endpoint.id,
     delivery: deliveries.body.data[0].id,
@@ -146,5 +154,8 @@ export function resolvePath(world: World, path: string): string {
   }
   const folder = /(\w+)\/\[id\]/.exec(path)?.[1] as keyof typeof ids
   const ofCharge = isReceipt || /\/(refunds|disputes)/.test(path) ? paid : charge
-  return path.replace('[refund_id]', world.refund).replace('[id]', ids[folder] ?? ofCharge)
+  return path
+    .replace('[evidence_id]', world.evidence)
+    .replace('[refund_id]', world.refund)
+    .replace('[id]', ids[folder] ?? ofCharge)
 }

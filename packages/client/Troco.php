@@ -117,7 +117,7 @@ final class Client
     public readonly Charges $charges;
     public readonly Refunds $refunds;
     public readonly Payments $withdrawals;
-    public readonly Records $disputes;
+    public readonly Disputes $disputes;
     public readonly Statement $statement;
     public readonly Events $events;
     public readonly Endpoints $endpoints;
@@ -143,7 +143,7 @@ final class Client
         $this->charges = new Charges($this, '/transactions');
         $this->refunds = new Refunds($this, '/refunds');
         $this->withdrawals = new Payments($this, '/withdrawals');
-        $this->disputes = new Records($this, '/disputes');
+        $this->disputes = new Disputes($this, '/disputes');
         $this->statement = new Statement($this, '/statement');
         $this->events = new Events($this, '/events');
         $this->endpoints = new Endpoints($this, '/webhooks/endpoints');
@@ -386,6 +386,37 @@ final class Charges extends Payments
             }
             usleep((int) (min(2, max(0, $end - microtime(true))) * 1_000_000));
         }
+    }
+}
+
+final class Disputes extends Records
+{
+    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence. */
+    public function addEvidence(
+        string $id,
+        ?string $text = null,
+        ?string $file = null,
+        ?string $fileName = null,
+        ?string $key = null,
+    ): array {
+        $body = [
+            'text' => $text,
+            'file' => $file === null ? null : base64_encode($file),
+            'file_name' => $fileName,
+        ];
+        $given = array_filter($body, fn (?string $value): bool => $value !== null);
+        return $this->troco->act($this->pathOf($id) . '/evidence', $given, $key)['data'];
+    }
+
+    public function evidence(string $id): array
+    {
+        return $this->troco->request('GET', $this->pathOf($id) . '/evidence')['data'];
+    }
+
+    public function evidenceFile(string $id, string $evidenceId): string
+    {
+        $path = $this->pathOf($id) . '/evidence/' . Client::segment($evidenceId);
+        return (string) $this->troco->send('GET', $path)->getBody();
     }
 }
 

@@ -277,6 +277,38 @@ export interface DisputeRead {
   data: Dispute
 }
 
+export interface DisputeEvidenceRequest {
+  /** What proves the sale or the delivery, in your words. */
+  text?: string
+  /** A PDF, PNG or JPEG in base64, of at most 5 MB. */
+  file?: string
+  /** Name of the file, as your administrator reads it. Required with `file`. */
+  file_name?: string
+}
+
+export interface DisputeEvidenceRead {
+  data: DisputeEvidence
+}
+
+export interface DisputeEvidence {
+  /** Id of the evidence. */
+  id: string
+  /** Text, or null. */
+  text: string | null
+  /** Name of the file, or null. */
+  file_name: string | null
+  /** Media type of the file by its content, or null. */
+  file_type: 'application/pdf' | 'image/png' | 'image/jpeg' | null
+  /** Size of the file, or null. */
+  file_bytes: number | null
+  /** Time of creation. */
+  created_at: string
+}
+
+export interface DisputeEvidenceList {
+  data: DisputeEvidence[]
+}
+
 export interface WithdrawalRequest {
   /** Amount to send, in cents. It is held at once and must not exceed the balance. */
   amount: number

@@ -146,7 +146,7 @@ class Troco:
         self.charges = Charges(self, "/transactions")
         self.refunds = Refunds(self)
         self.withdrawals = Payments(self, "/withdrawals")
-        self.disputes = Records(self, "/disputes")
+        self.disputes = Disputes(self, "/disputes")
         self.statement = Statement(self)
         self.events = Events(self)
         self.webhooks = Webhooks(self)
@@ -294,6 +294,30 @@ class Refunds(Resource):
 
     def of_charge(self, charge_id: str, **filters: Any) -> Pages:
         return self._troco.list(f"/transactions/{segment(charge_id)}/refunds", filters)
+
+
+class Disputes(Records):
+    def add_evidence(
+        self,
+        id: str,
+        text: Optional[str] = None,
+        file: Optional[bytes] = None,
+        file_name: Optional[str] = None,
+        *,
+        key: Optional[str] = None,
+    ) -> Json:
+        """Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence."""
+        encoded = None if file is None else base64.b64encode(file).decode()
+        body = {"text": text, "file": encoded, "file_name": file_name}
+        given = {name: value for name, value in body.items() if value is not None}
+        return self._troco.act(f"/disputes/{segment(id)}/evidence", given, key)["data"]
+
+    def evidence(self, id: str) -> List[Json]:
+        return self._troco.request("GET", f"/disputes/{segment(id)}/evidence")["data"]
+
+    def evidence_file(self, id: str, evidence_id: str) -> bytes:
+        path = f"/disputes/{segment(id)}/evidence/{segment(evidence_id)}"
+        return self._troco.send("GET", path)[0]
 
 
 class Statement(Resource):

@@ -16,6 +16,7 @@ import type {
   ChargeRequest,
   CreateTokenBody,
   Dispute,
+  DisputeEvidence,
   DownloadStatementQuery,
   ErrorCode,
   IssuedToken,
@@ -303,6 +304,20 @@ export class Troco {
       data(this.request('GET', `/disputes/${segment(id)}`, options)),
     list: (query: ListDisputesQuery = {}, options?: CallOptions): List<Dispute> =>
       this.#list('/disputes', query, options),
+    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence. */
+    addEvidence: (
+      id: string,
+      evidence: { text?: string; file?: Uint8Array; fileName?: string },
+      options?: OptionalKeyOptions,
+    ): Promise<DisputeEvidence> => {
+      const { text, file, fileName: file_name } = evidence
+      const body = { text, file: file && toBase64(file), file_name }
+      return data(this.#act(`/disputes/${segment(id)}/evidence`, body, options))
+    },
+    evidence: (id: string, options?: CallOptions): Promise<DisputeEvidence[]> =>
+      data(this.request('GET', `/disputes/${segment(id)}/evidence`, options)),
+    evidenceFile: (id: string, evidenceId: string, options?: CallOptions): Promise<ArrayBuffer> =>
+      this.#download(`/disputes/${segment(id)}/evidence/${segment(evidenceId)}`, options),
   }
 
   readonly statement = {
@@ -741,6 +756,15 @@ function toError(error: unknown): Error {
 
 async function data<Data>(answer: Promise<{ data: Data }>): Promise<Data> {
   return (await answer).data
+}
+
+const BASE64_CHUNK_BYTES = 32_768
+
+function toBase64(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += BASE64_CHUNK_BYTES)
+    text += String.fromCharCode(...bytes.subarray(at, at + BASE64_CHUNK_BYTES))
+  return btoa(text)
 }
 
 function segment(id: string): string {

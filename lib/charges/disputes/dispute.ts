@@ -294,6 +294,8 @@ export async function endDispute(
 }
 
 const connectionId = SIMULATOR_CONNECTION_ID
+/** Banks have seven days to analyze a dispute, and take a defence until then. */
+const SIMULATED_DEADLINE_MS = 7 * 86_400_000
 
 /**
  * Opens a dispute as a bank reports one. What would go to the operator's differences is refused.
@@ -315,7 +317,8 @@ export async function simulateDispute(
   const amount = requested ?? left
   if (amount > left || left <= 0)
     throw invalidInput('amount', `must be at most ${left}, what is left of the charge`)
-  const report = { connectionId, bankId, endToEndId: charge.end_to_end_id, amount }
+  const respondBy = new Date(Date.now() + SIMULATED_DEADLINE_MS)
+  const report = { connectionId, bankId, endToEndId: charge.end_to_end_id, amount, respondBy }
   const dispute = await openDispute(report, refuseNote)
   if (!dispute) throw new Invariant(`charge ${charge.id} was not disputed`)
   return readDetail(accountId, dispute.id)

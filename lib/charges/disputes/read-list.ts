@@ -4,7 +4,7 @@ import { createListReader, type ListReader } from '#lib/banks/list-reader.ts'
 import { journalAnswer, withConnectionJournal } from '#lib/banks/record-call.ts'
 import { gatewayOfConnection } from '#lib/banks/served.ts'
 import { loseDispute, openDispute, winDispute } from '#lib/charges/disputes/dispute.ts'
-import type { AnswerState, DisputeRow } from '#lib/charges/disputes/schema.ts'
+import { type AnswerState, type DisputeRow, UNANSWERED } from '#lib/charges/disputes/schema.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { isUuid } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -55,8 +55,6 @@ async function bookDispute(
 
 /** Age after which an answer that the bank does not have never arrives there. */
 const ARRIVAL_MAX_MS = 10 * 60_000
-/** States in which the bank has no answer, so that one can be sent. */
-const UNANSWERED: AnswerState[] = ['refused', 'unsent']
 
 interface Answer {
   accountId: string

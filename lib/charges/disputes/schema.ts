@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DISPUTE_FILTERS } from '#lib/charges/states.ts'
-import { must, openApiMeta, wholeCents } from '#lib/core/fields.ts'
+import { attachmentField } from '#lib/core/attachments.ts'
+import { longText, must, openApiMeta, text, wholeCents } from '#lib/core/fields.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { AMOUNT_MAX } from '#lib/core/money.ts'
 import type { Prisma } from '#lib/db/client.ts'
@@ -29,6 +30,60 @@ export const ANSWER_MAX = 2_000
  */
 export const ANSWER_STATES = ['pending', 'taken', 'late', 'refused', 'unsent'] as const
 export type AnswerState = (typeof ANSWER_STATES)[number]
+
+/** States of a defence that the bank does not have, so that one can be sent. */
+export const UNANSWERED: AnswerState[] = ['refused', 'unsent']
+
+/** Whether a defence can be sent, and evidence for it. */
+export function isAnswerable(status: string, answerState: AnswerState | null): boolean {
+  return status === 'open' && (answerState === null || UNANSWERED.includes(answerState))
+}
+
+/** Pieces of evidence of one dispute. */
+export const EVIDENCE_MAX = 10
+const FILE_NAME_MAX = 100
+
+/** A text that the bank gets, or that becomes a part of it. */
+export const defenceText = longText(1, ANSWER_MAX).regex(
+  /^[\n\P{C}]*$/u,
+  must('contain no control characters'),
+)
+
+const EvidenceRequest = z
+  .strictObject({
+    text: defenceText
+      .optional()
+      .meta(
+        openApiMeta(
+          'What proves the sale or the delivery, in your words.',
+          'Delivered on 20 November, tracking number BR123.',
+        ),
+      ),
+    file: attachmentField
+      .optional()
+      .meta(openApiMeta('A PDF, PNG or JPEG in base64, of at most 5 MB.', 'JVBERi0xLjcKJSVFT0YK')),
+    file_name: text(1, FILE_NAME_MAX)
+      .optional()
+      .meta(
+        openApiMeta(
+          'Name of the file, as your administrator reads it. Required with `file`.',
+          'delivery.pdf',
+        ),
+      ),
+  })
+  .refine(({ text, file }) => text !== undefined || file !== undefined, {
+    path: ['text'],
+    ...must('be given, or a file'),
+  })
+  .refine(({ file, file_name }) => (file === undefined) === (file_name === undefined), {
+    path: ['file_name'],
+    ...must('be given with a file, and only then'),
+  })
+  .meta({ id: 'DisputeEvidenceRequest' })
+
+export type { Evidence } from '#lib/charges/disputes/wire.ts'
+export type EvidenceRequest = z.infer<typeof EvidenceRequest>
+export const evidenceRequest = { test: EvidenceRequest, live: EvidenceRequest }
 
 const DisputeOpening = z
   .strictObject({
@@ -75,8 +130,13 @@ export interface DisputeBasics {
   created_at: string
 }
 
+export interface ListedDispute extends DisputeBasics {
+  /** Pieces of evidence that the merchant sent. */
+  evidence_count: number
+}
+
 /** A dispute in the list of the account whose charge it is about. */
-export interface OwnDispute extends DisputeBasics {
+export interface OwnDispute extends ListedDispute {
   charge_id: string
   external_id: string
   client_name: string

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ATTACHMENT_TYPES } from '#lib/core/attachments.ts'
 import { instant, listQuery, modeField, openApiMeta, pageOf } from '#lib/core/fields.ts'
 
 export const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const
@@ -39,6 +40,31 @@ export const DisputeDetail = z
   })
   .meta({ id: 'Dispute' })
 export type DisputeDetail = z.infer<typeof DisputeDetail>
+
+export const Evidence = z
+  .object({
+    id: z.uuid().meta(openApiMeta('Id of the evidence.', '01a1fbd2-4c1a-7e63-8b0f-9a2d5c7e1f37')),
+    text: z
+      .string()
+      .nullable()
+      .meta(openApiMeta('Text, or null.', 'Delivered on 20 November, tracking number BR123.')),
+    file_name: z
+      .string()
+      .nullable()
+      .meta(openApiMeta('Name of the file, or null.', 'delivery.pdf')),
+    file_type: z
+      .enum(ATTACHMENT_TYPES)
+      .nullable()
+      .meta(openApiMeta('Media type of the file by its content, or null.', 'application/pdf')),
+    file_bytes: z.int().nullable().meta(openApiMeta('Size of the file, or null.', 48_213)),
+    created_at: instant.meta(openApiMeta('Time of creation.', '2026-11-21T01:36:09.427318Z')),
+  })
+  .meta({ id: 'DisputeEvidence' })
+export type Evidence = z.infer<typeof Evidence>
+export const EvidenceRead = z.object({ data: Evidence }).meta({ id: 'DisputeEvidenceRead' })
+export const EvidenceList = z
+  .object({ data: z.array(Evidence) })
+  .meta({ id: 'DisputeEvidenceList' })
 
 export const DisputeRead = z.object({ data: DisputeDetail }).meta({ id: 'DisputeRead' })
 export const DisputePage = pageOf(DisputeDetail).meta({ id: 'DisputePage' })

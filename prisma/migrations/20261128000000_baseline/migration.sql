@@ -748,6 +748,28 @@ CREATE TRIGGER disputes_subject_fixed
   BEFORE DELETE OR UPDATE OF bank_id, charge_id, created_at OR TRUNCATE ON disputes FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
+-- What merchants send the operator for the defence in a dispute. Growth: at most ten per dispute, never deleted.
+CREATE TABLE dispute_evidence (
+  account_id uuid NOT NULL,
+  id uuid NOT NULL,
+  dispute_id uuid NOT NULL,
+  text text,
+  file bytea,
+  file_type text,
+  file_name text,
+  created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  CONSTRAINT dispute_evidence_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT dispute_evidence_account_id_dispute_id_fkey FOREIGN KEY (account_id, dispute_id)
+    REFERENCES disputes(account_id, id) ON DELETE RESTRICT,
+  CONSTRAINT dispute_evidence_file_complete CHECK (num_nulls(file, file_type, file_name) IN (0, 3)),
+  CONSTRAINT dispute_evidence_file_named CHECK (char_length(file_name) BETWEEN 1 AND 100),
+  CONSTRAINT dispute_evidence_file_small CHECK (octet_length(file) BETWEEN 1 AND 5242880),
+  CONSTRAINT dispute_evidence_file_type_known CHECK (file_type IN ('application/pdf', 'image/png', 'image/jpeg')),
+  CONSTRAINT dispute_evidence_not_empty CHECK (num_nulls(text, file) < 2),
+  CONSTRAINT dispute_evidence_text_short CHECK (char_length(text) BETWEEN 1 AND 2000)
+);
+CREATE INDEX dispute_evidence_account_id_dispute_id_id_idx ON dispute_evidence (account_id, dispute_id, id);
+
 -- Money of received payments that the bank gave back by itself, in the books of whose money it was then. Growth: one per
 -- return, never deleted.
 CREATE TABLE payment_returns (

@@ -1,15 +1,22 @@
 'use client'
 
-import { Check, Clock, type LucideIcon, X } from 'lucide-react'
+import { Check, Clock, type LucideIcon, Paperclip, X } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
+import { useState } from 'react'
 import { useLiveCharge } from '#app/[mode]/charges/[id]/live-charge.tsx'
 import { useRejectionText } from '#components/api/problem.tsx'
+import { useApi } from '#components/api/use-api.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
+import { IfAllowed } from '#components/nav/permissions.tsx'
+import { SentEvidence } from '#components/status/evidence.tsx'
 import { Deadline, DisputeState, stateOf } from '#components/status/state-chips.tsx'
+import { Button } from '#components/ui/button.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { EVIDENCE_MAX } from '#lib/charges/disputes/schema.ts'
 import type { ChargeTimelineData } from '#lib/dashboard/schema.ts'
 
 type Refund = ChargeTimelineData['refunds'][number]
@@ -92,12 +99,19 @@ export function Disputes() {
   )
 }
 
+const EvidenceDialog = lazyDialog(
+  () => import('#app/[mode]/charges/[id]/evidence-dialog.tsx'),
+  'EvidenceDialog',
+)
+
 /** What the merchant can do about the dispute, or how it ended. */
 function DisputeNext({ dispute }: { dispute: Dispute }) {
   const t = useTranslations('disputes')
   const locale = useLocale()
   const { amount, lost_amount: lost } = dispute
   const state = stateOf(dispute)
+  const api = useApi()
+  const [isOpen, setOpen] = useState(false)
   return (
     <div className="col-span-2 text-small">
       {state === 'open' ? (
@@ -109,6 +123,23 @@ function DisputeNext({ dispute }: { dispute: Dispute }) {
       <p className="text-muted">
         {t(`next.${state}`, { amount: moneyText(lost ?? amount, locale) })}
       </p>
+      <SentEvidence
+        evidence={dispute.evidence}
+        read={evidence_id =>
+          api.fetchRaw('/disputes/[id]/evidence/[evidence_id]', {
+            params: { id: dispute.id, evidence_id },
+          })
+        }
+      />
+      {state === 'open' && dispute.evidence.length < EVIDENCE_MAX ? (
+        <IfAllowed permission="transactions:write">
+          <Button variant="quiet" className="mt-3" onClick={() => setOpen(true)}>
+            <Paperclip size={16} aria-hidden />
+            {t('addEvidence')}
+          </Button>
+          {isOpen ? <EvidenceDialog id={dispute.id} onClose={() => setOpen(false)} /> : null}
+        </IfAllowed>
+      ) : null}
     </div>
   )
 }

@@ -1,11 +1,22 @@
+import * as z from 'zod'
+import { actorOf } from '#lib/audit/record.ts'
 import { findDispute, listDisputes } from '#lib/charges/disputes/dispute.ts'
-import { DisputePage, DisputeRead, disputesQuery } from '#lib/charges/disputes/wire.ts'
+import { addEvidence, listEvidence, readEvidenceFile } from '#lib/charges/disputes/evidence.ts'
+import { EVIDENCE_MAX, evidenceRequest } from '#lib/charges/disputes/schema.ts'
+import {
+  DisputePage,
+  DisputeRead,
+  disputesQuery,
+  EvidenceList,
+  EvidenceRead,
+} from '#lib/charges/disputes/wire.ts'
+import { ATTACHMENT_BODY_BYTES_MAX, ATTACHMENT_TYPES } from '#lib/core/attachments.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { pageResult } from '#lib/http/input.ts'
 import { endpoints } from '#lib/http/routes.ts'
 
-export const { GET } = endpoints({
+export const { GET, POST } = endpoints({
   'GET /disputes': endpoint({
     method: 'GET',
     operationId: 'listDisputes',
@@ -34,5 +45,50 @@ export const { GET } = endpoints({
       if (!dispute) throw refuse('dispute_not_found')
       return { data: dispute }
     },
+  }),
+  'GET /disputes/[id]/evidence': endpoint({
+    method: 'GET',
+    operationId: 'listDisputeEvidence',
+    isCompressible: true,
+    summary: 'List the evidence of a dispute',
+    description: 'Returns what was sent for the defence, oldest first.',
+    allow: 'transactions:read',
+    response: EvidenceList,
+    errorCodes: ['dispute_not_found'],
+    async handle({ account, mode, params }) {
+      return { data: await listEvidence(account.id, mode, params.id ?? '') }
+    },
+  }),
+  'POST /disputes/[id]/evidence': endpoint({
+    method: 'POST',
+    operationId: 'addDisputeEvidence',
+    effect: 'none',
+    summary: 'Add evidence to a dispute',
+    description: `Sends your administrator a text, a file or both, for the defence that the bank gets. Possible while the dispute is open and the defence was not sent, at most ${EVIDENCE_MAX} times. What was sent cannot be changed.`,
+    allow: 'transactions:write',
+    proof: { notRequired: 'Moves no money, and shows nothing that was stored before.' },
+    body: evidenceRequest,
+    bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
+    response: EvidenceRead,
+    errorCodes: ['dispute_not_found', 'already_final'],
+    idempotency: { retentionS: 86_400 },
+    async handle({ account, mode, body, params, userId, tokenId, once }) {
+      const dispute = { accountId: account.id, mode, id: params.id ?? '' }
+      return { data: await addEvidence(dispute, body, actorOf({ userId, tokenId }), once?.id) }
+    },
+  }),
+  'GET /disputes/[id]/evidence/[evidence_id]': endpoint({
+    method: 'GET',
+    operationId: 'downloadDisputeEvidence',
+    isCompressible: true,
+    summary: 'Download the file of evidence',
+    description: 'Returns the file as it was sent.',
+    allow: 'transactions:read',
+    isFile: true,
+    response: z.string(),
+    fileType: ATTACHMENT_TYPES,
+    errorCodes: ['dispute_not_found'],
+    handle: ({ account, mode, params: { id = '', evidence_id: evidenceId = '' } }) =>
+      readEvidenceFile({ accountId: account.id, mode, id }, evidenceId),
   }),
 })

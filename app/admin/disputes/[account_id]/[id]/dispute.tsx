@@ -8,6 +8,7 @@ import { type ReactNode, useState } from 'react'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
 import { ExactTime, Money } from '#components/format/format.tsx'
+import { SentEvidence } from '#components/status/evidence.tsx'
 import { Deadline, stateOf } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
@@ -120,6 +121,23 @@ export function Evidence({ evidence }: { evidence: DisputeEvidence }) {
 function Lines({ none, children }: { none: string; children: ReactNode[] }) {
   if (children.length === 0) return <span className="text-muted">{none}</span>
   return <ul className="grid gap-1.5">{children}</ul>
+}
+
+export function MerchantEvidence({ dispute }: { dispute: DisputeWithEvidence }) {
+  const t = useTranslations('disputes')
+  const api = useApi()
+  const { account, id: dispute_id, sent_evidence: sent } = dispute
+  if (sent.length === 0) return <p className="mt-1 text-muted text-small">{t('noEvidence')}</p>
+  return (
+    <SentEvidence
+      evidence={sent}
+      read={evidence_id =>
+        api.fetchRaw('/admin/accounts/[id]/disputes/[dispute_id]/evidence/[evidence_id]', {
+          params: { id: account.id, dispute_id, evidence_id },
+        })
+      }
+    />
+  )
 }
 
 interface AnswerProps {

@@ -1,7 +1,12 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
-import { Answer, DisputeFacts, Evidence } from '#app/admin/disputes/[account_id]/[id]/dispute.tsx'
+import {
+  Answer,
+  DisputeFacts,
+  Evidence,
+  MerchantEvidence,
+} from '#app/admin/disputes/[account_id]/[id]/dispute.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Money } from '#components/format/format.tsx'
 import { DisputeState } from '#components/status/state-chips.tsx'
@@ -29,8 +34,8 @@ export default async function DisputePage({ params }: DisputePageProps) {
   ])
   if (!dispute) notFound()
   const { evidence, amount } = dispute
-  const draft = draftAnswer(evidence, amount, BANK_LOCALE)
-  const translation = locale === BANK_LOCALE ? null : draftAnswer(evidence, amount, locale)
+  const draft = draftAnswer(dispute, BANK_LOCALE)
+  const translation = locale === BANK_LOCALE ? null : draftAnswer(dispute, locale)
   return (
     <ClientMessages namespaces={['adminDeed', 'disputes']}>
       <PageHead
@@ -51,7 +56,9 @@ export default async function DisputePage({ params }: DisputePageProps) {
           </Sheet>
         </div>
         <Sheet className="px-4 py-5 md:px-7 md:py-6">
-          <h2 className="mb-4 text-title">{t('answer')}</h2>
+          <h2 className="text-title">{t('sentEvidence')}</h2>
+          <MerchantEvidence dispute={dispute} />
+          <h2 className="mt-7 mb-4 text-title">{t('answer')}</h2>
           <Answer {...{ dispute, draft, translation }} />
         </Sheet>
       </div>

@@ -11,6 +11,7 @@ import {
 import { writeOffClaim } from '#lib/accounts/write-off.ts'
 import { requireActor } from '#lib/audit/record.ts'
 import { AssignedConnections } from '#lib/banks/schema.ts'
+import { readEvidenceFile } from '#lib/charges/disputes/evidence.ts'
 import { answerDispute } from '#lib/charges/disputes/read-list.ts'
 import { ANSWER_STATES } from '#lib/charges/disputes/schema.ts'
 import { revealDocument } from '#lib/charges/reveal.ts'
@@ -113,6 +114,16 @@ export const { GET, POST, PUT } = endpoints({
         data: { state: await answerDispute({ accountId, id, text: body.text, by: user.id }) },
       }
     },
+  }),
+  'GET /admin/accounts/[id]/disputes/[dispute_id]/evidence/[evidence_id]': adminEndpoint({
+    method: 'GET',
+    isCompressible: true,
+    summary: 'Download a file that the merchant sent for the defence',
+    response: z.string(),
+    errorCodes: ['dispute_not_found'],
+    handle: ({
+      params: { id: accountId = '', dispute_id: id = '', evidence_id: evidenceId = '' },
+    }) => readEvidenceFile({ accountId, id }, evidenceId),
   }),
   'PUT /admin/accounts/[id]/limits': adminEndpoint({
     method: 'PUT',
