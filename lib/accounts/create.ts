@@ -20,7 +20,7 @@ import {
   closeChallenge,
   openChallenge,
   readChallenge,
-} from '#lib/people/challenge.ts'
+} from '#lib/people/factors.ts'
 import { hashPassword, requireGoodPassword } from '#lib/people/password.ts'
 import { countAttempt } from '#lib/people/throttle.ts'
 import { addUser, findOrRegister, proveEmail } from '#lib/people/users.ts'

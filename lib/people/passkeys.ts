@@ -4,8 +4,12 @@ import { hostnameOf } from '#lib/core/addresses.ts'
 import { invalidInput, parseDatabaseError, refuse } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { attemptChallenge, openChallenge } from '#lib/people/challenge.ts'
-import { changeFactor, type FactorOwner } from '#lib/people/factors.ts'
+import {
+  attemptChallenge,
+  changeFactor,
+  type FactorOwner,
+  openChallenge,
+} from '#lib/people/factors.ts'
 import type { NewPasskey, PasskeyProof } from '#lib/people/schema.ts'
 
 const RESPONSE_TIMEOUT_MS = 300_000

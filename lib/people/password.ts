@@ -16,10 +16,10 @@ import {
   attemptChallenge,
   closeChallenge,
   closeChallengesOf,
+  listFactors,
   openChallenge,
   readChallenge,
-} from '#lib/people/challenge.ts'
-import { listFactors } from '#lib/people/factors.ts'
+} from '#lib/people/factors.ts'
 import {
   isPasswordLength,
   PASSWORD_MAX,

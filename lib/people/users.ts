@@ -8,7 +8,7 @@ import {
   closeChallenge,
   closeChallengesOf,
   openChallenge,
-} from '#lib/people/challenge.ts'
+} from '#lib/people/factors.ts'
 import { type ProfileChange, requireEmail, type User } from '#lib/people/schema.ts'
 import { endSessionsOf } from '#lib/people/sessions.ts'
 import { requireWithinLimit } from '#lib/people/throttle.ts'

@@ -8,11 +8,13 @@ import { log } from '#lib/core/log.ts'
 import { db, transaction } from '#lib/db/client.ts'
 import {
   attemptChallenge,
+  type CodeKind,
   closeChallenge,
+  consumeCode,
+  listFactors,
   openChallenge,
   readChallenge,
-} from '#lib/people/challenge.ts'
-import { type CodeKind, consumeCode, listFactors } from '#lib/people/factors.ts'
+} from '#lib/people/factors.ts'
 import { findByPasskey } from '#lib/people/passkeys.ts'
 import {
   knownCaller,

@@ -15,7 +15,7 @@ import { payWelcomeCharge } from '#lib/charges/simulate.ts'
 import { log } from '#lib/core/log.ts'
 import { visitorEndpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { readChallenge } from '#lib/people/challenge.ts'
+import { readChallenge } from '#lib/people/factors.ts'
 import { beginPasskeyAuthentication } from '#lib/people/passkeys.ts'
 import { confirmReset, requestReset } from '#lib/people/password.ts'
 import {
