@@ -2,27 +2,18 @@ import { X509Certificate } from 'node:crypto'
 import { isIP, type LookupFunction, Socket } from 'node:net'
 import { connect, createSecureContext, TLSSocket } from 'node:tls'
 import * as z from 'zod'
-import { codeOf, EXCHANGE_LIMITS } from '#lib/banks/api-pix/exchange.ts'
+import {
+  type Credentials,
+  codeOf,
+  EXCHANGE_LIMITS,
+  type Identity,
+} from '#lib/banks/api-pix/client.ts'
 import { parseJson } from '#lib/banks/api-pix/json.ts'
 import { judge } from '#lib/banks/api-pix/outcomes.ts'
 import { type BankFinding, find } from '#lib/banks/gateway.ts'
 import { hostnameOf } from '#lib/core/addresses.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import { Invariant } from '#lib/core/invariant.ts'
-
-/** What a socket presents to the bank. */
-type Identity =
-  | { cert: string; key: string; passphrase?: string }
-  | { pfx: Buffer; passphrase: string }
-
-export interface Credentials {
-  clientId: string
-  /** Absent at banks that authenticate by the certificate alone. */
-  clientSecret?: string
-  /** Key of the application, which some banks want with every call. */
-  appKey?: string
-  identity: Identity
-}
 
 const text = z.string().min(1)
 const Shape = z.strictObject({

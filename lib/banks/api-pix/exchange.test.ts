@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent, createServer, type Server } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { EXCHANGE_LIMITS, type Exchange, exchange } from '#lib/banks/api-pix/exchange.ts'
+import { EXCHANGE_LIMITS, type Exchange, exchange } from '#lib/banks/api-pix/client.ts'
 import { Authority } from '#lib/testing/authority.ts'
 
 const [authority, stranger] = [new Authority(), new Authority('Another authority')]
