@@ -16,7 +16,7 @@ import {
   SHOWN_CHARGE_STATUSES,
   type ShownChargeStatus,
 } from '#lib/charges/states.ts'
-import { paymentUrl } from '#lib/charges/urls.ts'
+import { paymentUrl, paymentUrls } from '#lib/charges/urls.ts'
 import { ChargeDetail, chargeToWire } from '#lib/charges/wire.ts'
 import { refuse } from '#lib/core/errors.ts'
 import { listQuery } from '#lib/core/fields.ts'
@@ -165,6 +165,12 @@ export async function findPayableCharge(
 
 export function serializeCharge(charge: ChargeRow): ChargeDetail {
   return chargeToWire(charge, paymentUrl(charge.id))
+}
+
+/** Returns what serializes each of these charges. */
+export function serializeCharges(charges: ChargeRow[]) {
+  const urls = paymentUrls(charges.map(({ id }) => id))
+  return (charge: ChargeRow, nth: number) => chargeToWire(charge, urls[nth] as string)
 }
 
 /** Masks the payer's document: docs/decisions/023. */

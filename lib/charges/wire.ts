@@ -218,16 +218,18 @@ export function createdChargeToWire(charge: CreatedCharge) {
   return pickFields(createdFields, { ...charge, transaction_id: charge.id })
 }
 
+/** Makes one object, without copies: a list has a hundred charges. */
 export function chargeToWire(charge: ChargeRow, paymentUrl: string): ChargeDetail {
-  const { cancelled_at, returned_amount, description, payer } = charge
-  const wireFields = { ...charge, transaction_id: charge.id, payment_url: paymentUrl }
-  return {
-    ...pickFields(detailFields, wireFields),
-    ...(cancelled_at && { cancelled_at }),
-    ...(returned_amount && { returned_amount }),
-    ...(description && { description }),
-    ...(payer && { payer }),
-  }
+  const { id, cancelled_at, returned_amount, description, payer } = charge
+  // In the order of the fields, in which these two stand where others follow.
+  const wire: ChargeDetail = pickFields(detailFields, charge as ChargeDetail)
+  wire.transaction_id = id
+  wire.payment_url = paymentUrl
+  if (cancelled_at) wire.cancelled_at = cancelled_at
+  if (returned_amount) wire.returned_amount = returned_amount
+  if (description) wire.description = description
+  if (payer) wire.payer = payer
+  return wire
 }
 
 export const MismatchedPayment = z

@@ -356,26 +356,26 @@ function shorten(name: string): string {
 /** Result of a list. The endpoint masks its entries for callers who may not read documents. */
 export function pageResult<Row, Cursor extends string | number>(
   page: Page<Row, Cursor>,
-  toWire: (row: Row) => unknown = row => row,
+  toWire: (row: Row, nth: number) => unknown = row => row,
   cursorName = 'next_cursor',
   more: Record<string, unknown> = {},
 ): PageOfResult {
   const serialize: PageOfResult['serializePage'] = mask =>
-    serializePage(page, row => mask(toWire(row)), { cursorName, more })
+    serializePage(page, (row, nth) => mask(toWire(row, nth)), { cursorName, more })
   return { serializePage: serialize }
 }
 
 /** Serializes each row once and measures it; rows beyond PAGE_BYTES_MAX go to the next page. */
 function serializePage<Row, Cursor extends string | number>(
   { rows, nextCursor, cursorOf }: Page<Row, Cursor>,
-  toWire: (row: Row) => unknown,
+  toWire: (row: Row, nth: number) => unknown,
   { cursorName, more }: { cursorName: string; more: Record<string, unknown> },
 ): string {
   const texts: string[] = []
   let next = nextCursor
   let bytes = 0
   for (const [nth, row] of rows.entries()) {
-    const text = JSON.stringify(toWire(row))
+    const text = JSON.stringify(toWire(row, nth))
     // One byte for the comma.
     bytes += Buffer.byteLength(text) + 1
     const previous = nth > 0 ? rows[nth - 1] : undefined

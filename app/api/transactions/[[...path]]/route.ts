@@ -9,6 +9,7 @@ import {
   maskCharge,
   maskChargeRead,
   serializeCharge,
+  serializeCharges,
 } from '#lib/charges/list.ts'
 import {
   createRefund,
@@ -95,7 +96,7 @@ export const { GET, POST, PUT } = endpoints({
     async handle({ account, mode, query, isViewing, readsPayers }) {
       const search = { ...query, matchesDocuments: readsPayers, isViewing }
       const page = await listCharges(account.id, mode, search)
-      return pageResult(page, serializeCharge)
+      return pageResult(page, serializeCharges(page.rows))
     },
   }),
   'GET /transactions/[id]': endpoint({
