@@ -3,6 +3,7 @@
 import { ChevronRight, CircleCheck } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
+import { MOMENT_FORMAT } from '#components/format/format.tsx'
 import { STAFF_TASK_PLACES, useStaffTasks } from '#components/nav/staff-tasks.tsx'
 import { LEVEL_STYLES } from '#components/status/state-chips.tsx'
 import { TONES } from '#components/ui/chip.tsx'
@@ -40,13 +41,7 @@ export function NeedsYou({ rendered }: { rendered: StaffTask[] }) {
 function TaskRow({ task: { name, count, level, at } }: { task: StaffTask }) {
   const t = useTranslations('needsYou')
   const locale = useLocale()
-  const time = dateFormat(locale, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    timeZone: HOME_TIME_ZONE,
-  })
+  const time = dateFormat(locale, { ...MOMENT_FORMAT, timeZone: HOME_TIME_ZONE })
   const { tone, icon: Icon } = LEVEL_STYLES[level]
   const hasTime = name === 'disputes' || name === 'differences'
   return (

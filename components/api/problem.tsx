@@ -1,7 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useLocale, useTranslations } from 'next-intl'
 import { ApiError, type LimitDetails } from '#components/api/client.ts'
-import { moneyText, useTimeText } from '#components/format/format.tsx'
+import { MOMENT_FORMAT, moneyText, useTimeText } from '#components/format/format.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import type { RejectionFields } from '#lib/dashboard/schema.ts'
 import type { Attempt } from '#lib/webhooks/schema.ts'
@@ -30,7 +30,7 @@ function useLimitText(): (limit: LimitDetails) => string {
     const limit = moneyText(amount ?? 0, locale)
     if (!t.has(key)) return t('other')
     if (freesAt === null) return t(`always.${name as 'account_day'}`, { amount: limit })
-    const time = timeText(freesAt, { dateStyle: 'medium', timeStyle: 'short' })
+    const time = timeText(freesAt, MOMENT_FORMAT)
     return t(`until.${name as 'account_day'}`, { amount: limit, time })
   }
 }

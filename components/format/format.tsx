@@ -65,23 +65,17 @@ function heroSizeClass(length: number): string {
 }
 
 export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
+/** Of a moment in a sentence, for which seconds are too exact. */
+export const MOMENT_FORMAT = { dateStyle: 'medium', timeStyle: 'short' } as const
 export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const
-
-const TO_MILLISECOND = {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hourCycle: 'h23',
-} as const
-const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
 /** Formats by name: the first is for times of today, the second for times of other days. */
 const FORMATS = {
   /** Time only, for rows below a heading with the day. */
   minute: [{ timeStyle: 'short' }, { timeStyle: 'short' }],
-  second: [{ timeStyle: 'medium' }, { dateStyle: 'short', timeStyle: 'medium' }],
-  millisecond: [TO_MILLISECOND, { ...DAY, ...TO_MILLISECOND }],
+  second: [{ timeStyle: 'medium' }, DATED_FORMAT],
+  /** As `second`, with milliseconds. */
+  millisecond: [{ timeStyle: 'medium' }, DATED_FORMAT],
   /** With the date, even today. */
   dated: [DATED_FORMAT, DATED_FORMAT],
 } as const satisfies Record<string, [Intl.DateTimeFormatOptions, Intl.DateTimeFormatOptions]>
@@ -92,13 +86,29 @@ interface ExactTimeProps {
 }
 
 export function ExactTime({ at, format }: ExactTimeProps) {
-  const text = useTimeText()
+  const locale = useLocale()
   const timeZone = useTimeZone()
+  const date = new Date(at)
   const [todayFormat, otherDayFormat] = FORMATS[format]
-  const isToday = calendarDay(new Date(at), timeZone) === calendarDay(useNow(), timeZone)
+  const isToday = calendarDay(date, timeZone) === calendarDay(useNow(), timeZone)
+  const partsFormat = dateFormat(locale, { ...(isToday ? todayFormat : otherDayFormat), timeZone })
+  const fraction = numberFormat(locale, { minimumFractionDigits: 3 })
+    .format(date.getUTCMilliseconds() / 1_000)
+    .slice(1)
+  // `timeStyle` has no fractions, and without it each language would write the hour in another way.
+  const text = partsFormat
+    .formatToParts(date)
+    .map(({ type, value }) =>
+      type === 'second' && format === 'millisecond' ? value + fraction : value,
+    )
+    .join('')
   return (
-    <time dateTime={at} title={text(at, FULL_FORMAT)} className="whitespace-nowrap">
-      {text(at, isToday ? todayFormat : otherDayFormat)}
+    <time
+      dateTime={at}
+      title={dateFormat(locale, { ...FULL_FORMAT, timeZone }).format(date)}
+      className="whitespace-nowrap"
+    >
+      {text}
     </time>
   )
 }

@@ -6,7 +6,7 @@ import { useLocale, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
-import { moneyText, useTimeText } from '#components/format/format.tsx'
+import { MOMENT_FORMAT, moneyText, useTimeText } from '#components/format/format.tsx'
 import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
@@ -33,7 +33,7 @@ export function CertificateNotices({ banks }: { banks: Certified[] }) {
     const leftMs = endsAt === null ? Number.POSITIVE_INFINITY : Date.parse(endsAt) - now
     if (state === 'closed' || endsAt === null || leftMs > ENDS_SOON_DAYS * DAY_MS) return null
     const isUrgent = leftMs <= 7 * DAY_MS
-    const when = text(endsAt, { dateStyle: 'long', timeStyle: 'short' })
+    const when = text(endsAt, MOMENT_FORMAT)
     return (
       <Notice
         key={id}

@@ -188,7 +188,7 @@ function useFindingTexts() {
       Object.entries(params).map(([name, value]) => [
         name,
         TIMES.includes(name)
-          ? text(String(value), { dateStyle: 'long' })
+          ? text(String(value), { dateStyle: 'medium' })
           : name === 'amount'
             ? moneyText(Math.round(Number(value) * 100), locale)
             : value,
