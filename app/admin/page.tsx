@@ -1,4 +1,5 @@
 import type { Metadata } from 'next'
+import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { getLocale, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
@@ -6,8 +7,8 @@ import { NeedsYou } from '#app/admin/needs-you.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { moneyText } from '#components/format/format.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
+import { SEGMENT_CLASS, SEGMENTS_CLASS } from '#components/ui/segments.ts'
 import { Section } from '#components/ui/sheet.tsx'
-import { Tabs } from '#components/ui/tabs.tsx'
 import { dateFormat, HOME_TIME_ZONE, numberFormat } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import type { SearchParams } from '#lib/dashboard/schema.ts'
@@ -40,18 +41,23 @@ export default async function OverviewPage({ searchParams }: OverviewPageProps) 
     readOverview(span),
     listStaffTasks(),
   ])
-  const spans = SPAN_NAMES.map(name => ({
-    href: `/admin?span=${name}`,
-    label: t(`span.${name}`),
-    isCurrent: name === span,
-  }))
   return (
     <ClientMessages namespaces={['needsYou']}>
       <PageHead title={t('title')} />
       <NeedsYou rendered={tasks} />
-      <div className="mb-5">
-        <Tabs label={t('spans')} tabs={spans} />
-      </div>
+      <nav aria-label={t('spans')} className={`mb-5 md:w-fit ${SEGMENTS_CLASS}`}>
+        {SPAN_NAMES.map(name => (
+          <Link
+            key={name}
+            href={`/admin?span=${name}`}
+            prefetch={false}
+            aria-current={name === span ? 'page' : undefined}
+            className={SEGMENT_CLASS}
+          >
+            {t(`span.${name}`)}
+          </Link>
+        ))}
+      </nav>
       <OverviewCharts overview={overview} span={span} locale={locale} />
     </ClientMessages>
   )

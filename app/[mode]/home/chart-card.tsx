@@ -6,6 +6,7 @@ import { useFilters } from '#components/filters/filters.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
+import { SEGMENT_CLASS, SEGMENTS_CLASS } from '#components/ui/segments.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
 import { type DayReceived, MONTH } from '#lib/dashboard/schema.ts'
@@ -155,9 +156,6 @@ const PeriodDialog = lazyDialog(
 const DAYS = ['7d', '30d', '90d'] as const
 const OTHERS = ['this_month', 'last_month', 'month', 'custom'] as const
 
-const SEGMENT_CLASS =
-  'inline-flex h-8 flex-1 items-center justify-center gap-1 whitespace-nowrap rounded-[8px] px-3 font-medium text-muted text-small transition-colors duration-150 hover:text-ink aria-pressed:bg-surface aria-pressed:font-semibold aria-pressed:text-ink aria-pressed:shadow-[0_1px_2px_var(--lift)] md:h-[30px]'
-
 interface RangePickerProps {
   get: (name: string) => string
   set: (changes: Record<string, string | null>) => void
@@ -174,7 +172,7 @@ function RangePicker({ get, set }: RangePickerProps) {
     else set({ period: value, from: null, to: null })
   }
   return (
-    <fieldset className="flex shrink-0 rounded-control bg-sunk p-[3px]">
+    <fieldset className={SEGMENTS_CLASS}>
       <legend className="sr-only">{t('chart.range')}</legend>
       {DAYS.map(value => (
         <button

@@ -4,7 +4,7 @@ import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { FileField } from '#components/form/file-field.tsx'
 import type { Form } from '#components/form/form.tsx'
-import { Field, Select } from '#components/ui/field.tsx'
+import { Field, PasswordField, Select } from '#components/ui/field.tsx'
 
 const FORMS = ['p12', 'pem'] as const
 type IdentityForm = (typeof FORMS)[number]
@@ -28,6 +28,7 @@ interface CredentialsFieldsProps {
 /** Fields of a bank's credentials, which are sent and never shown again. */
 export function CredentialsFields({ form, hasAppKey }: CredentialsFieldsProps) {
   const t = useTranslations('bankForm')
+  const ui = useTranslations('ui')
   const [identity, setIdentity] = useState<IdentityForm>('p12')
   const problem = (name: string) =>
     form.problems[name] ? t(`problem.${name}` as 'problem.client_id') : null
@@ -40,19 +41,19 @@ export function CredentialsFields({ form, hasAppKey }: CredentialsFieldsProps) {
         spellCheck={false}
         problem={problem('client_id')}
       />
-      <Field
+      <PasswordField
         label={t('client_secret')}
         note={t('optional')}
         name="client_secret"
-        type="password"
+        showLabel={ui('show')}
         autoComplete="off"
         problem={problem('client_secret')}
       />
       {hasAppKey ? (
-        <Field
+        <PasswordField
           label={t('app_key')}
           name="app_key"
-          type="password"
+          showLabel={ui('show')}
           autoComplete="off"
           problem={problem('app_key')}
         />
@@ -79,11 +80,11 @@ export function CredentialsFields({ form, hasAppKey }: CredentialsFieldsProps) {
           problem={problem(name)}
         />
       ))}
-      <Field
+      <PasswordField
         label={t('passphrase')}
         note={t('optional')}
         name="passphrase"
-        type="password"
+        showLabel={ui('show')}
         autoComplete="off"
         hint={t('passphraseHint')}
         problem={problem('passphrase')}
