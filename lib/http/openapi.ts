@@ -461,6 +461,7 @@ function descriptionOf({ description, allow, idempotency }: Declared): string {
 const ONLY_ID_EXAMPLES: Record<string, string | undefined> = {
   Refund: '01a1fbbf-20d3-7b1a-9c55-7e3a1d2f4b60',
   Dispute: '01a1fbd2-4c1a-7e63-8b0f-9a2d5c7e1f36',
+  Evidence: '01a1fbd2-4c1a-7e63-8b0f-9a2d5c7e1f37',
   Request: '01a1fbc4-0b7e-7c21-8f35-5d1f9e64a0b2',
   Endpoint: '01a1fbc8-3d10-7a42-9e6b-2c4f8a1b7d30',
   Token: '01a1fbca-6f2e-7c15-8d43-0b9e5a7c2f18',
