@@ -242,7 +242,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     bug: 'a look-up that several requests share gives each the caller of the first',
     file: 'lib/db/sql.ts',
-    text: 'found[n - 1] = ',
+    text: 'found[Number(n) - 1] = ',
     replacement: 'found[0] = ',
     testFile: 'lib/tokens/authenticate.test.ts',
     testTitle: 'look-ups at the same time find each its own caller',

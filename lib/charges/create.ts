@@ -282,9 +282,9 @@ const insertShared = createSharing<SharedRow, boolean>({
   run: async rows => {
     const sorted = rows.toSorted((a, b) => (a.position < b.position ? -1 : 1))
     const made = await retryOnConflict(() =>
-      queryShared<{ id: string }>(SHARED_INSERT, [`[${sorted.map(({ json }) => json).join(',')}]`]),
+      queryShared(SHARED_INSERT, [`[${sorted.map(({ json }) => json).join(',')}]`]),
     )
-    const ids = new Set(made.map(({ id }) => id))
+    const ids = new Set(made.map(([id]) => id))
     return rows.map(({ id }) => ids.has(id))
   },
 })
