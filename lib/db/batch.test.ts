@@ -185,38 +185,65 @@ describe('shared statements', () => {
     return { submit, batches, pending, finish }
   }
 
-  test('calls of one turn share a statement; callers take turns in the next one, by number and size', async () => {
+  /** Two statements run until `finish`, so that what follows waits. */
+  async function occupy(submit: (name: string) => Promise<string>) {
+    const first = submit('x')
+    await nextTurn()
+    const second = submit('y')
+    await nextTurn()
+    return [first, second]
+  }
+
+  test('two statements run at a time; what arrives meanwhile goes in the next one, callers in turn, by number and size', async () => {
     const { submit, batches, finish } = createControlledSharing()
     const first = ['a0', 'b0'].map(submit)
     await nextTurn()
-    expect(batches).toEqual([['a0', 'b0']])
+    const second = submit('c0')
+    await nextTurn()
+    expect(batches).toEqual([['a0', 'b0'], ['c0']])
     const names = [
       ...Array.from({ length: 71 }, (_, nth) => `a${nth + 1}`),
       'b1',
       'c1 large',
       'd1 large',
     ]
-    const results = Promise.all([...first, ...names.map(submit)])
+    const results = Promise.all([...first, second, ...names.map(submit)])
     await nextTurn()
-    expect(batches).toHaveLength(1)
+    expect(batches).toHaveLength(2)
     await finish()
-    expect(batches[1]).toEqual(['a1', 'b1', 'c1 large', 'd1 large'])
+    expect(batches[2]).toEqual(['a1', 'b1', 'c1 large', 'd1 large'])
     await finish()
-    expect(batches[2]).toHaveLength(64)
-    await finish()
-    await finish()
-    expect(await results).toEqual(['a0', 'b0', ...names].map(name => `${name} done`))
+    expect(batches[3]).toHaveLength(64)
+    for (let statement = 0; statement < 3; statement++) await finish()
+    expect(await results).toEqual(['a0', 'b0', 'c0', ...names].map(name => `${name} done`))
   })
 
-  test('a statement that waits for a lock does not hold up the next one', async () => {
-    const { submit, batches, pending } = createControlledSharing()
-    const first = submit('a')
+  test('a call that is alone goes at once, unless the one before was not', async () => {
+    const { submit, batches, finish } = createControlledSharing()
+    const results = [submit('a')]
     await nextTurn()
-    const results = Promise.all([first, submit('b')])
-    await expect.poll(() => batches).toEqual([['a'], ['b']])
-    pending[1]?.()
-    pending[0]?.()
-    expect(await results).toEqual(['a done', 'b done'])
+    await finish()
+    results.push(submit('b'))
+    expect(batches).toEqual([['a'], ['b']])
+    results.push(submit('c'), submit('d'))
+    await nextTurn()
+    await finish()
+    await finish()
+    results.push(submit('e'))
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd']])
+    await nextTurn()
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd'], ['e']])
+    await finish()
+    await Promise.all(results)
+  })
+
+  test('statements that wait for a lock do not hold up the next one', async () => {
+    const { submit, batches, pending } = createControlledSharing()
+    const locked = await occupy(submit)
+    const results = Promise.all([...locked, submit('b')])
+    await expect.poll(() => batches).toEqual([['x'], ['y'], ['b']])
+    for (const finish of pending.toReversed()) finish()
+    expect(await results).toEqual(['x done', 'y done', 'b done'])
   })
 
   test('a refused item fails alone', async () => {

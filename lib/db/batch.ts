@@ -154,12 +154,15 @@ interface SharingOptions<Item, Result> {
 /** Limits of one statement: what arrives while it runs fills no more at the highest load that was measured. */
 const SHARED_MAX = 64
 const SHARED_BYTES_MAX = 256 * 1_024
-/** Longest wait for a slow statement, as one that waits for a lock, before the next one begins. */
+/** Statements of one kind at a time: the database runs one while this process reads requests for the other. */
+const RUNNING_MAX = 2
+/** Longest wait for slow statements, as those that wait for a lock, before the next one begins. */
 const SLOW_MS = 50
 
 /**
- * Returns a function whose calls share statements: those that arrive in one turn of the event loop, or during a
- * statement, go together in the next one. If a statement fails, each item is repeated alone, so that a bad one fails no other.
+ * Returns a function whose calls share statements: those that arrive in one turn of the event loop, or while statements
+ * run, go together in the next one. A call that is alone goes at once. If a statement fails, each item is repeated
+ * alone, so that a bad one fails no other.
  */
 export function createSharing<Item, Result>({
   run,
@@ -168,10 +171,15 @@ export function createSharing<Item, Result>({
 }: SharingOptions<Item, Result>) {
   /** A list: a Map with a deletion for each addition makes V8 keep what its former tables held (`Turns`). */
   let queue: Waiting<Item, Result>[] = []
-  let next: 'none' | 'scheduled' | 'held up' = 'none'
-  let slowTimer: NodeJS.Timeout | undefined
-  /** Counts the statements that no longer hold up the next one. */
-  let passed = 0
+  let isScheduled = false
+  /** Whether the last statement had one item, and nothing waited when it ended. */
+  let isAlone = false
+  /** Statements that hold up the next one. */
+  let running = 0
+  let ended = 0
+  /** Changes when those that run are slow: from then on, they hold up nothing. */
+  let generation = 0
+  let isTimed = false
 
   function takeNext(): Waiting<Item, Result>[] {
     const waiting = queue
@@ -190,34 +198,50 @@ export function createSharing<Item, Result>({
     return taken
   }
 
-  /** Runs the next statement as soon as all requests have been read that have arrived. */
   function goOn(): void {
-    passed++
-    clearTimeout(slowTimer)
-    slowTimer = undefined
-    next = queue.length > 0 ? 'scheduled' : 'none'
-    if (next === 'scheduled') setImmediate(runNext)
+    if (isScheduled || queue.length === 0) return
+    if (running === RUNNING_MAX) passSlow()
+    else if (running === 0 && isAlone) runNext()
+    else {
+      // As soon as all requests have been read that have arrived.
+      isScheduled = true
+      setImmediate(runNext)
+    }
   }
 
   async function runNext(): Promise<void> {
-    const nth = passed
+    const began = generation
+    isScheduled = false
+    isAlone = queue.length === 1
+    running++
     const taken = takeNext()
-    next = 'held up'
-    if (queue.length > 0) limitWait()
+    goOn()
     await serve(taken, run, true)
-    if (nth === passed) goOn()
+    if (queue.length > 0) isAlone = false
+    if (began === generation) running--
+    ended++
+    goOn()
   }
 
-  /** Called only if something waits: most statements need no timer. */
-  function limitWait(): void {
-    slowTimer ??= setTimeout(goOn, SLOW_MS)
+  /** Lets the next statement pass those that run, if none of them ends. */
+  function passSlow(): void {
+    if (isTimed) return
+    isTimed = true
+    const endedBefore = ended
+    setTimeout(() => {
+      isTimed = false
+      if (ended === endedBefore) {
+        generation++
+        running = 0
+      }
+      goOn()
+    }, SLOW_MS)
   }
 
   return (item: Item): Promise<Result> =>
     submit(item, waiting => {
       queue.push(waiting)
-      if (next === 'none') goOn()
-      if (next === 'held up') limitWait()
+      goOn()
     })
 }
 
