@@ -1,6 +1,5 @@
 import { redirect } from 'next/navigation'
-import { landingPath } from '#lib/session/gate.ts'
-import { currentUser } from '#lib/session/preferences.ts'
+import { currentUser, landingPath } from '#lib/session/gate.ts'
 
 export default async function FirstPage() {
   redirect(landingPath(await currentUser()))

@@ -2,8 +2,7 @@ import { LockKeyhole } from 'lucide-react'
 import { getLocale, getTranslations } from 'next-intl/server'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { listMembers } from '#lib/accounts/queries.ts'
-import { requireUser } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import { chooseAccount, requireUser } from '#lib/session/gate.ts'
 
 /** Shown for a page that the role of a member does not allow: it says whom to ask. */
 export default async function NotAllowed() {

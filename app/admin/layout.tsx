@@ -4,8 +4,7 @@ import { ApiProvider, ConnectionNotice } from '#components/nav/api-provider.tsx'
 import { Frame } from '#components/nav/frame.tsx'
 import { EarlyKeys } from '#components/palette/early-keys.tsx'
 import { PaletteHost } from '#components/palette/palette-host.tsx'
-import { requireAdmin } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import { chooseAccount, requireAdmin } from '#lib/session/gate.ts'
 
 export default async function AdminLayout({ children }: { children: ReactNode }) {
   const user = await requireAdmin()

@@ -7,9 +7,8 @@ import { ProviderButton, SignInForm } from '#app/login/sign-in-form.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/core/settings.ts'
-import { landingPath } from '#lib/session/gate.ts'
+import { currentUser, landingPath } from '#lib/session/gate.ts'
 import { openidProviders, readPendingStep } from '#lib/session/openid.ts'
-import { currentUser } from '#lib/session/preferences.ts'
 import { safeRedirectPath } from '#lib/session/schema.ts'
 
 export async function generateMetadata(): Promise<Metadata> {

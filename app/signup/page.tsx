@@ -8,7 +8,7 @@ import { buttonClass } from '#components/ui/button-class.ts'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { env } from '#lib/core/settings.ts'
 import { canSendMail } from '#lib/mail/queue.ts'
-import { currentUser } from '#lib/session/preferences.ts'
+import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations('signUp'))('title') }

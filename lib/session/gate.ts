@@ -1,13 +1,26 @@
-import { headers } from 'next/headers'
+import { cookies, headers } from 'next/headers'
 import { forbidden, notFound, redirect } from 'next/navigation'
+import { cache } from 'react'
 import { connectionIn } from '#lib/banks/served.ts'
 import { PATH_HEADER } from '#lib/core/headers.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
 import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
-import { chooseAccount, currentUser } from '#lib/session/preferences.ts'
-import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
+import { cookieNames, readSession } from '#lib/session/read.ts'
+import { ACCOUNT_COOKIE, type SessionAccount, type SessionUser } from '#lib/session/schema.ts'
+
+/** Returns the user who is signed in, read once per request; null: a visitor. */
+export const currentUser = cache(async (): Promise<SessionUser | null> => {
+  const secret = (await cookies()).get(cookieNames().session)?.value
+  return secret ? readSession(secret) : null
+})
+
+/** Returns the account that was chosen last, else the first. */
+export async function chooseAccount({ accounts }: SessionUser): Promise<SessionAccount | null> {
+  const chosen = (await cookies()).get(ACCOUNT_COOKIE)?.value
+  return accounts.find(({ id }) => id === chosen) ?? accounts[0] ?? null
+}
 
 /**
  * Guards pages of signed-in users: a visitor signs in first and then returns to the page. A user who

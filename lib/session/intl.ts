@@ -2,7 +2,8 @@ import compile from 'icu-minify/compile'
 import { getRequestConfig } from 'next-intl/server'
 import type { Locale } from '#lib/core/locale.ts'
 import { HOME_TIME_ZONE } from '#lib/core/locale.ts'
-import { chooseAccount, currentUser, readLocale } from '#lib/session/preferences.ts'
+import { chooseAccount, currentUser } from '#lib/session/gate.ts'
+import { readLocale } from '#lib/session/preferences.ts'
 import { MESSAGES, type Messages } from '#messages/words.ts'
 
 declare module 'next-intl' {

@@ -24,8 +24,13 @@ import { readFirstSteps, readHome } from '#lib/dashboard/home.ts'
 import { FIRST_STEPS, FIRST_STEPS_COOKIE, type SearchParams } from '#lib/dashboard/schema.ts'
 import { listWaiting } from '#lib/dashboard/timeline.ts'
 import { hasPermissionNow } from '#lib/people/roles.ts'
-import { hideFromViewer, isModeOpen, requireMode, requireUser } from '#lib/session/gate.ts'
-import { chooseAccount } from '#lib/session/preferences.ts'
+import {
+  chooseAccount,
+  hideFromViewer,
+  isModeOpen,
+  requireMode,
+  requireUser,
+} from '#lib/session/gate.ts'
 import type { SessionAccount, SessionUser } from '#lib/session/schema.ts'
 
 const NAMESPACES = [

@@ -10,7 +10,7 @@ import { buttonClass } from '#components/ui/button-class.ts'
 import { VisitorPage } from '#components/ui/visitor-page.tsx'
 import { findInvitation, type InvitationDetails } from '#lib/accounts/queries.ts'
 import { env } from '#lib/core/settings.ts'
-import { currentUser } from '#lib/session/preferences.ts'
+import { currentUser } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   // The URL contains the secret, so it must not be sent as a referrer.
