@@ -21,8 +21,15 @@ export async function verify(): Promise<Tally[]> {
   ]
 }
 
+/** Tests of the layout rules, the mutants and the messages. */
+const LAYOUT_TESTS = [
+  'lib/testing/layout.test.ts',
+  'e2e/runner/mutants.test.ts',
+  'components/format/messages.test.ts',
+]
+
 export function checkArchitecture(): Promise<Tally> {
-  return check('layout', 'vitest', ['run', '--config', 'vitest.layout.config.ts'])
+  return check('layout', 'vitest', ['run', ...LAYOUT_TESTS], { TEST_DATABASE: 'none' })
 }
 
 export function runTests(filters: string[], settings: Record<string, string> = {}): Promise<Tally> {
@@ -55,9 +62,10 @@ export async function check(
   title: string,
   program: string,
   args: readonly string[],
+  settings: Record<string, string> = {},
 ): Promise<Tally> {
   process.stdout.write(`\n${title}\n`)
-  const hasPassed = (await runProgram(program, [...args])) === 0
+  const hasPassed = (await runProgram(program, [...args], settings)) === 0
   if (!hasPassed) process.stdout.write(`${title} failed\n`)
   return { passed: hasPassed ? 1 : 0, failed: hasPassed ? 0 : 1 }
 }
