@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'payouts that Efí has not made count as sent',
-    file: 'lib/banks/efi/payouts.ts',
+    file: 'lib/banks/efi/adapter.ts',
     text: "payout.status === 'REALIZADO' || isFailed(payout)",
     replacement: 'payout.status !== null || isFailed(payout)',
     testFile: 'lib/banks/efi/payouts.test.ts',

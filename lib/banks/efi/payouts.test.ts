@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { centsOfBalance, readPayout, SENT_PAYOUTS } from '#lib/banks/efi/payouts.ts'
+import { centsOfBalance, readPayout, SENT_PAYOUTS } from '#lib/banks/efi/adapter.ts'
 
 const AT = '2026-11-20T12:00:00.000Z'
 
