@@ -12,7 +12,15 @@ import { measureAll } from './measure.ts'
 import { type Options, readOptions } from './options.ts'
 import { profileOperation } from './profile/profile.ts'
 import { formatReport, formatSection } from './report.ts'
-import { endChild, endChildren, residentMb, startServer, trackChild, VARIANTS } from './servers.ts'
+import {
+  endChild,
+  endChildren,
+  residentMb,
+  startServer,
+  trackChild,
+  VARIANTS,
+  type Variant,
+} from './servers.ts'
 import { judgeResults } from './targets.ts'
 import { makeWorld } from './world.ts'
 
@@ -31,10 +39,11 @@ async function compareServers(database: BenchDatabase, generator: Generator, opt
   const memory = servers.map(({ variant, child }, index) => {
     return { variant, before: before[index] ?? 0, after: residentMb(child) }
   })
+  const residentOf = (name: Variant) => memory.find(({ variant }) => variant === name)?.after ?? 0
   for (const { child } of servers) await endChild(child)
   process.stderr.write('Verifying the ledger\n')
   const verdicts = [
-    ...judgeResults(results, options.only, options.connections),
+    ...judgeResults(results, options, residentOf('fast')),
     ...(await examineRowsAndLedger(world, results)),
   ]
   process.stdout.write(formatReport(results, memory, verdicts, options))

@@ -1,5 +1,5 @@
 import type { Results } from './measure.ts'
-import type { OperationName } from './options.ts'
+import { OPERATION_NAMES, type OperationName, type Options } from './options.ts'
 
 export interface Verdict {
   requirement: string
@@ -44,11 +44,13 @@ const MANY_CONNECTIONS = 64
 const SINGLE_CLIENT_RATIO_MAX = 1.25
 const LIST_COST_RATIO_MAX = 1.25
 const CREATE_P99_MAX_MS = 50
+/** After the load of all operations. */
+const MEMORY_MAX_MB = 230
 
 export function judgeResults(
   results: Results,
-  only: OperationName[],
-  connections: number,
+  { only, connections }: Pick<Options, 'only' | 'connections'>,
+  memoryMb: number,
 ): Verdict[] {
   const isMany = connections >= MANY_CONNECTIONS
   const verdicts = [
@@ -58,6 +60,7 @@ export function judgeResults(
     ),
     ...(isMany ? [] : [judgeCreateTail(results)]),
     judgeListCost(results),
+    judgeMemory(memoryMb),
   ]
   return verdicts.filter(({ operations: of }) => of.every(name => only.includes(name)))
 }
@@ -102,5 +105,14 @@ function judgeListCost(results: Results): Judged {
     requirement: `list: the large account costs at most ${Math.round((LIST_COST_RATIO_MAX - 1) * 100)} % more than the small one`,
     measured: `${((cost - 1) * 100).toFixed(0)} %`,
     isMet: cost <= LIST_COST_RATIO_MAX,
+  }
+}
+
+function judgeMemory(memoryMb: number): Judged {
+  return {
+    operations: [...OPERATION_NAMES],
+    requirement: `memory of the server after the load of all operations: at most ${MEMORY_MAX_MB} MB`,
+    measured: `${memoryMb} MB`,
+    isMet: memoryMb <= MEMORY_MAX_MB,
   }
 }
