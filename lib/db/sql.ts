@@ -183,7 +183,8 @@ function limitRows<Row>(rows: Row[], bytesOf: (row: Row) => number, bytesMax: nu
 /** Bytes of UTF-8 that one unit of a JavaScript string takes at most. */
 const CHARACTER_BYTES_MAX = 3
 
-const AS_TEXT = { getTypeParser: () => (value: unknown) => value }
+const keepText = (value: unknown) => value
+const AS_TEXT = { getTypeParser: () => keepText }
 
 const readFreeField = (text: string) =>
   (parseExactJson(`{"metadata":${text}}`) as { metadata: unknown }).metadata
