@@ -317,11 +317,11 @@ function formatOrDash(value: number | null, format: (value: number) => string): 
 }
 
 const COLORS = {
-  accent: 'var(--accent)',
-  wait: 'var(--wait)',
-  bad: 'var(--bad)',
-  lightWait: 'color-mix(in srgb, var(--wait) 50%, var(--surface))',
-  lightMuted: 'color-mix(in srgb, var(--faint) 40%, var(--surface))',
+  accent: 'var(--color-accent)',
+  wait: 'var(--color-wait)',
+  bad: 'var(--color-bad)',
+  lightWait: 'color-mix(in srgb, var(--color-wait) 50%, var(--color-surface))',
+  lightMuted: 'color-mix(in srgb, var(--color-faint) 40%, var(--color-surface))',
 } as const
 
 interface Series {
@@ -358,7 +358,7 @@ function Plot({ top, ...drawn }: PlotProps) {
           x2={WIDTH}
           y1={y}
           y2={y}
-          stroke="var(--line)"
+          stroke="var(--color-line)"
           vectorEffect="non-scaling-stroke"
         />
       ))}

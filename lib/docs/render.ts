@@ -63,7 +63,7 @@ ${page.rest && html`<article>${body(page.rest)}</article>`}
 }
 
 const MARK = new Html(
-  '<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><circle cx="16" cy="16" r="15" fill="var(--coin)"/><path d="M16 1a15 15 0 0 0 0 30c5.8-3.4 7-9.2 7-15s-1.2-11.6-7-15Z" fill="var(--accent)"/></svg>',
+  '<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><circle cx="16" cy="16" r="15" fill="var(--color-coin)"/><path d="M16 1a15 15 0 0 0 0 30c5.8-3.4 7-9.2 7-15s-1.2-11.6-7-15Z" fill="var(--color-accent)"/></svg>',
 )
 
 function renderHeader({ locale, words, base }: DocsSite, { slug }: DocsPage): Html {

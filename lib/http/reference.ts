@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
+import { COLORS_CSS } from '#lib/core/colors.ts'
 import { LOCALES, languageOf, preferredLocale } from '#lib/core/locale.ts'
 import { TEXT_FACE, versionOf } from '#lib/core/text-face.ts'
 import { COMMAND_LINE_VERSION, packCommandLine } from '#lib/docs/package.ts'
@@ -136,7 +137,7 @@ async function loadAssets(): Promise<{ urls: Assets; files: [string, FileHandler
   const font = asset(TEXT_FACE.name, 'font/woff2', TEXT_FACE.file)
   // The same URL as in the page's preload, or browsers would load the font twice.
   const [name, type] = ASSETS.style
-  const style = asset(name, type, Buffer.from(css.replace(TEXT_FACE.name, font.url)))
+  const style = asset(name, type, Buffer.from(COLORS_CSS + css.replace(TEXT_FACE.name, font.url)))
   return {
     urls: { style: style.url, reader: reader.url, trial: trial.url, font: font.url },
     files: [style, reader, trial, font].map(({ path, handler }) => [path, handler]),

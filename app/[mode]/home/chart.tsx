@@ -7,8 +7,8 @@ import { moneyText } from '#components/format/format.tsx'
 import { dateFormat, numberFormat } from '#lib/core/locale.ts'
 import type { DayReceived } from '#lib/dashboard/schema.ts'
 
-const BAR_COLOR = 'color-mix(in srgb, var(--accent) 32%, var(--surface))'
-const HIGHLIGHT_COLOR = 'var(--accent)'
+const BAR_COLOR = 'color-mix(in srgb, var(--color-accent) 32%, var(--color-surface))'
+const HIGHLIGHT_COLOR = 'var(--color-accent)'
 
 interface ChartProps {
   days: DayReceived[]
@@ -36,7 +36,7 @@ export function Chart({ days, axisWidth }: ChartProps) {
       onMouseLeave={() => setTooltipOpen(false)}
       style={{ width: '100%', height: '100%' }}
     >
-      <CartesianGrid vertical={false} stroke="var(--line)" strokeDasharray="2 4" />
+      <CartesianGrid vertical={false} stroke="var(--color-line)" strokeDasharray="2 4" />
       <YAxis
         orientation="right"
         domain={[0, 'dataMax']}
@@ -45,7 +45,7 @@ export function Chart({ days, axisWidth }: ChartProps) {
         width={axisWidth}
         axisLine={false}
         tickLine={false}
-        tick={{ fontSize: 11, fill: 'var(--muted)' }}
+        tick={{ fontSize: 11, fill: 'var(--color-muted)' }}
       />
       <Tooltip cursor={false} isAnimationActive={false} content={DayTooltip} />
       <Bar
