@@ -1,26 +1,17 @@
 import { ChevronDown } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import { useFilters } from '#components/filters/filters.tsx'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
 import { SEGMENT_CLASS, SEGMENTS_CLASS } from '#components/ui/segments.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
-import { dateFormat } from '#lib/core/locale.ts'
+import { dateFormat, numberFormat } from '#lib/core/locale.ts'
 import { type DayReceived, MONTH } from '#lib/dashboard/schema.ts'
-
-/** Width of the scale at the right of the chart, in CSS pixels. */
-const AXIS_WIDTH = 44
 
 /** Periods whose days are counted, not named; the first is the default. */
 const LAST_DAYS = ['', '7d', '30d', '90d']
-
-/** Loaded after the page. The layout reserves the chart's space. */
-const Chart = dynamic(() => import('#app/[mode]/home/chart.tsx').then(module => module.Chart), {
-  ssr: false,
-})
 
 export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
@@ -51,15 +42,112 @@ export function ChartCard({ days }: { days: DayReceived[] }) {
           </p>
         </div>
         <div aria-hidden={sum === 0} className="relative h-20 md:h-[168px]">
-          {sum > 0 ? <Chart days={days} axisWidth={AXIS_WIDTH} /> : <NoPayments text={t('none')} />}
+          {sum > 0 ? <Chart days={days} /> : <NoPayments text={t('none')} />}
         </div>
-        <div style={{ marginRight: sum > 0 ? AXIS_WIDTH : 0 }}>
+        <div className={sum > 0 ? 'mr-11' : ''}>
           <DayLabels days={days.map(({ day }) => day)} />
         </div>
         <div className="mt-3 md:hidden">{picker}</div>
         <DayTable days={days} />
       </Sheet>
     </section>
+  )
+}
+
+const BAR_CLASS = 'bg-[color-mix(in_srgb,var(--color-accent)_32%,var(--color-surface))]'
+
+/** A bar for each day, with its values where the pointer or the arrow keys are. */
+function Chart({ days }: { days: DayReceived[] }) {
+  const t = useTranslations('chart')
+  const [shown, setShown] = useState<number | null>(null)
+  const best = Math.max(...days.map(({ amount }) => amount))
+  const width = `${(days.length > 120 ? 100 : 86) / days.length}%`
+  function point({ clientX, currentTarget }: PointerEvent) {
+    const { left, width } = currentTarget.getBoundingClientRect()
+    const index = Math.floor(((clientX - left) / width) * days.length)
+    setShown(Math.min(Math.max(index, 0), days.length - 1))
+  }
+  function move(event: KeyboardEvent) {
+    const last = days.length - 1
+    const current = shown ?? 0
+    const next = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: last }[event.key]
+    if (next === undefined) return
+    event.preventDefault()
+    setShown(Math.min(Math.max(next, 0), last))
+  }
+  return (
+    <div className="relative h-full pt-1.5 pr-11">
+      <Scale best={best} />
+      <div
+        role="application"
+        aria-label={t('keys')}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its days
+        tabIndex={0}
+        onPointerMove={point}
+        onPointerLeave={() => setShown(null)}
+        onFocus={() => setShown(current => current ?? 0)}
+        onBlur={() => setShown(null)}
+        onKeyDown={move}
+        className="relative flex h-full items-end"
+      >
+        {days.map(({ day, amount }, index) => {
+          const isMarked = shown === null ? amount === best : index === shown
+          return (
+            <span
+              key={day}
+              style={{ height: `${(amount / best) * 100}%`, width }}
+              className={`mx-auto min-h-0.5 max-w-16 rounded-[3px] ${isMarked ? 'bg-accent' : BAR_CLASS}`}
+            />
+          )
+        })}
+        {shown === null ? null : <DayTooltip days={days} index={shown} />}
+      </div>
+    </div>
+  )
+}
+
+/** Lines at the greatest amount and at a round one near its half, each with its value. */
+function Scale({ best }: { best: number }) {
+  const format = numberFormat(useLocale(), { notation: 'compact', maximumSignificantDigits: 3 })
+  const unit = 10 ** Math.floor(Math.log10(best / 2))
+  const [half = 0] = [1, 2, 5, 10]
+    .map(factor => factor * unit)
+    .sort((one, other) => Math.abs(one - best / 2) - Math.abs(other - best / 2))
+  return (
+    <div aria-hidden className="absolute inset-0 top-1.5 text-[11px] text-muted">
+      {[best, half].map(amount => (
+        <p
+          key={amount}
+          style={{ bottom: `${(amount / best) * 100}%` }}
+          className="absolute inset-x-0 flex h-0 items-center"
+        >
+          <span className="grow border-line border-t border-dotted" />
+          <span className="w-11 pl-2.5">{format.format(amount / 100)}</span>
+        </p>
+      ))}
+    </div>
+  )
+}
+
+function DayTooltip({ days, index }: { days: DayReceived[]; index: number }) {
+  const t = useTranslations('chart')
+  const locale = useLocale()
+  const day = days[index]
+  if (!day) return null
+  const date = dateFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
+  const isInLeftHalf = index < days.length / 2
+  const left = `calc(${((index + 1) / days.length) * 100}% + 8px)`
+  const right = `calc(${(1 - index / days.length) * 100}% + 8px)`
+  return (
+    <div
+      role="status"
+      style={isInLeftHalf ? { left } : { right }}
+      className="pointer-events-none absolute top-0 z-10 w-max max-w-[70%] rounded-control bg-ink px-3 py-2 text-paper text-small shadow-over"
+    >
+      <p>{date.format(new Date(day.day))}</p>
+      <p className="font-semibold text-body">{moneyText(day.amount, locale)}</p>
+      <p>{t('paidCount', { count: day.count })}</p>
+    </div>
   )
 }
 
