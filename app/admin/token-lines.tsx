@@ -3,13 +3,15 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { TokenState } from '#components/status/state-chips.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { TokenLine } from '#lib/operator/schema.ts'
 import { isActiveToken } from '#lib/tokens/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 interface TokenLinesProps {
   tokens: TokenLine[]

@@ -24,7 +24,7 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { Button } from '#components/ui/button.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
-import { Dialog } from '#components/ui/dialog.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
 import type { DeliveriesResent, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
 import {
@@ -34,6 +34,8 @@ import {
   NO_ENDPOINT,
   RESEND_DAYS_MAX,
 } from '#lib/webhooks/states.ts'
+
+const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
 
 interface DeliveriesProps {
   query: QueryOf<'/webhooks/deliveries'>
@@ -258,37 +260,39 @@ function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
           {t('resendFailed', { count: failed })}
         </button>
       ) : null}
-      <Dialog
-        isOpen={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('resendFailedTitle', { count: failed })}
-        description={
-          hasPeriod
-            ? t.rich('resendFailedPeriod', {
-                count: failed,
-                from: () => <ExactTime at={filter.from} format="second" />,
-                to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
-              })
-            : t('resendFailedText', { count: failed, days: RESEND_DAYS_MAX })
-        }
-      >
-        <div className="grid gap-4">
-          <WebhookProblem error={resend.error} />
-          <div className="flex justify-end gap-2">
-            <Button variant="quiet" onClick={() => setConfirming(false)}>
-              {t('cancel')}
-            </Button>
-            <Button
-              variant="primary"
-              disabled={resend.isPending}
-              onClick={() => resend.mutate(crypto.randomUUID())}
-            >
-              <RefreshCw size={16} aria-hidden />
-              {t('resend')}
-            </Button>
+      {isConfirming ? (
+        <Dialog
+          isOpen
+          onClose={() => setConfirming(false)}
+          title={t('resendFailedTitle', { count: failed })}
+          description={
+            hasPeriod
+              ? t.rich('resendFailedPeriod', {
+                  count: failed,
+                  from: () => <ExactTime at={filter.from} format="second" />,
+                  to: () => (filter.to ? <ExactTime at={filter.to} format="second" /> : t('now')),
+                })
+              : t('resendFailedText', { count: failed, days: RESEND_DAYS_MAX })
+          }
+        >
+          <div className="grid gap-4">
+            <WebhookProblem error={resend.error} />
+            <div className="flex justify-end gap-2">
+              <Button variant="quiet" onClick={() => setConfirming(false)}>
+                {t('cancel')}
+              </Button>
+              <Button
+                variant="primary"
+                disabled={resend.isPending}
+                onClick={() => resend.mutate(crypto.randomUUID())}
+              >
+                <RefreshCw size={16} aria-hidden />
+                {t('resend')}
+              </Button>
+            </div>
           </div>
-        </div>
-      </Dialog>
+        </Dialog>
+      ) : null}
     </div>
   )
 }

@@ -17,9 +17,11 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
+
+const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
@@ -244,21 +246,23 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
           <WebhookProblem error={resend.error} />
         </div>
       ) : null}
-      <Dialog
-        isOpen={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('resendTitle')}
-        description={t('resendText')}
-      >
-        <div className="flex justify-end gap-2">
-          <Button variant="quiet" onClick={() => setConfirming(false)}>
-            {t('cancel')}
-          </Button>
-          <Button variant="primary" disabled={resend.isPending} onClick={send}>
-            {t('resendAnyway')}
-          </Button>
-        </div>
-      </Dialog>
+      {isConfirming ? (
+        <Dialog
+          isOpen
+          onClose={() => setConfirming(false)}
+          title={t('resendTitle')}
+          description={t('resendText')}
+        >
+          <div className="flex justify-end gap-2">
+            <Button variant="quiet" onClick={() => setConfirming(false)}>
+              {t('cancel')}
+            </Button>
+            <Button variant="primary" disabled={resend.isPending} onClick={send}>
+              {t('resendAnyway')}
+            </Button>
+          </div>
+        </Dialog>
+      ) : null}
     </>
   )
 }

@@ -3,11 +3,12 @@
 import { Building2, Check, Pause } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { createContext, type ReactNode, use, useState } from 'react'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { type ChangedStatus, STATUS_CHANGES_MAX } from '#lib/accounts/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 const loadDialogs = () => import('#app/admin/accounts/dialogs.tsx')
 const ResultDialog = lazyDialog(loadDialogs, 'ResultDialog')

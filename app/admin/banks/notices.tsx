@@ -9,7 +9,7 @@ import { useApi } from '#components/api/use-api.ts'
 import { MOMENT_FORMAT, moneyText, useTimeText } from '#components/format/format.tsx'
 import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
-import { Dialog, DialogActions } from '#components/ui/dialog.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice, Section } from '#components/ui/sheet.tsx'
 import type {
   BankDetail,
@@ -17,6 +17,10 @@ import type {
   BankMoney,
   NoticesRegistered,
 } from '#lib/operator/banks/schema.ts'
+
+const loadDialog = () => import('#components/ui/dialog.tsx')
+const Dialog = lazyDialog(loadDialog, 'Dialog')
+const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 const DAY_MS = 86_400_000
 /** The first of the days at which staff is warned. */
@@ -138,26 +142,28 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
           ) : null}
         </div>
       </div>
-      <Dialog
-        isOpen={isReplacing}
-        onClose={() => setReplacing(false)}
-        title={t('notices.replaceTitle')}
-        description={t('notices.replaceText', {
-          host: foreign.map(({ host }) => host ?? '').join(', '),
-        })}
-      >
-        <div className="grid gap-5">
-          <DialogActions
-            action={t('notices.replace')}
-            busy={t('busy')}
-            isBusy={isBusy}
-            failure={failure}
-            isDestructive
-            onCancel={() => setReplacing(false)}
-            onConfirm={() => run(true)}
-          />
-        </div>
-      </Dialog>
+      {isReplacing ? (
+        <Dialog
+          isOpen
+          onClose={() => setReplacing(false)}
+          title={t('notices.replaceTitle')}
+          description={t('notices.replaceText', {
+            host: foreign.map(({ host }) => host ?? '').join(', '),
+          })}
+        >
+          <div className="grid gap-5">
+            <DialogActions
+              action={t('notices.replace')}
+              busy={t('busy')}
+              isBusy={isBusy}
+              failure={failure}
+              isDestructive
+              onCancel={() => setReplacing(false)}
+              onConfirm={() => run(true)}
+            />
+          </div>
+        </Dialog>
+      ) : null}
     </Section>
   )
 }

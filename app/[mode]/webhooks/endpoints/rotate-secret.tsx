@@ -9,8 +9,10 @@ import { useApi } from '#components/api/use-api.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { ShownSecret } from '#lib/webhooks/schema.ts'
+
+const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
 
 interface RotateSecretProps {
   /** Absent: the secret of the account, which can also be revealed. */
@@ -61,28 +63,30 @@ export function RotateSecret({ endpointId }: RotateSecretProps) {
           {t('rotate')}
         </Button>
       </div>
-      <Dialog
-        isOpen={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('rotateTitle')}
-        description={t('rotateText')}
-      >
-        <div className="grid gap-4">
-          <WebhookProblem error={rotate.error} />
-          <div className="flex justify-end gap-2">
-            <Button variant="quiet" onClick={() => setConfirming(false)}>
-              {t('cancel')}
-            </Button>
-            <Button
-              variant="primary"
-              disabled={rotate.isPending}
-              onClick={() => rotate.mutate(crypto.randomUUID())}
-            >
-              {t('rotateNow')}
-            </Button>
+      {isConfirming ? (
+        <Dialog
+          isOpen
+          onClose={() => setConfirming(false)}
+          title={t('rotateTitle')}
+          description={t('rotateText')}
+        >
+          <div className="grid gap-4">
+            <WebhookProblem error={rotate.error} />
+            <div className="flex justify-end gap-2">
+              <Button variant="quiet" onClick={() => setConfirming(false)}>
+                {t('cancel')}
+              </Button>
+              <Button
+                variant="primary"
+                disabled={rotate.isPending}
+                onClick={() => rotate.mutate(crypto.randomUUID())}
+              >
+                {t('rotateNow')}
+              </Button>
+            </div>
           </div>
-        </div>
-      </Dialog>
+        </Dialog>
+      ) : null}
     </div>
   )
 }

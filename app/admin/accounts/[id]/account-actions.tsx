@@ -5,7 +5,6 @@ import { Check, Eye, Pause } from 'lucide-react'
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
@@ -15,6 +14,7 @@ import { Button } from '#components/ui/button.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { Select } from '#components/ui/field.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import {
   type AccountLimits,
   type ApprovalRule,
@@ -24,6 +24,8 @@ import {
 import { AssignedConnections, type ConnectionLine } from '#lib/banks/schema.ts'
 import type { ApprovalSettings } from '#lib/dashboard/schema.ts'
 import type { AccountDetail } from '#lib/operator/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 type StatusAction = 'activate' | 'suspend'
 

@@ -4,7 +4,6 @@ import { Search } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { OrderEndingSection } from '#app/admin/ending.tsx'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { useRejectionText } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useFilters } from '#components/filters/filters.tsx'
@@ -13,9 +12,12 @@ import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { shownStatusOf } from '#lib/charges/states.ts'
 import { formatTaxId } from '#lib/core/pix/tax-id.ts'
 import type { BankOrder, MaskedCharge, OrderEnding } from '#lib/operator/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 interface FindChargeProps {
   accountId: string

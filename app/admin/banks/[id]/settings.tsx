@@ -7,7 +7,6 @@ import { useTranslations } from 'next-intl'
 import { type ReactNode, useState } from 'react'
 import { CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import { coverOf, ShortNotices, useBankMoney } from '#app/admin/banks/notices.tsx'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { LimitsForm } from '#app/admin/limits-form.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
@@ -17,10 +16,13 @@ import { Button } from '#components/ui/button.tsx'
 import { Code } from '#components/ui/code.tsx'
 import { CopyValue } from '#components/ui/copy.tsx'
 import { Fact, Facts } from '#components/ui/details.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Notice, Section, Skeleton } from '#components/ui/sheet.tsx'
 import { ConnectionLimits } from '#lib/banks/schema.ts'
 import { BANK_NAMES } from '#lib/banks/states.ts'
 import type { BankDetail, BankMoney, SettingsCorrected } from '#lib/operator/banks/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 /** Has the account at the bank refuse payments of no charge. */
 export function SettingsSection({ bankId }: { bankId: string }) {

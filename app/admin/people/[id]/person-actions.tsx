@@ -3,10 +3,12 @@
 import { KeyRound, ShieldOff } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import { ReasonDialog } from '#app/admin/lazy-reason-dialog.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { PersonDetail } from '#lib/operator/schema.ts'
+
+const ReasonDialog = lazyDialog(() => import('#app/admin/reason-dialog.tsx'), 'ReasonDialog')
 
 const PATHS = { password: 'password', factor: 'second-factor' } as const
 

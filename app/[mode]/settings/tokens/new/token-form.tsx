@@ -3,12 +3,12 @@
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+// Not lazy: the token of the response could not be shown again if loading the dialog failed.
+import { IssuedTokenDialog, type TokenWithSecret } from '#app/[mode]/settings/tokens/dialogs.tsx'
 import {
   AddressField,
-  IssuedTokenDialog,
   PermissionFields,
   readAddresses,
-  type TokenWithSecret,
 } from '#app/[mode]/settings/tokens/token-fields.tsx'
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'

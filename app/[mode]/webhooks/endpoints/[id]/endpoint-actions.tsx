@@ -11,10 +11,12 @@ import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
-import { Dialog } from '#components/ui/dialog.tsx'
 import { Select } from '#components/ui/field.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { Endpoint } from '#lib/webhooks/schema.ts'
 import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/webhooks/states.ts'
+
+const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
 
 interface EndpointActionsProps {
   endpoint: Endpoint
@@ -68,29 +70,29 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
       <span role="status" className="text-muted text-small">
         {action === 'enable' && missed ? t('missedSent', { count: missed }) : ''}
       </span>
-      <Dialog
-        isOpen={confirming !== null}
-        onClose={() => setConfirming(null)}
-        title={confirming ? t(`${confirming}Title`) : ''}
-        description={confirming ? t(`${confirming}Text`, { count: missedCount }) : ''}
-      >
-        <div className="grid gap-4">
-          <WebhookProblem error={change.error} />
-          <div className="flex flex-wrap justify-end gap-2">
-            {confirming === 'enable' && missedCount > 0 ? (
-              <Button
-                variant="quiet"
-                disabled={change.isPending}
-                onClick={() => change.mutate('enableWithout')}
-              >
-                {t('enableWithout')}
-              </Button>
-            ) : (
-              <Button variant="quiet" onClick={() => setConfirming(null)}>
-                {t('cancel')}
-              </Button>
-            )}
-            {confirming ? (
+      {confirming ? (
+        <Dialog
+          isOpen
+          onClose={() => setConfirming(null)}
+          title={t(`${confirming}Title`)}
+          description={t(`${confirming}Text`, { count: missedCount })}
+        >
+          <div className="grid gap-4">
+            <WebhookProblem error={change.error} />
+            <div className="flex flex-wrap justify-end gap-2">
+              {confirming === 'enable' && missedCount > 0 ? (
+                <Button
+                  variant="quiet"
+                  disabled={change.isPending}
+                  onClick={() => change.mutate('enableWithout')}
+                >
+                  {t('enableWithout')}
+                </Button>
+              ) : (
+                <Button variant="quiet" onClick={() => setConfirming(null)}>
+                  {t('cancel')}
+                </Button>
+              )}
               <Button
                 variant="primary"
                 disabled={change.isPending}
@@ -100,10 +102,10 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
                   ? t('enableSending', { count: missedCount })
                   : t(confirming)}
               </Button>
-            ) : null}
+            </div>
           </div>
-        </div>
-      </Dialog>
+        </Dialog>
+      ) : null}
     </div>
   )
 }
