@@ -33,12 +33,7 @@ export function EndDialog({ orderId, kind, onClose }: EndDialogProps) {
     },
   })
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={t('ending.dialogTitle')}
-      description={t('ending.dialogText')}
-    >
+    <Dialog onClose={onClose} title={t('ending.dialogTitle')} description={t('ending.dialogText')}>
       <form {...form.props} className="grid gap-5">
         <Select
           label={t('ending.outcome')}

@@ -37,7 +37,7 @@ export function ReasonDialog(props: ReasonDialogProps & Sending) {
   })
   const problem = form.problems.reason
   return (
-    <Dialog isOpen onClose={onClose} title={title} description={description}>
+    <Dialog onClose={onClose} title={title} description={description}>
       <form {...form.props} className="grid gap-5">
         <Field
           label={t('adminDeed.reason')}

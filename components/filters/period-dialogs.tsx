@@ -25,7 +25,7 @@ export function PeriodDialog({ what, get, set, onClose }: PeriodDialogProps) {
     set({ period, from, to })
   }
   return (
-    <Dialog isOpen onClose={onClose} title={t(what)}>
+    <Dialog onClose={onClose} title={t(what)}>
       {what === 'month' ? (
         <MonthForm chosen={get('period')} onChoose={month => choose(month, null, null)} />
       ) : (

@@ -25,21 +25,15 @@ import {
 export function ProofDialog({ onEnd }: { onEnd: (isProved: boolean) => void }) {
   const t = useTranslations('proof')
   const api = useApi()
-  const [isOpen, setOpen] = useState(true)
-  const close = (isProved: boolean) => {
-    setOpen(false)
-    onEnd(isProved)
-  }
   const { data: methods, error } = useQuery(personQueries.proofMethods(api))
   const prove = async (body: ProofRequest) => {
     await api.post('/person/proof', { body })
-    close(true)
+    onEnd(true)
   }
   const factors = (methods ?? []).filter(method => method !== 'password')
   return (
     <Dialog
-      isOpen={isOpen}
-      onClose={() => close(false)}
+      onClose={() => onEnd(false)}
       title={t('title')}
       description={methods?.length === 0 ? t('none') : t('text')}
     >

@@ -64,7 +64,6 @@ export function DecisionDialog({ decision, settle, onDecided, onClose }: Decisio
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t(`simulate.asks.${name}.title`)}
       description={t(`simulate.asks.${name}.text`)}

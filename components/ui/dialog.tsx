@@ -10,14 +10,13 @@ import { useReturnFocus } from '#components/ui/return-focus.ts'
 import { Notice } from '#components/ui/sheet.tsx'
 
 interface DialogProps extends DialogContentProps {
-  isOpen: boolean
   /** Called by Escape, a click outside and the cross. */
   onClose: () => void
 }
 
-export function Dialog({ isOpen, onClose, ...content }: DialogProps) {
+export function Dialog({ onClose, ...content }: DialogProps) {
   return (
-    <Radix.Root open={isOpen} onOpenChange={open => open || onClose()}>
+    <Radix.Root open onOpenChange={open => open || onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-50 bg-[rgb(0_0_0/0.45)]" />
         <DialogContent {...content} />
@@ -118,7 +117,6 @@ export function SecretDialog(props: SecretDialogProps) {
   const leave = useHeldPage(setRefused)
   return (
     <Dialog
-      isOpen
       onClose={() => setRefused(true)}
       title={title}
       description={description}

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { PHONE } from '#e2e/browser/layout.ts'
+import { listRows, PHONE } from '#e2e/browser/layout.ts'
 import { openShop, signInAs, signOut } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
@@ -33,7 +33,7 @@ test('an action of a merchant is in the audit log of the owner and of the operat
   const shop = await openShop(context, 'Loja do Registro')
   await renameAccount(page, 'Loja Renomeada')
   await page.getByRole('link', { name: 'Auditoria' }).click()
-  const rows = page.getByTestId('audit-row').filter({ visible: true })
+  const rows = listRows(page)
   const changeRow = rows.filter({ hasText: 'Dados da conta alterados' })
   await expect(changeRow).toHaveCount(1)
   await expectAccessible(page)
@@ -94,7 +94,7 @@ test('an owner sees that the operator acted, but neither the name nor the IP add
   await signOut(context)
   await signInAs(context, owner.user.email)
   await page.goto('/test/settings/audit')
-  const row = page.getByTestId('audit-row').filter({ visible: true, hasText: 'Limites da conta' })
+  const row = listRows(page).filter({ hasText: 'Limites da conta' })
   await expect(row).toContainText('o administrador')
   await row.getByRole('button').click()
   const details = page.getByRole('dialog')
@@ -132,9 +132,7 @@ test('stuck work is listed on the health page, run again and audited', async ({
   await job.getByRole('button', { name: `Executar agora: Saque ${id}` }).click()
   await expect(page.getByText('1 tarefa reiniciada.')).toBeVisible()
   await page.goto(`/admin/audit?target=${id}`)
-  await expect(page.getByTestId('audit-row').filter({ visible: true })).toHaveText([
-    /Tarefa parada retomada.*Rita da Operação/,
-  ])
+  await expect(listRows(page)).toHaveText([/Tarefa parada retomada.*Rita da Operação/])
   await send(`/sandbox/withdrawals/${id}`, { outcome: 'rejected' })
 })
 
@@ -252,7 +250,7 @@ test.describe('in English, on a phone', () => {
     isSilent = false
     await expect(workers).toContainText('OK')
     await page.goto('/admin/audit')
-    await expect(page.getByTestId('audit-row').filter({ visible: true }).first()).toBeVisible()
+    await expect(listRows(page).first()).toBeVisible()
     await expectAccessible(page)
   })
 })

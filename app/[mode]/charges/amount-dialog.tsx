@@ -11,7 +11,7 @@ import { formatReais, parseReais } from '#lib/core/money.ts'
 export function AmountDialog({ onClose, ...form }: AmountRangeFormProps & { onClose: () => void }) {
   const t = useTranslations('charges')
   return (
-    <Dialog isOpen onClose={onClose} title={t('amount')}>
+    <Dialog onClose={onClose} title={t('amount')}>
       <AmountRangeForm {...form} />
     </Dialog>
   )

@@ -262,7 +262,6 @@ function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
       ) : null}
       {isConfirming ? (
         <Dialog
-          isOpen
           onClose={() => setConfirming(false)}
           title={t('resendFailedTitle', { count: failed })}
           description={

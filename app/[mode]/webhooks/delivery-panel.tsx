@@ -248,7 +248,6 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
       ) : null}
       {isConfirming ? (
         <Dialog
-          isOpen
           onClose={() => setConfirming(false)}
           title={t('resendTitle')}
           description={t('resendText')}

@@ -40,7 +40,7 @@ export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
   })
   if (created) {
     return (
-      <Dialog isOpen onClose={onClose} title={t('title')}>
+      <Dialog onClose={onClose} title={t('title')}>
         <InvitationLink {...created}>
           <Button variant="quiet" onClick={() => setCreated(null)}>
             {t('another')}
@@ -50,7 +50,7 @@ export function InviteMerchantDialog({ onClose }: { onClose: () => void }) {
     )
   }
   return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
+    <Dialog onClose={onClose} title={t('title')} description={t('text')}>
       <form {...props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <Field
           label={t('email')}
@@ -128,7 +128,7 @@ interface ResultDialogProps {
 export function ResultDialog({ results, names, onClose }: ResultDialogProps) {
   const t = useTranslations('accountSelection')
   return (
-    <Dialog isOpen onClose={onClose} title={t('results')}>
+    <Dialog onClose={onClose} title={t('results')}>
       <dl className="grid grid-cols-[minmax(0,1fr)] gap-4">
         {STATUS_OUTCOMES.map(outcome => {
           const accounts = results.filter(result => result.outcome === outcome)

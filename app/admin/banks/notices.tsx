@@ -144,7 +144,6 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
       </div>
       {isReplacing ? (
         <Dialog
-          isOpen
           onClose={() => setReplacing(false)}
           title={t('notices.replaceTitle')}
           description={t('notices.replaceText', {

@@ -33,7 +33,7 @@ export function CancelDialog({ onClose }: { onClose: () => void }) {
     onSettled: () => void refresh(),
   })
   return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
+    <Dialog onClose={onClose} title={t('title')} description={t('text')}>
       <div className="grid gap-4">
         <DialogActions
           action={t('confirm')}
@@ -61,7 +61,7 @@ export function DescriptionDialog(props: DescriptionDialogProps) {
   const t = useTranslations('description')
   const { isUnsaved, onClose } = props
   return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={isUnsaved && t('unsaved')}>
+    <Dialog onClose={onClose} title={t('title')} description={isUnsaved && t('unsaved')}>
       <DescriptionForm {...props} />
     </Dialog>
   )
@@ -145,7 +145,7 @@ export function RefundDialog({ onClose }: { onClose: () => void }) {
   const isAnyLeft = refundable > 0
   const remains = amount === null || amount > refundable ? null : refundable - amount
   return (
-    <Dialog isOpen onClose={onClose} title={t('refund.title')} description={t('refund.text')}>
+    <Dialog onClose={onClose} title={t('refund.title')} description={t('refund.text')}>
       <form {...form.props} className="grid gap-4">
         <MoneyField
           label={t('refund.amount')}
@@ -225,7 +225,7 @@ export function ShareDialog({ merchant, onClose }: ShareDialogProps) {
   )
   const text = edited ?? written
   return (
-    <Dialog isOpen onClose={onClose} title={t(receiptUrl ? 'receiptTitle' : 'title')}>
+    <Dialog onClose={onClose} title={t(receiptUrl ? 'receiptTitle' : 'title')}>
       <div className="grid gap-4">
         <Select
           label={t('language')}

@@ -19,7 +19,7 @@ interface EvidenceDialogProps {
 export function EvidenceDialog(props: EvidenceDialogProps) {
   const t = useTranslations('disputes')
   return (
-    <Dialog isOpen onClose={props.onClose} title={t('addEvidence')} description={t('addText')}>
+    <Dialog onClose={props.onClose} title={t('addEvidence')} description={t('addText')}>
       <EvidenceForm {...props} />
     </Dialog>
   )

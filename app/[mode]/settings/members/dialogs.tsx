@@ -58,7 +58,7 @@ export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDial
   const title = invitationToResend ? t('members.againTitle') : t('members.inviteTitle')
   if (created) {
     return (
-      <Dialog isOpen onClose={onClose} title={title}>
+      <Dialog onClose={onClose} title={title}>
         <InvitationLink {...created}>
           <Button variant="quiet" onClick={onClose}>
             {t('ui.close')}
@@ -69,7 +69,7 @@ export function InviteDialog({ invitationToResend, onClose, onDone }: InviteDial
   }
   const description = invitationToResend ? t('members.againText') : t('members.inviteText')
   return (
-    <Dialog isOpen onClose={onClose} title={title} description={description}>
+    <Dialog onClose={onClose} title={title} description={description}>
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <Field
           label={t('members.email')}
@@ -124,7 +124,6 @@ export function RoleDialog({ member, currentUserId, onClose, onDone }: RoleDialo
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('members.roleTitle', { name })}
       description={isMe ? t('members.ownRoleText') : t('members.roleText')}
@@ -206,12 +205,7 @@ export function RemoveDialog({ member, onClose, onDone }: RemoveDialogProps) {
     },
   })
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={t('removeTitle', { name })}
-      description={t('removeText')}
-    >
+    <Dialog onClose={onClose} title={t('removeTitle', { name })} description={t('removeText')}>
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <TokenDecisions
           name={name}
@@ -327,7 +321,7 @@ export function LeaveDialog({ name, onClose }: LeaveDialogProps) {
     onSuccess: () => location.assign('/'),
   })
   return (
-    <Dialog isOpen onClose={onClose} title={t('leaveTitle', { name })} description={t('leaveText')}>
+    <Dialog onClose={onClose} title={t('leaveTitle', { name })} description={t('leaveText')}>
       <div className="grid gap-5">
         <DialogActions
           action={t('leave')}
@@ -352,12 +346,7 @@ interface LastOwnerDialogProps {
 export function LastOwnerDialog({ wanted, onClose }: LastOwnerDialogProps) {
   const t = useTranslations('members')
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={t('lastOwner.title')}
-      description={t(`lastOwner.${wanted}`)}
-    >
+    <Dialog onClose={onClose} title={t('lastOwner.title')} description={t(`lastOwner.${wanted}`)}>
       <div className="flex justify-end">
         <Button variant="quiet" onClick={onClose}>
           {t('lastOwner.close')}

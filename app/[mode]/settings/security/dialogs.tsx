@@ -42,7 +42,6 @@ export function AuthenticatorDialog({ setup, onClose, onDone }: AuthenticatorDia
   const { code: problem } = form.problems
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('factor.app.dialogTitle')}
       description={t('factor.app.scan')}
@@ -111,7 +110,6 @@ export function PasskeyDialog({ onClose, onDone }: PasskeyDialogProps) {
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('factor.passkey.dialogTitle')}
       description={t('factor.passkey.dialogText')}
@@ -189,12 +187,7 @@ export function RenewCodesDialog({ methods, onClose, onDone }: RenewCodesDialogP
   const t = useTranslations('factor')
   const api = useApi()
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={t('codes.renewTitle')}
-      description={t('codes.renewText')}
-    >
+    <Dialog onClose={onClose} title={t('codes.renewTitle')} description={t('codes.renewText')}>
       <FactorForm
         methods={methods}
         onProof={async body => {
@@ -229,7 +222,6 @@ export function RemoveFactorDialog({ passkey, isLast, onClose, onDone }: RemoveF
     : t('factor.app.removeTitle')
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={title}
       description={isLast ? t('factor.removeLast') : t('factor.removeOther')}

@@ -50,7 +50,6 @@ export function RotateDialog({ token, origin, onClose, onDone }: RotateDialogPro
   if (issued) return <IssuedTokenDialog issued={issued} origin={origin} onClose={onClose} />
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('tokens.rotateTitle', { name: token.name })}
       description={t('tokens.rotateText')}
@@ -101,7 +100,6 @@ export function RevokeDialog({ token, onClose, onDone }: RevokeDialogProps) {
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('tokens.revokeTitle', { name: token.name })}
       description={[
@@ -157,7 +155,6 @@ export function AddressDialog({ token, onClose, onDone }: AddressDialogProps) {
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('addresses.title', { name: token.name })}
       description={t('addresses.text')}
@@ -198,7 +195,6 @@ export function AdoptDialog({ token, onClose, onDone }: AdoptDialogProps) {
   })
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={t('adoptTitle', { name: token.name })}
       description={t('adoptText')}
@@ -236,7 +232,7 @@ export function IssuedTokenDialog({ issued, origin, onClose }: IssuedTokenProps)
   const title = t('shown.title')
   if (token === null) {
     return (
-      <Dialog isOpen onClose={onClose} title={title}>
+      <Dialog onClose={onClose} title={title}>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
           <Notice tone="wait" icon={TriangleAlert} role="alert">
             {t('shown.lost')}

@@ -65,7 +65,6 @@ export function RotateSecret({ endpointId }: RotateSecretProps) {
       </div>
       {isConfirming ? (
         <Dialog
-          isOpen
           onClose={() => setConfirming(false)}
           title={t('rotateTitle')}
           description={t('rotateText')}

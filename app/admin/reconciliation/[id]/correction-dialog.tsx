@@ -58,7 +58,7 @@ export function CorrectionDialog({ item, terms, onClose }: CorrectionDialogProps
   const { problems } = form
   const accountId = item.evidence.account?.id
   return (
-    <Dialog isOpen onClose={onClose} title={t('title')} description={t('text')}>
+    <Dialog onClose={onClose} title={t('title')} description={t('text')}>
       <form {...form.props} className="grid grid-cols-[minmax(0,1fr)] gap-5">
         <PartyField name="from" terms={terms} accountId={accountId} hasProblem={!!problems.from} />
         <PartyField name="to" terms={terms} accountId={accountId} hasProblem={!!problems.to} />

@@ -72,7 +72,6 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
       </span>
       {confirming ? (
         <Dialog
-          isOpen
           onClose={() => setConfirming(null)}
           title={t(`${confirming}Title`)}
           description={t(`${confirming}Text`, { count: missedCount })}

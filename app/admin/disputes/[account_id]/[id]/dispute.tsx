@@ -275,7 +275,7 @@ function Confirmation({ send, text, onClose }: ConfirmationProps) {
     },
   })
   return (
-    <Dialog isOpen onClose={onClose} title={t('confirmTitle')} description={t('confirmText')}>
+    <Dialog onClose={onClose} title={t('confirmTitle')} description={t('confirmText')}>
       <form {...form.props} className="grid gap-5">
         <DialogActions
           action={t('send')}
