@@ -1,4 +1,4 @@
-import type { ComponentProps } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 
 /** A table for a `ListSheet` with room for it. The column widths do not depend on the content. */
 export function Table(props: ComponentProps<'table'>) {
@@ -8,23 +8,19 @@ export function Table(props: ComponentProps<'table'>) {
 /** Classes of the cells of a column that narrower tables have no space for. */
 export const WIDE_ONLY = '@max-wide:hidden'
 
-const SIDES = { left: 'text-left', right: 'text-right' }
-
 interface HeaderCellProps {
   /** A column without a width takes the space that the others leave. */
   width?: string
-  side?: keyof typeof SIDES
-  /** Shows the column in wide tables only, with `WIDE_ONLY` on its cells. */
-  isWideOnly?: boolean
-  children: string
+  className?: string
+  children: ReactNode
 }
 
-export function HeaderCell({ width, side = 'left', isWideOnly, children }: HeaderCellProps) {
+export function HeaderCell({ width, className = '', children }: HeaderCellProps) {
   return (
     <th
       scope="col"
       style={{ width }}
-      className={`px-3.5 py-3 font-medium @wide:px-[18px] text-[12.5px] text-muted ${SIDES[side]} ${isWideOnly ? WIDE_ONLY : ''}`}
+      className={`px-3.5 py-3 text-left font-medium @wide:px-[18px] text-[12.5px] text-muted ${className}`}
     >
       {children}
     </th>
@@ -52,16 +48,6 @@ export function CodeText({ code }: { code: string }) {
       {code}
     </span>
   )
-}
-
-interface CodeCellProps {
-  code: string | null
-  className?: string
-}
-
-/** Shows a code, or a dash. */
-export function CodeCell({ code, className = '' }: CodeCellProps) {
-  return <Cell className={`text-muted ${className}`}>{code ? <CodeText code={code} /> : '—'}</Cell>
 }
 
 /** Classes of a link that covers its whole row or card, which must have `relative`. */

@@ -19,18 +19,10 @@ import { Pager } from '#components/filters/list-body.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
 import { Day, ExactTime, HeroMoney, Money, moneyText } from '#components/format/format.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
 import { PageHead } from '#components/ui/page-head.tsx'
-import { EmptyState, ListSheet, Sheet, Skeleton } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  CodeCell,
-  HeaderCell,
-  ROW_LINK,
-  Row,
-  Table,
-  TWO_LINES,
-  WIDE_ONLY,
-} from '#components/ui/table.tsx'
+import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'
+import { CodeText, ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { ownReference } from '#lib/charges/states.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
@@ -55,7 +47,6 @@ export default async function StatementPage({ params, searchParams }: StatementP
   const [t, search] = await Promise.all([getTranslations('statement'), searchParams])
   const range = await findStatementRange(account.id, mode, statementSpan(search, account.timeZone))
   const { rows, nextCursor } = await listStatement(account.id, mode, range, parseCursor(search))
-  const days = rows.map(row => dayInZone(new Date(row.created_at), account.timeZone))
   const isAllTime = search.period === 'all'
   return (
     <ClientMessages namespaces={['statement']}>
@@ -70,7 +61,11 @@ export default async function StatementPage({ params, searchParams }: StatementP
           </Suspense>
         </StatementSummary>
         {rows.length > 0 ? (
-          <StatementRows rows={hideFromViewer(user, rows)} days={days} mode={mode} />
+          <StatementRows
+            rows={hideFromViewer(user, rows)}
+            timeZone={account.timeZone}
+            mode={mode}
+          />
         ) : (
           <NoMovements isAllTime={isAllTime} mode={mode} />
         )}
@@ -208,123 +203,67 @@ function NoMovements({ isAllTime, mode }: NoMovementsProps) {
 
 interface StatementRowsProps {
   rows: StatementRow[]
-  /** Day of each row in the merchant's time zone. */
-  days: string[]
+  /** Of the merchant's days. */
+  timeZone: string
   mode: Mode
 }
 
-function StatementRows({ rows, days, mode }: StatementRowsProps) {
+function StatementRows({ rows, timeZone, mode }: StatementRowsProps) {
   const t = useTranslations('statement')
-  const groups = groupByDay(rows, days)
-  return (
-    <ListSheet>
-      <Table aria-label={t('title')}>
-        <thead>
-          <tr>
-            {COLUMNS.map(([name, width, side]) => (
-              <HeaderCell key={name} width={width} side={side} isWideOnly={name === 'reference'}>
-                {t(`column.${name}`)}
-              </HeaderCell>
-            ))}
-          </tr>
-        </thead>
-        {groups.map(group => (
-          <tbody key={group[0].version}>
-            <tr className="border-line border-t bg-sunk">
-              <th scope="rowgroup" colSpan={4} className={`${DAY_CLASS} px-[18px] text-left`}>
-                <Day at={group[0].created_at} />
-              </th>
-              <td className={WIDE_ONLY} />
-            </tr>
-            {group.map(row => (
-              <TableRow key={row.version} row={row} mode={mode} />
-            ))}
-          </tbody>
-        ))}
-      </Table>
-      <div className="overflow-hidden rounded-sheet @table:hidden">
-        {groups.map(group => (
-          <section key={group[0].version} className="border-line not-first:border-t">
-            <h2 className={`${DAY_CLASS} bg-sunk px-4 font-sans! tracking-normal!`}>
-              <Day at={group[0].created_at} />
-            </h2>
-            <ul>
-              {group.map(row => (
-                <EntryCard key={row.version} row={row} mode={mode} />
-              ))}
-            </ul>
-          </section>
-        ))}
-      </div>
-    </ListSheet>
-  )
-}
-
-const COLUMNS = [
-  ['when', '124px', 'left'],
-  ['what', undefined, 'left'],
-  ['reference', '20%', 'left'],
-  ['amount', '190px', 'right'],
-  ['balance', '182px', 'right'],
-] as const
-
-const DAY_CLASS = 'py-2 font-semibold text-small text-ink'
-
-function groupByDay(rows: StatementRow[], days: string[]): [StatementRow, ...StatementRow[]][] {
-  const groups: [StatementRow, ...StatementRow[]][] = []
-  rows.forEach((row, index) => {
-    if (index > 0 && days[index] === days[index - 1]) groups.at(-1)?.push(row)
-    else groups.push([row])
-  })
-  return groups
-}
-
-interface EntryProps {
-  row: StatementRow
-  mode: Mode
-}
-
-function TableRow({ row, mode }: EntryProps) {
-  return (
-    <Row>
-      <Cell className="text-muted text-small">
-        <ExactTime at={row.created_at} format="minute" />
-      </Cell>
-      <Cell>
-        <MovementLink row={row} mode={mode} />
-      </Cell>
-      <CodeCell code={ownReference(row.charge_id, row.external_id)} className={WIDE_ONLY} />
-      <Cell className="text-right font-semibold">
-        <SignedMoney cents={row.amount} />
-      </Cell>
-      <Cell className="text-right text-muted">
-        <Money cents={row.balance_after} />
-      </Cell>
-    </Row>
-  )
-}
-
-function EntryCard({ row, mode }: EntryProps) {
-  const t = useTranslations('statement')
-  return (
-    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line border-t px-4 py-3">
-      <MovementLink row={row} mode={mode} />
-      <span className="text-right">
-        <span className="block font-semibold">
-          <SignedMoney cents={row.amount} />
-        </span>
-        <span className="block text-muted text-small">
-          <span className="sr-only">{t('column.balance')} </span>
+  const columns: Column<StatementRow>[] = [
+    {
+      head: t('column.when'),
+      width: '124px',
+      cell: ({ created_at: at }) => <ExactTime at={at} format="minute" />,
+      look: 'muted',
+      card: 'left',
+    },
+    {
+      head: t('column.what'),
+      cell: row => <MovementLink row={row} mode={mode} />,
+      card: 'title',
+    },
+    {
+      head: t('column.reference'),
+      width: '20%',
+      cell: row => {
+        const code = ownReference(row.charge_id, row.external_id)
+        return code ? <CodeText code={code} /> : null
+      },
+      isWideOnly: true,
+      card: 'detail',
+    },
+    {
+      head: t('column.amount'),
+      width: '190px',
+      cell: ({ amount }) => <SignedMoney cents={amount} />,
+      look: 'amount',
+      card: 'aside',
+    },
+    {
+      head: t('column.balance'),
+      width: '182px',
+      cell: row => (
+        <span className="text-muted @max-table:text-small">
           <Money cents={row.balance_after} />
         </span>
-      </span>
-      <span className="col-span-2 flex min-w-0 flex-wrap gap-x-2 pl-[35px] text-muted text-small">
-        <ExactTime at={row.created_at} format="minute" />
-        <span className={`font-mono text-[12.5px] leading-[21px] ${TWO_LINES}`}>
-          {ownReference(row.charge_id, row.external_id)}
-        </span>
-      </span>
-    </li>
+      ),
+      look: 'right',
+      card: 'right',
+      isNamedOnCard: true,
+    },
+  ]
+  return (
+    <DataList
+      label={t('title')}
+      columns={columns}
+      items={rows}
+      keyOf={({ version }) => version}
+      group={{
+        keyOf: ({ created_at: at }) => dayInZone(new Date(at), timeZone),
+        head: ({ created_at: at }) => <Day at={at} />,
+      }}
+    />
   )
 }
 

@@ -5,91 +5,69 @@ import { SelectBox } from '#app/admin/accounts/list-actions.tsx'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Chip, type Tone } from '#components/ui/chip.tsx'
-import { ListSheet } from '#components/ui/sheet.tsx'
-import {
-  Cell,
-  HeaderCell,
-  ROW_LINK,
-  Row,
-  Table,
-  TWO_LINES,
-  WIDE_ONLY,
-} from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { AccountStatus } from '#lib/accounts/schema.ts'
 import type { AccountLine, PerMode } from '#lib/operator/schema.ts'
 
 export function AccountList({ accounts }: { accounts: AccountLine[] }) {
   const t = useTranslations('accounts')
-  const selectable = accounts.map(({ id, name }) => ({ id, name }))
   const selection = useTranslations('accountSelection')
-  return (
-    <ListSheet>
-      <Table aria-label={t('title')}>
-        <thead>
-          <tr>
-            <td className="w-12 pl-2">
-              <SelectBox accounts={selectable} label={selection('all')} />
-            </td>
-            <HeaderCell>{t('name')}</HeaderCell>
-            <HeaderCell width="132px">{t('status')}</HeaderCell>
-            <HeaderCell width="165px" isWideOnly>
-              {t('created')}
-            </HeaderCell>
-            <HeaderCell width="176px" side="right">
-              {t('balance')}
-            </HeaderCell>
-            <HeaderCell width="176px" side="right">
-              {t('volume')}
-            </HeaderCell>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map(account => (
-            <Row key={account.id}>
-              <td className="w-12 pl-2">
-                <SelectAccount account={account} />
-              </td>
-              <Cell title={account.name}>
-                <AccountName account={account} />
-              </Cell>
-              <Cell>
-                <AccountState status={account.status} />
-              </Cell>
-              <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
-                <span className="relative z-10">
-                  <RelativeTime at={account.created_at} />
-                </span>
-              </Cell>
-              <Cell className="text-right">
-                <BothModes amounts={account.balance} />
-              </Cell>
-              <Cell className="text-right">
-                <BothModes amounts={account.volume} />
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-      </Table>
-      <div className="flex items-center gap-x-3 border-line border-b px-4 py-1 @table:hidden">
-        <div className="-mr-2 -ml-2.5">
-          <SelectBox accounts={selectable} label={selection('all')} />
-        </div>
-        <span aria-hidden className="text-muted text-small">
-          {selection('all')}
+  const columns: Column<AccountLine>[] = [
+    {
+      head: selection('all'),
+      control: (
+        <SelectBox
+          accounts={accounts.map(({ id, name }) => ({ id, name }))}
+          label={selection('all')}
+        />
+      ),
+      width: '48px',
+      cell: ({ id, name }) => (
+        <SelectBox accounts={[{ id, name }]} label={selection('one', { name })} />
+      ),
+      look: 'control',
+      card: 'control',
+    },
+    {
+      head: t('name'),
+      cell: account => <AccountName account={account} />,
+      title: ({ name }) => name,
+      card: 'title',
+    },
+    {
+      head: t('status'),
+      width: '132px',
+      cell: ({ status }) => <AccountState status={status} />,
+      card: 'aside',
+    },
+    {
+      head: t('created'),
+      width: '165px',
+      cell: ({ created_at: at }) => (
+        <span className="relative z-10">
+          <RelativeTime at={at} />
         </span>
-      </div>
-      <ul className="@table:hidden">
-        {accounts.map(account => (
-          <AccountCard key={account.id} account={account} />
-        ))}
-      </ul>
-    </ListSheet>
-  )
-}
-
-function SelectAccount({ account: { id, name } }: { account: AccountLine }) {
-  const t = useTranslations('accountSelection')
-  return <SelectBox accounts={[{ id, name }]} label={t('one', { name })} />
+      ),
+      look: 'muted',
+      isWideOnly: true,
+    },
+    {
+      head: t('balance'),
+      width: '176px',
+      cell: ({ balance }) => <BothModes amounts={balance} />,
+      look: 'right',
+      card: 'fact',
+    },
+    {
+      head: t('volume'),
+      width: '176px',
+      cell: ({ volume }) => <BothModes amounts={volume} />,
+      look: 'right',
+      card: 'fact',
+    },
+  ]
+  return <DataList label={t('title')} columns={columns} items={accounts} keyOf={({ id }) => id} />
 }
 
 function AccountName({ account }: { account: AccountLine }) {
@@ -121,37 +99,6 @@ function BothModes({ amounts }: { amounts: PerMode }) {
         {t('inTest')} <Money cents={amounts.test} />
       </span>
     </>
-  )
-}
-
-function AccountCard({ account }: { account: AccountLine }) {
-  const t = useTranslations('accounts')
-  return (
-    <li className="relative grid gap-2.5 border-line px-4 py-3.5 not-first:border-t">
-      <div className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3">
-        <div className="-mt-2 -mr-2 -ml-2.5">
-          <SelectAccount account={account} />
-        </div>
-        <div className="min-w-0">
-          <AccountName account={account} />
-        </div>
-        <AccountState status={account.status} />
-      </div>
-      <dl className="grid grid-cols-2 gap-x-3">
-        <div>
-          <dt className="text-muted text-small">{t('balance')}</dt>
-          <dd>
-            <BothModes amounts={account.balance} />
-          </dd>
-        </div>
-        <div className="text-right">
-          <dt className="text-muted text-small">{t('volume')}</dt>
-          <dd>
-            <BothModes amounts={account.volume} />
-          </dd>
-        </div>
-      </dl>
-    </li>
   )
 }
 

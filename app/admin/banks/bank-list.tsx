@@ -3,16 +3,7 @@
 import { CircleAlert, Landmark } from 'lucide-react'
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
-import {
-  BankBalance,
-  BankName,
-  CertificateEnd,
-  Cover,
-  Latency,
-  StateAndCheck,
-} from '#app/admin/banks/bank-facts.tsx'
-import { BankState } from '#app/admin/banks/bank-state.tsx'
+import { BankState, CertificateDate, Latency } from '#app/admin/banks/bank-facts.tsx'
 import {
   CertificateNotices,
   coverOf,
@@ -21,34 +12,71 @@ import {
   useBankMoney,
 } from '#app/admin/banks/notices.tsx'
 import { Money } from '#components/format/format.tsx'
+import { RelativeTime } from '#components/format/relative-time.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
-import { EmptyState, ListSheet, Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, Row, Table, WIDE_ONLY } from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'
+import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
+import { BANK_NAMES } from '#lib/banks/states.ts'
 import type { BankLine } from '#lib/operator/banks/schema.ts'
 
 /** Connections to banks; their balances follow once the banks have answered. */
 export function BankRows({ banks, owned }: { banks: BankLine[]; owned: number }) {
   const t = useTranslations('banks')
   const money = useBankMoney(banks)
+  const columns: Column<BankLine>[] = [
+    { head: t('column.name'), cell: bank => <BankName bank={bank} />, card: 'title' },
+    {
+      head: t('column.state'),
+      width: '155px',
+      cell: bank => <StateAndCheck bank={bank} />,
+      card: 'aside',
+    },
+    {
+      head: t('column.certificate'),
+      width: '140px',
+      cell: ({ certificate_ends_at: at }) => (at === null ? null : <CertificateDate at={at} />),
+      card: 'fact',
+    },
+    {
+      head: t('column.latency'),
+      width: '175px',
+      cell: ({ latency }) => <Latency latency={latency} />,
+      look: 'muted',
+      isWideOnly: true,
+      card: 'fact',
+    },
+    {
+      head: t('column.bank'),
+      width: '185px',
+      cell: ({ id }) => <BankBalance read={money.get(id)} />,
+      look: 'right',
+      card: 'fact',
+    },
+    {
+      head: t('column.cover'),
+      width: '106px',
+      cell: ({ id }) => <Cover read={money.get(id)} />,
+      look: 'right',
+      card: 'fact',
+    },
+  ]
   if (banks.length === 0)
     return (
-      <ListSheet>
+      <Sheet>
         <EmptyState icon={Landmark} title={t('none')} text={t('noneText')}>
           <Link href="/admin/banks/new" className={buttonClass('primary')}>
             {t('add')}
           </Link>
         </EmptyState>
-      </ListSheet>
+      </Sheet>
     )
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Total banks={banks} owned={owned} money={money} />
       <ShortNotices banks={banks} money={money} />
       <CertificateNotices banks={banks} />
-      <ListSheet>
-        <BankTable banks={banks} money={money} />
-        <BankCards banks={banks} money={money} />
-      </ListSheet>
+      <DataList label={t('title')} columns={columns} items={banks} keyOf={({ id }) => id} />
     </div>
   )
 }
@@ -107,101 +135,76 @@ function Total({ banks, owned, money }: TotalProps) {
   )
 }
 
-interface RowsProps {
-  banks: BankLine[]
-  money: Map<string, MoneyRead>
-}
-
-function BankTable({ banks, money }: RowsProps) {
+function BankName({ bank }: { bank: BankLine }) {
   const t = useTranslations('banks')
   return (
-    <Table aria-label={t('title')}>
-      <thead>
-        <tr>
-          <HeaderCell>{t('column.name')}</HeaderCell>
-          <HeaderCell width="155px">{t('column.state')}</HeaderCell>
-          <HeaderCell width="140px">{t('column.certificate')}</HeaderCell>
-          <HeaderCell width="175px" isWideOnly>
-            {t('column.latency')}
-          </HeaderCell>
-          <HeaderCell width="185px" side="right">
-            {t('column.bank')}
-          </HeaderCell>
-          <HeaderCell width="106px" side="right">
-            {t('column.cover')}
-          </HeaderCell>
-        </tr>
-      </thead>
-      <tbody>
-        {banks.map(bank => (
-          <Row key={bank.id} data-testid="bank-row">
-            <Cell>
-              <BankName bank={bank} />
-            </Cell>
-            <Cell>
-              <StateAndCheck bank={bank} />
-            </Cell>
-            <Cell className="text-small">
-              <CertificateEnd bank={bank} />
-            </Cell>
-            <Cell className={`text-muted text-small ${WIDE_ONLY}`}>
-              <Latency latency={bank.latency} />
-            </Cell>
-            <Cell className="text-right">
-              <BankBalance read={money.get(bank.id)} />
-            </Cell>
-            <Cell className="text-right">
-              <Cover read={money.get(bank.id)} />
-            </Cell>
-          </Row>
-        ))}
-      </tbody>
-    </Table>
+    <>
+      <Link
+        href={`/admin/banks/${bank.id}`}
+        prefetch={false}
+        className={`block font-medium ${ROW_LINK}`}
+      >
+        <span className={TWO_LINES}>{bank.name}</span>
+      </Link>
+      <span className="block text-muted text-small">
+        {BANK_NAMES[bank.kind]} · {t(`environment.${bank.environment}`)}
+      </span>
+    </>
   )
 }
 
-function BankCards({ banks, money }: RowsProps) {
+function StateAndCheck({ bank }: { bank: BankLine }) {
   const t = useTranslations('banks')
+  const [block] = bank.blocks
   return (
-    <ul className="@table:hidden">
-      {banks.map(bank => (
-        <li
-          key={bank.id}
-          className="relative grid grid-cols-[minmax(0,1fr)] gap-2.5 border-line px-4 py-3.5 not-first:border-t"
-        >
-          <div className="flex items-start justify-between gap-3">
-            <div className="min-w-0">
-              <BankName bank={bank} />
-            </div>
-            <div className="shrink-0">
-              <BankState bank={bank} />
-            </div>
-          </div>
-          <dl className="grid grid-cols-2 gap-x-4 gap-y-1.5 text-small">
-            <CardFact name={t('column.bank')}>
-              <BankBalance read={money.get(bank.id)} />
-            </CardFact>
-            <CardFact name={t('column.cover')}>
-              <Cover read={money.get(bank.id)} />
-            </CardFact>
-            <CardFact name={t('column.certificate')}>
-              <CertificateEnd bank={bank} />
-            </CardFact>
-            <CardFact name={t('column.latency')}>
-              <Latency latency={bank.latency} />
-            </CardFact>
-          </dl>
-        </li>
-      ))}
-    </ul>
+    <>
+      <BankState bank={bank} />
+      <span className="mt-0.5 block truncate text-muted text-small">
+        {bank.state === 'blocked' && block ? (
+          t(`block.${block.code}` as 'block.other')
+        ) : bank.checked_at === null ? (
+          t('neverChecked')
+        ) : (
+          <span className="relative z-10">
+            <RelativeTime at={bank.checked_at} />
+          </span>
+        )}
+      </span>
+    </>
   )
 }
 
-function CardFact({ name, children }: { name: string; children: ReactNode }) {
+/** Balance at the bank and, below it, that of the books. */
+function BankBalance({ read }: { read: MoneyRead | undefined }) {
+  const t = useTranslations('banks')
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-20 @max-table:ml-0" />
+  if (!read?.money) return '—'
+  const { bank, books } = read.money
   return (
-    <div className="min-w-0">
-      <dt className="text-muted">{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      <span className="block font-semibold">{bank === null ? '—' : <Money cents={bank} />}</span>
+      <span className="block text-muted text-small">
+        {t('column.books')}{' '}
+        <span className="inline-block">
+          <Money cents={books} />
+        </span>
+      </span>
+    </>
+  )
+}
+
+function Cover({ read }: { read: MoneyRead | undefined }) {
+  const t = useTranslations('banks')
+  if (read?.isPending) return <Skeleton className="ml-auto h-4 w-12 @max-table:ml-0" />
+  const cover = read?.money ? coverOf(read.money) : null
+  if (cover === null) return '—'
+  return (
+    <span
+      title={t('coverHint')}
+      data-testid="bank-cover"
+      className={cover < 100 ? 'font-semibold text-bad' : ''}
+    >
+      {t('coverText', { percent: cover })}
+    </span>
   )
 }

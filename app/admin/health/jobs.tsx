@@ -11,8 +11,8 @@ import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
-import { ListSheet, Sheet } from '#components/ui/sheet.tsx'
-import { Cell, HeaderCell, Row, Table } from '#components/ui/table.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
+import { Sheet } from '#components/ui/sheet.tsx'
 import { CALL_CODES, type JobKind, type StuckJob, type WorkerLine } from '#lib/operator/schema.ts'
 import type { Attempt } from '#lib/webhooks/schema.ts'
 
@@ -182,48 +182,38 @@ export function Workers({ workers }: { workers: WorkerLine[] }) {
   if (workers.length === 0) return null
   const lastBeat = ({ silent_s: silent }: WorkerLine) =>
     silent === 0 ? tWhen('now') : t('workers.ago', { time: inWords(silent) })
+  const columns: Column<WorkerLine>[] = [
+    {
+      head: t('workers.host'),
+      cell: ({ host }) => <span className="wrap-anywhere font-medium">{host}</span>,
+      card: 'title',
+    },
+    {
+      head: t('workers.pid'),
+      width: '18%',
+      cell: ({ pid }) => <span className="font-mono text-[13px] text-muted">{pid}</span>,
+      card: 'left',
+      isNamedOnCard: true,
+    },
+    {
+      head: t('workers.since'),
+      width: '21%',
+      cell: ({ started_at: at }) => <RelativeTime at={at} />,
+      look: 'muted',
+    },
+    { head: t('workers.beat'), width: '21%', cell: lastBeat, look: 'muted', card: 'aside' },
+  ]
   return (
     <section aria-labelledby={WORKERS_ID}>
       <h2 id={WORKERS_ID} className="mb-2.5 scroll-mt-6 text-title">
         {t('workers.title')}
       </h2>
-      <ListSheet>
-        <Table aria-labelledby={WORKERS_ID}>
-          <thead>
-            <tr>
-              <HeaderCell width="40%">{t('workers.host')}</HeaderCell>
-              <HeaderCell width="18%">{t('workers.pid')}</HeaderCell>
-              <HeaderCell width="21%">{t('workers.since')}</HeaderCell>
-              <HeaderCell width="21%">{t('workers.beat')}</HeaderCell>
-            </tr>
-          </thead>
-          <tbody>
-            {workers.map(worker => (
-              <Row key={worker.id}>
-                <Cell className="wrap-anywhere font-medium">{worker.host}</Cell>
-                <Cell className="font-mono text-[13px] text-muted">{worker.pid}</Cell>
-                <Cell className="text-muted text-small">
-                  <RelativeTime at={worker.started_at} />
-                </Cell>
-                <Cell className="text-muted text-small tabular-nums">{lastBeat(worker)}</Cell>
-              </Row>
-            ))}
-          </tbody>
-        </Table>
-        <ul className="@table:hidden">
-          {workers.map(worker => (
-            <li
-              key={worker.id}
-              className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 border-line px-4 py-3 not-first:border-t"
-            >
-              <span className="wrap-anywhere font-medium">
-                {worker.host} · {worker.pid}
-              </span>
-              <span className="text-muted text-small tabular-nums">{lastBeat(worker)}</span>
-            </li>
-          ))}
-        </ul>
-      </ListSheet>
+      <DataList
+        label={t('workers.title')}
+        columns={columns}
+        items={workers}
+        keyOf={({ id }) => id}
+      />
     </section>
   )
 }

@@ -15,7 +15,7 @@ import {
   SettingsSection,
 } from '#app/admin/banks/[id]/settings.tsx'
 import { TrialSection } from '#app/admin/banks/[id]/trial-section.tsx'
-import { BankState } from '#app/admin/banks/bank-state.tsx'
+import { BankState } from '#app/admin/banks/bank-facts.tsx'
 import { CertificateNotices, NoticesSection } from '#app/admin/banks/notices.tsx'
 import { Prefetched, readerFor, seed } from '#components/api/prefetch.tsx'
 import { ClientMessages } from '#components/format/client-messages.tsx'
