@@ -1,6 +1,6 @@
 'use client'
 
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { KeyRound } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
@@ -81,22 +81,24 @@ function PasswordProof({ onProof }: { onProof: (body: ProofRequest) => Promise<v
 /** Signs out, because /login redirects signed-in users; the new session then counts as a proof. */
 function SignInAgain() {
   const t = useTranslations('proof')
-  const [failure, setFailure] = useState<unknown>(null)
-  const [isBusy, setBusy] = useState(false)
-  async function signInAgain() {
-    setBusy(true)
-    if (await signOut()) {
+  const ending = useMutation({
+    mutationFn: async () => {
+      if (!(await signOut())) throw new ApiError(0, 'network')
+    },
+    onSuccess: () => {
       dispatchEvent(new Event(SESSION_ENDED_EVENT))
       const currentPath = location.pathname + location.search
-      return location.assign(`/login?proof&next=${encodeURIComponent(currentPath)}`)
-    }
-    setFailure(new ApiError(0, 'network'))
-    setBusy(false)
-  }
+      location.assign(`/login?proof&next=${encodeURIComponent(currentPath)}`)
+    },
+  })
   return (
     <div className="grid gap-5">
-      <Problem error={failure} />
-      <Button variant="primary" disabled={isBusy} onClick={signInAgain}>
+      <Problem error={ending.error} />
+      <Button
+        variant="primary"
+        disabled={ending.isPending || ending.isSuccess}
+        onClick={() => ending.mutate()}
+      >
         {t('signIn')}
       </Button>
     </div>
@@ -115,8 +117,6 @@ export function FactorForm({ methods, onProof }: FactorFormProps) {
   const t = useTranslations('proof')
   const api = useApi()
   const hasPasskeySupport = usePasskeySupport()
-  const [failure, setFailure] = useState<unknown>(null)
-  const [isPasskeyPending, setPasskeyPending] = useState(false)
   const hasApp = methods.includes('code')
   const [isRecovery, setRecovery] = useState(!hasApp)
   const canUsePasskey = methods.includes('passkey') && hasPasskeySupport !== false
@@ -130,24 +130,18 @@ export function FactorForm({ methods, onProof }: FactorFormProps) {
     read: data => ({ code: data.get('code') || undefined }),
     send: onProof,
   })
-  async function proveWithPasskey() {
-    setPasskeyPending(true)
-    setFailure(null)
-    try {
+  const passkey = useMutation({
+    mutationFn: async () => {
       const challengeResponse = await api.post('/person/proof/passkey')
       const proof = await requestPasskey(challengeResponse.data)
       if (proof) await onProof(proof)
-    } catch (error) {
-      setFailure(error)
-    } finally {
-      setPasskeyPending(false)
-    }
-  }
+    },
+  })
   const { code: problem } = form.problems
-  const isBusy = form.isBusy || isPasskeyPending
+  const isBusy = form.isBusy || passkey.isPending
   return (
     <form {...form.props} className="grid gap-5">
-      <Problem error={failure ?? form.failure} />
+      <Problem error={passkey.error ?? form.failure} />
       {hasField ? (
         <>
           <CodeField
@@ -166,7 +160,7 @@ export function FactorForm({ methods, onProof }: FactorFormProps) {
         <Button
           variant={hasField ? 'quiet' : 'primary'}
           disabled={isBusy || hasPasskeySupport === null}
-          onClick={proveWithPasskey}
+          onClick={() => passkey.mutate()}
         >
           <KeyRound size={16} aria-hidden />
           {t('usePasskey')}

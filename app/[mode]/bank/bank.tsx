@@ -1,6 +1,6 @@
 'use client'
 
-import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Check, Inbox, type LucideIcon, TimerOff, X } from 'lucide-react'
 import Link from 'next/link'
 import { useRouter } from 'next/navigation'
@@ -29,7 +29,6 @@ interface BankProps {
 
 export function Bank({ reading: initialReading, code }: BankProps) {
   const api = useApi()
-  const queryClient = useQueryClient()
   const router = useRouter()
   const t = useTranslations('bank')
   const [reading, setReading] = useState(initialReading)
@@ -39,16 +38,6 @@ export function Bank({ reading: initialReading, code }: BankProps) {
     const { data } = await api.get('/dashboard/bank/read', { query: { code: pasted } })
     setReading(data)
     return data.problem
-  }
-
-  async function decide(id: string, chosenOutcome: Outcome, idempotencyKey: string) {
-    await api.post('/sandbox/transactions/[id]', {
-      params: { id },
-      body: { outcome: chosenOutcome },
-      idempotencyKey,
-    })
-    setOutcome(chosenOutcome)
-    await queryClient.invalidateQueries({ queryKey: chargeQueries.all(api) })
   }
 
   function restart() {
@@ -66,7 +55,7 @@ export function Bank({ reading: initialReading, code }: BankProps) {
         ) : outcome ? (
           <PaymentOutcome charge={reading.charge} outcome={outcome} restart={restart} />
         ) : (
-          <ConfirmPayment {...reading} decide={decide} restart={restart} />
+          <ConfirmPayment {...reading} onDecided={setOutcome} restart={restart} />
         )}
       </Sheet>
     </section>
@@ -88,27 +77,21 @@ function CodeForm({ code, problem: initialProblem, readCode }: CodeFormProps) {
   const ui = useTranslations('ui')
   const form = useRef<HTMLFormElement>(null)
   const [problem, setProblem] = useState<BankProblem | 'empty' | null>(initialProblem)
-  const [failure, setFailure] = useState<unknown>(null)
-  const [isBusy, setBusy] = useState(false)
-
-  async function submit(event: SubmitEvent<HTMLFormElement>) {
+  const reading = useMutation({
+    mutationFn: async (text: string) => {
+      if (text === '') return 'empty'
+      return text.length > CODE_MAX ? 'no_code' : readCode(text)
+    },
+    onSuccess: newProblem => {
+      setProblem(newProblem)
+      if (newProblem) form.current?.querySelector('textarea')?.focus()
+    },
+    onError: () => setProblem(null),
+  })
+  function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const text = String(new FormData(event.currentTarget).get('code')).trim()
-    if (isBusy) return
-    setFailure(null)
-    setBusy(true)
-    const newProblem = await validate(text).catch(error => {
-      setFailure(error)
-      return null
-    })
-    setBusy(false)
-    setProblem(newProblem)
-    if (newProblem) form.current?.querySelector('textarea')?.focus()
-  }
-
-  async function validate(text: string) {
-    if (text === '') return 'empty'
-    return text.length > CODE_MAX ? 'no_code' : readCode(text)
+    if (!reading.isPending) reading.mutate(text)
   }
 
   const message = problem === 'empty' ? ui('required') : problem && t(`problem.${problem}`)
@@ -129,9 +112,14 @@ function CodeForm({ code, problem: initialProblem, readCode }: CodeFormProps) {
         {message ?? ''}
       </p>
       <div className="mt-4 grid gap-4">
-        <Problem error={failure} />
-        <Button type="submit" variant="primary" className="w-full" aria-disabled={isBusy}>
-          {isBusy ? t('reading') : t('read')}
+        <Problem error={reading.error} />
+        <Button
+          type="submit"
+          variant="primary"
+          className="w-full"
+          aria-disabled={reading.isPending}
+        >
+          {reading.isPending ? t('reading') : t('read')}
         </Button>
       </div>
     </form>
@@ -142,26 +130,32 @@ type Outcome = 'paid' | 'failed' | 'expired'
 type PayableReading = Extract<BankReading, { problem: null }>
 
 interface ConfirmPaymentProps extends PayableReading {
-  decide: (id: string, outcome: Outcome, idempotencyKey: string) => Promise<void>
+  onDecided: (outcome: Outcome) => void
   restart: () => void
 }
 
-function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaymentProps) {
+function ConfirmPayment({ receiver, city, charge, onDecided, restart }: ConfirmPaymentProps) {
   const t = useTranslations('bank')
   const idempotencyKeys = useRef<Partial<Record<Outcome, string>>>({})
-  const [busy, setBusy] = useState<Outcome | null>(null)
-  const [failure, setFailure] = useState<unknown>(null)
+  const api = useApi()
+  const queryClient = useQueryClient()
   const { id, amount, status, external_id, expires_at } = charge
   const reference = ownReference(id, external_id)
 
-  async function choose(outcome: Outcome) {
-    if (busy) return
-    setBusy(outcome)
-    setFailure(null)
-    idempotencyKeys.current[outcome] ??= crypto.randomUUID()
-    await decide(id, outcome, idempotencyKeys.current[outcome]).catch(setFailure)
-    setBusy(null)
-  }
+  const decision = useMutation({
+    mutationFn: (outcome: Outcome) => {
+      idempotencyKeys.current[outcome] ??= crypto.randomUUID()
+      const idempotencyKey = idempotencyKeys.current[outcome]
+      const request = { params: { id }, body: { outcome }, idempotencyKey }
+      return api.post('/sandbox/transactions/[id]', request)
+    },
+    onSuccess: async (_, outcome) => {
+      onDecided(outcome)
+      await queryClient.invalidateQueries({ queryKey: chargeQueries.all(api) })
+    },
+  })
+  const choose = (outcome: Outcome) => decision.isPending || decision.mutate(outcome)
+  const isPaying = decision.isPending && decision.variables === 'paid'
 
   return (
     <>
@@ -190,12 +184,12 @@ function ConfirmPayment({ receiver, city, charge, decide, restart }: ConfirmPaym
       </dl>
       <IfAllowed permission="transactions:write">
         <div className="grid gap-3">
-          <Problem error={failure} />
+          <Problem error={decision.error} />
           {status === 'paid' ? (
             <p className="text-center text-muted text-small">{t('alreadyPaid')}</p>
           ) : (
             <Button variant="primary" className="min-h-12" onClick={() => choose('paid')}>
-              {busy === 'paid' ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
+              {isPaying ? t('paying') : status === 'pending' ? t('pay') : t('payLate')}
             </Button>
           )}
           {status === 'pending' ? (

@@ -1,5 +1,6 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import { ExternalLink, ReceiptText, Share2, Undo2 } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
@@ -61,28 +62,24 @@ export function PayerDocument() {
   const canReveal = useHasPermission()('documents:reveal')
   const { id, client_doc: maskedDocument } = useLiveCharge().timeline.charge
   const [revealed, setRevealed] = useState<string | null>(null)
-  const [failure, setFailure] = useState<unknown>(null)
-  async function reveal() {
-    setFailure(null)
-    await api.post('/dashboard/charges/[id]/document', { params: { id } }).then(
-      ({ data }) => setRevealed(formatTaxId(data.document)),
-      error => setFailure(error),
-    )
-  }
+  const reveal = useMutation({
+    mutationFn: () => api.post('/dashboard/charges/[id]/document', { params: { id } }),
+    onSuccess: ({ data }) => setRevealed(formatTaxId(data.document)),
+  })
   return (
     <span className="flex flex-wrap items-center gap-x-3">
       <span className="font-mono text-[13px]">{revealed ?? maskedDocument}</span>
       {canReveal ? (
         <button
           type="button"
-          onClick={() => (revealed ? setRevealed(null) : reveal())}
+          onClick={() => (revealed ? setRevealed(null) : reveal.mutate())}
           className="min-h-6 font-semibold text-accent text-small hover:underline"
         >
           {revealed ? t('hide') : t('reveal')}
         </button>
       ) : null}
       <span role="status" className="text-bad text-small">
-        {failure ? problemText(failure) : ''}
+        {reveal.error ? problemText(reveal.error) : ''}
       </span>
     </span>
   )

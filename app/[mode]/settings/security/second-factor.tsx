@@ -1,5 +1,6 @@
 'use client'
 
+import { useMutation } from '@tanstack/react-query'
 import {
   CircleCheck,
   CircleMinus,
@@ -41,7 +42,6 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
   const router = useRouter()
   const hasPasskeySupport = usePasskeySupport()
   const [openDialog, setOpenDialog] = useState<OpenDialog | null>(null)
-  const [failure, setFailure] = useState<unknown>(null)
   const { hasApp, passkeys, codesLeft } = factors
   const methods = (['code', 'passkey'] as const).filter(name =>
     name === 'code' ? hasApp : passkeys.length > 0,
@@ -51,20 +51,15 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
     setOpenDialog(codes ? { kind: 'codes', codes } : null)
     router.refresh()
   }
-  async function beginSetup() {
-    setFailure(null)
-    try {
-      const { data } = await api.post('/person/authenticator')
-      setOpenDialog({ kind: 'app', setup: data })
-    } catch (error) {
-      setFailure(error)
-    }
-  }
+  const setup = useMutation({
+    mutationFn: () => api.post('/person/authenticator'),
+    onSuccess: ({ data }) => setOpenDialog({ kind: 'app', setup: data }),
+  })
   return (
     <div className="-my-5 md:-my-6">
-      {failure ? (
+      {setup.error ? (
         <div className="pt-5">
-          <Problem error={failure} />
+          <Problem error={setup.error} />
         </div>
       ) : null}
       <FactorRow
@@ -82,7 +77,7 @@ export function SecondFactor({ factors, email }: { factors: Factors; email: stri
             {t('app.remove')}
           </Button>
         ) : (
-          <Button variant="quiet" onClick={beginSetup}>
+          <Button variant="quiet" onClick={() => setup.mutate()}>
             {t('app.begin')}
           </Button>
         )}
