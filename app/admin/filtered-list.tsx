@@ -3,8 +3,9 @@
 import { Clock, Inbox } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { ChoiceFilter, SearchFilter, useFilters } from '#components/filters/filters.tsx'
+import { ChoiceFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 
 interface FilteredListProps {
@@ -17,7 +18,7 @@ interface FilteredListProps {
 
 export function FilteredList({ namespace, statuses, pending = 0, ...list }: FilteredListProps) {
   const t = useTranslations()
-  const { get, set, clear, isSet, isPending } = useFilters()
+  const { get, set, clear, isSet, isPending } = useFilters<'q' | 'status'>()
   const key = isSet ? 'noneFit' : 'none'
   const texts = { title: t(`${namespace}.${key}`), text: t(`${namespace}.${key}Text`) }
   return (

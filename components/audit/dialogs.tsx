@@ -21,7 +21,7 @@ import { MODES, type Mode } from '#lib/core/mode.ts'
 
 interface ExactDialogProps {
   names: ExactFilter[]
-  get: (name: string) => string
+  get: (name: ExactFilter) => string
   onApply: (changes: Record<string, string | null>) => void
   onClose: () => void
 }

@@ -18,9 +18,9 @@ import {
   ClearOnlyFilter,
   PeriodFilter,
   SearchFilter,
-  useFilters,
 } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, type Filters, useFilters } from '#components/filters/use-filters.ts'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { accountQueries } from '#components/queries/account.ts'
 import { Button } from '#components/ui/button.tsx'
@@ -43,7 +43,7 @@ interface AuditListProps {
 export function AuditList({ isStaff, query }: AuditListProps) {
   const t = useTranslations('audit')
   const api = useApi()
-  const urlFilters = useFilters()
+  const urlFilters = useFilters<FilterName<'/admin/audit'>>()
   const [shownLine, setShownLine] = useState<AuditLine | null>(null)
   const { data, error } = useSuspenseQuery(accountQueries.audit(api, isStaff, query))
   const isEmpty = data.data.length === 0
@@ -186,7 +186,7 @@ export function ExportAudit({ isStaff, filters }: ExportAuditProps) {
 /** Groups of actions that only the operator's log contains. */
 const STAFF_GROUPS = ['connection', 'demo', 'merchant', 'receipt_key', 'user']
 
-interface FiltersProps extends Pick<ReturnType<typeof useFilters>, 'get' | 'set'> {
+interface FiltersProps extends Pick<Filters<FilterName<'/admin/audit'>>, 'get' | 'set'> {
   isStaff: boolean
 }
 

@@ -1,9 +1,10 @@
 'use client'
 
 import { ChevronDown, Search, X } from 'lucide-react'
-import { usePathname, useRouter, useSearchParams } from 'next/navigation'
+import { useSearchParams } from 'next/navigation'
 import { useLocale, useTranslations } from 'next-intl'
-import { useEffect, useRef, useState, useTransition } from 'react'
+import { useEffect, useRef, useState } from 'react'
+import type { Filters, PeriodName } from '#components/filters/use-filters.ts'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
 import type { MenuChoices } from '#components/ui/menu-content.tsx'
@@ -116,10 +117,7 @@ const PeriodDialog = lazyDialog(
 
 const CHOICES = [...PERIODS.filter(period => period !== 'custom'), 'month', 'custom'] as const
 
-interface PeriodFilterProps {
-  get: (name: string) => string
-  set: (changes: Record<string, string | null>) => void
-}
+type PeriodFilterProps = Pick<Filters<PeriodName>, 'get' | 'set'>
 
 /** Filters by days in the merchant's time zone. */
 export function PeriodFilter({ get, set }: PeriodFilterProps) {
@@ -153,7 +151,7 @@ export function PeriodFilter({ get, set }: PeriodFilterProps) {
 }
 
 /** Returns the name of the chosen period; null if there is none. */
-function usePeriodText(get: (name: string) => string): string | null {
+function usePeriodText(get: PeriodFilterProps['get']): string | null {
   const t = useTranslations('period')
   const locale = useLocale()
   const period = get('period')
@@ -164,7 +162,9 @@ function usePeriodText(get: (name: string) => string): string | null {
   }
   if (MONTH.test(period)) return formatDay(`${period}-01`, { month: 'long', year: 'numeric' })
   if (period === 'custom') {
-    const [from, to] = ['from', 'to'].map(name => formatDay(get(name), { dateStyle: 'medium' }))
+    const [from, to] = (['from', 'to'] as const).map(name =>
+      formatDay(get(name), { dateStyle: 'medium' }),
+    )
     return t('range', { from: from ?? '…', to: to ?? '…' })
   }
   const known = PERIODS.find(value => value === period)
@@ -260,41 +260,4 @@ export function SearchFilter({ label, name = 'q', value, onSearch }: SearchFilte
       </form>
     </search>
   )
-}
-
-/**
- * Stores the filters of a list in the URL, so that a filtered list can be shared. Every parameter but the
- * cursor and those of the page itself is a filter: the list names none of them.
- */
-export function useFilters(...pageParameters: string[]) {
-  const router = useRouter()
-  const path = usePathname()
-  const searchParams = useSearchParams()
-  const [isPending, startTransition] = useTransition()
-  function set(changes: Record<string, string | null>, shouldReplace = false) {
-    const next = new URLSearchParams(searchParams)
-    // A changed filter starts at the first page.
-    next.delete('cursor')
-    for (const [name, value] of Object.entries(changes)) {
-      if (value) next.set(name, value)
-      else next.delete(name)
-    }
-    const query = next.toString()
-    const href = query ? `${path}?${query}` : path
-    startTransition(() => router[shouldReplace ? 'replace' : 'push'](href, { scroll: false }))
-  }
-  const get = (name: string) => searchParams.get(name) ?? ''
-  const names = [...searchParams.keys()].filter(
-    name => !['cursor', ...pageParameters].includes(name),
-  )
-  const isSet = names.some(name => get(name) !== '')
-  /** Removes all filters, and sets others in their place. */
-  const clear = (changes: Record<string, string> = {}) =>
-    set({ ...Object.fromEntries(names.map(name => [name, null])), ...changes })
-  return { get, set, clear, isSet, isPending }
-}
-
-export interface ListPage<Row> {
-  data: Row[]
-  next_cursor: string | null
 }

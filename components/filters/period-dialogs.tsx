@@ -3,6 +3,7 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { useLocale, useTimeZone, useTranslations } from 'next-intl'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
+import type { Filters, PeriodName } from '#components/filters/use-filters.ts'
 import { calendarDay } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -10,10 +11,8 @@ import { Field } from '#components/ui/field.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH } from '#lib/dashboard/schema.ts'
 
-interface PeriodDialogProps {
+interface PeriodDialogProps extends Pick<Filters<PeriodName>, 'get' | 'set'> {
   what: 'month' | 'custom'
-  get: (name: string) => string
-  set: (changes: Record<string, string | null>) => void
   onClose: () => void
 }
 

@@ -386,7 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'a changed filter stays on the second page',
-    file: 'components/filters/filters.tsx',
+    file: 'components/filters/use-filters.ts',
     text: `next.delete('cursor')`,
     replacement: `next.has('cursor')`,
     testFile: 'e2e/browser/lists.spec.ts',
@@ -419,7 +419,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     bug: 'clearing the filters leaves the amounts',
-    file: 'components/filters/filters.tsx',
+    file: 'components/filters/use-filters.ts',
     text: `['cursor', ...pageParameters]`,
     replacement: `['cursor', 'min_amount', 'max_amount', ...pageParameters]`,
     testFile: 'e2e/browser/lists.spec.ts',

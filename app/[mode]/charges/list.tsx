@@ -8,8 +8,9 @@ import { useState } from 'react'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { PeriodFilter, SearchFilter, useFilters } from '#components/filters/filters.tsx'
+import { PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, type Filters, useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { chargeQueries } from '#components/queries/charges.ts'
@@ -31,7 +32,7 @@ interface ChargeListProps {
 export function ChargeList({ query, filters }: ChargeListProps) {
   const t = useTranslations('charges')
   const api = useApi()
-  const urlFilters = useFilters()
+  const urlFilters = useFilters<FilterName<'/dashboard/charges'>>()
   const { data, error } = useSuspenseQuery(chargeQueries.list(api, query))
   const { clear, isSet } = urlFilters
   const isEmpty = data.data.length === 0
@@ -78,7 +79,7 @@ function NoCharges({ clear }: { clear: (() => void) | null }) {
   )
 }
 
-type FiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'>
+type FiltersProps = Pick<Filters<FilterName<'/dashboard/charges'>>, 'get' | 'set'>
 
 function ChargeFilters({ get, set }: FiltersProps) {
   const t = useTranslations('charges')
@@ -128,13 +129,8 @@ const CHIP_CLASS =
 const UNSET_CLASS = 'border-line2 text-muted hover:text-ink'
 const SET_CLASS = 'border-accent bg-accent-soft text-accent'
 
-interface AmountFilterProps {
-  get: (name: string) => string
-  set: (changes: Record<string, string | null>) => void
-}
-
 /** Filters by minimum and maximum amount. The URL contains them in cents. */
-function AmountFilter({ get, set }: AmountFilterProps) {
+function AmountFilter({ get, set }: FiltersProps) {
   const t = useTranslations()
   const [isOpen, setOpen] = useState(false)
   const text = useRangeText(get('min_amount'), get('max_amount'))

@@ -2,8 +2,9 @@
 
 import { ShieldAlert } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
+import { ChoiceFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
 import { DisputeRows } from '#components/status/dispute-rows.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import type { OwnDispute } from '#lib/charges/disputes/schema.ts'
@@ -17,7 +18,7 @@ interface OwnDisputesProps {
 /** Disputes of the account; each leads to its charge. */
 export function OwnDisputes({ disputes, nextCursor }: OwnDisputesProps) {
   const t = useTranslations('disputes')
-  const { get, set, clear, isSet, isPending } = useFilters()
+  const { get, set, clear, isSet, isPending } = useFilters<'status'>()
   const rows = disputes.map(dispute => ({
     ...dispute,
     subject: dispute.client_name || '—',

@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react'
 import { useFormatter, useLocale, useTranslations } from 'next-intl'
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
-import { useFilters } from '#components/filters/filters.tsx'
+import { type Filters, type PeriodName, useFilters } from '#components/filters/use-filters.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Menu } from '#components/ui/menu.tsx'
@@ -15,7 +15,7 @@ const LAST_DAYS = ['', '7d', '30d', '90d']
 
 export function ChartCard({ days }: { days: DayReceived[] }) {
   const t = useTranslations('chart')
-  const filters = useFilters()
+  const filters = useFilters<PeriodName>()
   const sum = days.reduce((sum, { amount }) => sum + amount, 0)
   const range = useRangeText(days, !LAST_DAYS.includes(filters.get('period')))
   const picker = <RangePicker {...filters} />
@@ -244,12 +244,7 @@ const PeriodDialog = lazyDialog(
 const DAYS = ['7d', '30d', '90d'] as const
 const OTHERS = ['this_month', 'last_month', 'month', 'custom'] as const
 
-interface RangePickerProps {
-  get: (name: string) => string
-  set: (changes: Record<string, string | null>) => void
-}
-
-function RangePicker({ get, set }: RangePickerProps) {
+function RangePicker({ get, set }: Pick<Filters<PeriodName>, 'get' | 'set'>) {
   const t = useTranslations()
   const [dialog, setDialog] = useState<'month' | 'custom' | null>(null)
   const period = MONTH.test(get('period')) ? 'month' : get('period')

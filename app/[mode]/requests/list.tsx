@@ -7,8 +7,9 @@ import { useTranslations } from 'next-intl'
 import { RequestPath, RequestStatus } from '#app/[mode]/requests/status.tsx'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
-import { ChoiceFilter, PeriodFilter, useFilters } from '#components/filters/filters.tsx'
+import { ChoiceFilter, PeriodFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, type Filters, useFilters } from '#components/filters/use-filters.ts'
 import { useDurations } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { accountQueries } from '#components/queries/account.ts'
@@ -24,7 +25,7 @@ interface RequestListProps {
 }
 
 export function RequestList({ query, kinds }: RequestListProps) {
-  const filters = useFilters()
+  const filters = useFilters<FilterName<'/requests'>>()
   const api = useApi()
   const { data, error } = useSuspenseQuery(accountQueries.requests(api, query))
   const isEmpty = data.data.length === 0
@@ -121,7 +122,7 @@ interface RequestKinds {
   codes: string[]
 }
 
-type RequestFiltersProps = Pick<ReturnType<typeof useFilters>, 'get' | 'set'> & {
+interface RequestFiltersProps extends Pick<Filters<FilterName<'/requests'>>, 'get' | 'set'> {
   kinds: RequestKinds
 }
 

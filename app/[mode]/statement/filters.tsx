@@ -7,7 +7,8 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
-import { PeriodFilter, useFilters } from '#components/filters/filters.tsx'
+import { PeriodFilter } from '#components/filters/filters.tsx'
+import { type PeriodName, useFilters } from '#components/filters/use-filters.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Notice } from '#components/ui/sheet.tsx'
 
@@ -18,7 +19,7 @@ interface StatementFiltersProps {
 }
 
 export function StatementFilters({ defaultPeriod, children }: StatementFiltersProps) {
-  const { get, set, isPending } = useFilters()
+  const { get, set, isPending } = useFilters<PeriodName>()
   const router = useRouter()
   useEffect(() => {
     const refresh = () => document.visibilityState === 'visible' && router.refresh()
@@ -26,10 +27,9 @@ export function StatementFilters({ defaultPeriod, children }: StatementFiltersPr
     return () => document.removeEventListener('visibilitychange', refresh)
   }, [router])
   const period = get('period') || defaultPeriod
-  const getFilter = (name: string) =>
+  const getFilter = (name: PeriodName) =>
     name === 'period' ? (period === 'all' ? '' : period) : get(name)
-  const setFilters = (changes: Record<string, string | null>) =>
-    set({ ...changes, period: changes.period ?? 'all' })
+  const setFilters: typeof set = changes => set({ ...changes, period: changes.period ?? 'all' })
   return (
     <>
       <div className="mb-4 flex flex-wrap gap-2">

@@ -12,13 +12,9 @@ import { WebhookProblem } from '#app/[mode]/webhooks/webhook-problem.tsx'
 import { WebhookTabs } from '#app/[mode]/webhooks/webhook-tabs.tsx'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
-import {
-  ChoiceFilter,
-  PeriodFilter,
-  SearchFilter,
-  useFilters,
-} from '#components/filters/filters.tsx'
+import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, type Filters, useFilters } from '#components/filters/use-filters.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
@@ -54,7 +50,7 @@ export function Deliveries({
   children,
 }: DeliveriesProps) {
   const t = useTranslations('deliveries')
-  const { get, set, clear, isSet, isPending } = useFilters()
+  const { get, set, clear, isSet, isPending } = useFilters<DeliveryFilter>()
   const { data, error } = useSuspenseQuery(deliveryQueries.list(useApi(), query))
   const listClass = selectedId ? 'max-xl:hidden' : ''
   return (
@@ -176,9 +172,9 @@ function NoDeliveries({ hasEndpoint }: { hasEndpoint: boolean }) {
   )
 }
 
-interface DeliveryFiltersProps {
-  get: (name: string) => string
-  set: (changes: Record<string, string | null>) => void
+type DeliveryFilter = FilterName<'/webhooks/deliveries'>
+
+interface DeliveryFiltersProps extends Pick<Filters<DeliveryFilter>, 'get' | 'set'> {
   endpoints: Pick<Endpoint, 'id' | 'url'>[]
 }
 

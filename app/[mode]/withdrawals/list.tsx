@@ -8,13 +8,9 @@ import { useRejectionText } from '#components/api/problem.tsx'
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import {
-  ChoiceFilter,
-  PeriodFilter,
-  SearchFilter,
-  useFilters,
-} from '#components/filters/filters.tsx'
+import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, type Filters, useFilters } from '#components/filters/use-filters.ts'
 import { Money } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { withdrawalQueries } from '#components/queries/withdrawals.ts'
@@ -37,7 +33,7 @@ interface WithdrawalListProps {
 
 export function WithdrawalList({ query, filters }: WithdrawalListProps) {
   const api = useApi()
-  const urlFilters = useFilters()
+  const urlFilters = useFilters<FilterName<'/dashboard/withdrawals'>>()
   const { data, error } = useSuspenseQuery(withdrawalQueries.list(api, query))
   return (
     <>
@@ -60,7 +56,9 @@ export function WithdrawalList({ query, filters }: WithdrawalListProps) {
   )
 }
 
-function WithdrawalFilters({ get, set }: Pick<ReturnType<typeof useFilters>, 'get' | 'set'>) {
+type FiltersProps = Pick<Filters<FilterName<'/dashboard/withdrawals'>>, 'get' | 'set'>
+
+function WithdrawalFilters({ get, set }: FiltersProps) {
   const t = useTranslations()
   const choices = WITHDRAWAL_STATUSES.map(value => ({
     value,

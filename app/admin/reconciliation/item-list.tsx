@@ -7,8 +7,9 @@ import { ItemState, useConnectionName, useKindName } from '#app/admin/reconcilia
 import type { QueryOf } from '#components/api/routes.ts'
 import { useApi } from '#components/api/use-api.ts'
 import { ExportButton } from '#components/filters/export-button.tsx'
-import { ChoiceFilter, useFilters } from '#components/filters/filters.tsx'
+import { ChoiceFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type FilterName, useFilters } from '#components/filters/use-filters.ts'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { type Column, DataList } from '#components/ui/data-list.tsx'
@@ -106,7 +107,7 @@ export function DifferenceFilterBar({ connections, kinds }: DifferenceFiltersPro
   const t = useTranslations('differences')
   const kindName = useKindName()
   const connectionName = useConnectionName()
-  const { get, set } = useFilters()
+  const { get, set } = useFilters<FilterName<'/admin/differences'>>()
   const state = get('state') || 'open'
   const choices = {
     kind: kinds.map(value => ({ value, label: kindName(value) })),

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { OrderEndingSection } from '#app/admin/ending.tsx'
 import { useRejectionText } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
-import { useFilters } from '#components/filters/filters.tsx'
+import { useFilters } from '#components/filters/use-filters.ts'
 import { Money } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
 import { Button } from '#components/ui/button.tsx'
@@ -32,7 +32,7 @@ interface FindChargeProps {
 /** Finds a charge, withdrawal or refund by id, for a support request. Only here can operators see payer data. */
 export function FindCharge({ accountId, chargeId, charge, order, ending }: FindChargeProps) {
   const t = useTranslations('adminAccount')
-  const { set, isPending } = useFilters()
+  const { set, isPending } = useFilters<'charge'>()
   return (
     <div className="grid gap-5">
       <form

@@ -2,13 +2,9 @@
 
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
-import {
-  ChoiceFilter,
-  PeriodFilter,
-  SearchFilter,
-  useFilters,
-} from '#components/filters/filters.tsx'
+import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
+import { type Filters, type PeriodName, useFilters } from '#components/filters/use-filters.ts'
 import { AmountRows } from '#components/status/amount-rows.tsx'
 import { ChargeStateChip, WithdrawalState } from '#components/status/state-chips.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
@@ -28,7 +24,7 @@ interface PaymentListProps {
 
 export function PaymentList({ kind, accountId, mode, rows, nextCursor }: PaymentListProps) {
   const t = useTranslations('adminPayments')
-  const filters = useFilters('mode')
+  const filters = useFilters<PaymentFilter>('mode')
   return (
     <>
       <PaymentFilters kind={kind} mode={mode} {...filters} />
@@ -47,8 +43,10 @@ export function PaymentList({ kind, accountId, mode, rows, nextCursor }: Payment
   )
 }
 
+type PaymentFilter = 'q' | 'status' | 'mode' | PeriodName
+
 type FiltersProps = Pick<PaymentListProps, 'kind' | 'mode'> &
-  Pick<ReturnType<typeof useFilters>, 'get' | 'set'>
+  Pick<Filters<PaymentFilter>, 'get' | 'set'>
 
 function PaymentFilters({ kind, mode, get, set }: FiltersProps) {
   const t = useTranslations()
