@@ -14,7 +14,7 @@ import { type FilterName, type Filters, useFilters } from '#components/filters/u
 import { Money, moneyText } from '#components/format/format.tsx'
 import { useHasPermission } from '#components/nav/permissions.tsx'
 import { chargeQueries } from '#components/queries/charges.ts'
-import { ChargeRows } from '#components/status/amount-rows.tsx'
+import { ChargeRows } from '#components/status/payment-rows.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, Sheet, Skeleton } from '#components/ui/sheet.tsx'

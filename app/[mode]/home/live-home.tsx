@@ -18,7 +18,7 @@ import {
 } from '#components/format/format.tsx'
 import { IfAllowed, useHasPermission } from '#components/nav/permissions.tsx'
 import { accountQueries } from '#components/queries/account.ts'
-import { ChargeRows } from '#components/status/amount-rows.tsx'
+import { ChargeRows } from '#components/status/payment-rows.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
 import { Chip } from '#components/ui/chip.tsx'
 import { EmptyState, Notice, Sheet } from '#components/ui/sheet.tsx'

@@ -14,7 +14,7 @@ import { type FilterName, type Filters, useFilters } from '#components/filters/u
 import { Money } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { withdrawalQueries } from '#components/queries/withdrawals.ts'
-import { AmountRows } from '#components/status/amount-rows.tsx'
+import { AmountRows } from '#components/status/payment-rows.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { WaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
