@@ -2,7 +2,6 @@
 
 import Link from 'next/link'
 import { useLocale, useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
 import { useApi } from '#components/api/use-api.ts'
 import { Money, moneyText } from '#components/format/format.tsx'
 import { RelativeTime } from '#components/format/relative-time.tsx'
@@ -12,75 +11,44 @@ import { CodeText, ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import { ownReference, shownStatusOf } from '#lib/charges/states.ts'
 
-interface AmountRow {
-  id: string
-  /** Payer or destination. A link with the class ROW_LINK makes the whole row clickable. */
-  subject: ReactNode
-  /** The subject as text, for the tooltip of a truncated cell. */
-  title?: string
-  external_id: string | null
-  state: ReactNode
-  /** Why it is in this state. */
-  note?: string | null
-  created_at: string
-  amount: number
+/** The columns that lists of payments share. */
+export function referenceColumn<Item extends { external_id: string | null }>(
+  head: string,
+  referenceOf = (item: Item) => item.external_id,
+): Column<Item> {
+  return {
+    head,
+    width: '18%',
+    cell: item => {
+      const code = referenceOf(item)
+      return code ? <CodeText code={code} /> : null
+    },
+    card: 'detail',
+  }
 }
 
-interface AmountRowsProps {
-  label: string
-  heads: Record<'subject' | 'reference' | 'status' | 'created' | 'amount', string>
-  /** Width of the longest state. */
-  statusWidth: string
-  rows: AmountRow[]
+export function createdColumn(head: string): Column<{ created_at: string }> {
+  return {
+    head,
+    width: '138px',
+    cell: ({ created_at: at }) => (
+      <span className="relative z-10">
+        <RelativeTime isInRow at={at} />
+      </span>
+    ),
+    look: 'muted',
+    card: 'left',
+  }
 }
 
-export function AmountRows({ label, heads, statusWidth, rows }: AmountRowsProps) {
-  const columns: Column<AmountRow>[] = [
-    {
-      head: heads.subject,
-      cell: ({ subject }) => <div className="font-medium">{subject}</div>,
-      title: ({ title }) => title,
-      card: 'title',
-    },
-    {
-      head: heads.reference,
-      width: '18%',
-      cell: ({ external_id: code }) => (code ? <CodeText code={code} /> : null),
-      card: 'detail',
-    },
-    {
-      head: heads.status,
-      width: statusWidth,
-      cell: ({ state }) => state,
-      note: ({ note }) => note ?? null,
-      card: 'right',
-    },
-    {
-      head: heads.created,
-      width: '138px',
-      cell: ({ created_at: at }) => (
-        <span className="relative z-10">
-          <RelativeTime isInRow at={at} />
-        </span>
-      ),
-      look: 'muted',
-      card: 'left',
-    },
-    {
-      head: heads.amount,
-      width: '168px',
-      cell: ({ amount }) => <Money cents={amount} />,
-      look: 'amount',
-      card: 'aside',
-    },
-  ]
-  return <DataList label={label} columns={columns} items={rows} keyOf={({ id }) => id} />
-}
-
-/** Describes the amount that remains after a partial refund; null for other charges. */
-function netNote(charge: ListedCharge, describe: (left: number) => string): string | null {
-  const isPart = shownStatusOf(charge) === 'partly_refunded'
-  return isPart ? describe(charge.amount - charge.refunded_amount) : null
+export function amountColumn(head: string): Column<{ amount: number }> {
+  return {
+    head,
+    width: '168px',
+    cell: ({ amount }) => <Money cents={amount} />,
+    look: 'amount',
+    card: 'aside',
+  }
 }
 
 interface ChargeRowsProps {
@@ -93,24 +61,35 @@ export function ChargeRows({ label, createdLabel, charges }: ChargeRowsProps) {
   const t = useTranslations('charges')
   const { mode } = useApi().scope
   const locale = useLocale()
-  const rows = charges.map(charge => ({
-    ...charge,
-    note: netNote(charge, left => t('net', { amount: moneyText(left, locale) })),
-    external_id: ownReference(charge.id, charge.external_id),
-    title: charge.client_name || t('noPayer'),
-    state: <ChargeStateChip status={shownStatusOf(charge)} />,
-    subject: (
-      <Link href={`/${mode}/charges/${charge.id}`} prefetch={false} className={`block ${ROW_LINK}`}>
-        <span className={TWO_LINES}>{charge.client_name || t('noPayer')}</span>
-      </Link>
-    ),
-  }))
-  const heads = {
-    subject: t('payer'),
-    reference: t('reference'),
-    status: t('status'),
-    created: createdLabel,
-    amount: t('amount'),
-  }
-  return <AmountRows label={label} heads={heads} statusWidth="188px" rows={rows} />
+  const payerOf = ({ client_name: name }: ListedCharge) => name || t('noPayer')
+  const columns: Column<ListedCharge>[] = [
+    {
+      head: t('payer'),
+      cell: charge => (
+        <Link
+          href={`/${mode}/charges/${charge.id}`}
+          prefetch={false}
+          className={`block font-medium ${ROW_LINK}`}
+        >
+          <span className={TWO_LINES}>{payerOf(charge)}</span>
+        </Link>
+      ),
+      title: payerOf,
+      card: 'title',
+    },
+    referenceColumn(t('reference'), ({ id, external_id }) => ownReference(id, external_id)),
+    {
+      head: t('status'),
+      width: '188px',
+      cell: charge => <ChargeStateChip status={shownStatusOf(charge)} />,
+      note: charge =>
+        shownStatusOf(charge) === 'partly_refunded'
+          ? t('net', { amount: moneyText(charge.amount - charge.refunded_amount, locale) })
+          : null,
+      card: 'right',
+    },
+    createdColumn(createdLabel),
+    amountColumn(t('amount')),
+  ]
+  return <DataList label={label} columns={columns} items={charges} keyOf={({ id }) => id} />
 }

@@ -14,10 +14,11 @@ import { type FilterName, type Filters, useFilters } from '#components/filters/u
 import { Money } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { withdrawalQueries } from '#components/queries/withdrawals.ts'
-import { AmountRows } from '#components/status/payment-rows.tsx'
+import { amountColumn, createdColumn, referenceColumn } from '#components/status/payment-rows.tsx'
 import { WithdrawalState } from '#components/status/state-chips.tsx'
 import { WaitingNotice } from '#components/status/waiting.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { maskPixKey, normalizePixKey } from '#lib/core/pix/pix-key.ts'
@@ -145,23 +146,30 @@ interface WithdrawalRowsProps {
 function WithdrawalRows({ withdrawals }: WithdrawalRowsProps) {
   const t = useTranslations('withdrawals')
   const rejectionText = useRejectionText()
-  const rows = withdrawals.map(withdrawal => ({
-    ...withdrawal,
-    state: <WithdrawalState {...withdrawal} />,
-    note: rejectionText({
-      rejection_code: withdrawal.rejection_code as RejectionFields['rejection_code'],
-      rejection_params: { text: withdrawal.rejection_reason ?? '' },
-    }),
-    subject: <ReceiverLink withdrawal={withdrawal} />,
-  }))
-  const heads = {
-    subject: t('receiver'),
-    reference: t('reference'),
-    status: t('status'),
-    created: t('created'),
-    amount: t('amount'),
-  }
-  return <AmountRows label={t('title')} heads={heads} statusWidth="208px" rows={rows} />
+  const columns: Column<ListedWithdrawal>[] = [
+    {
+      head: t('receiver'),
+      cell: withdrawal => <ReceiverLink withdrawal={withdrawal} />,
+      card: 'title',
+    },
+    referenceColumn(t('reference')),
+    {
+      head: t('status'),
+      width: '208px',
+      cell: withdrawal => <WithdrawalState {...withdrawal} />,
+      note: withdrawal =>
+        rejectionText({
+          rejection_code: withdrawal.rejection_code as RejectionFields['rejection_code'],
+          rejection_params: { text: withdrawal.rejection_reason ?? '' },
+        }),
+      card: 'right',
+    },
+    createdColumn(t('created')),
+    amountColumn(t('amount')),
+  ]
+  return (
+    <DataList label={t('title')} columns={columns} items={withdrawals} keyOf={({ id }) => id} />
+  )
 }
 
 /** The receiver as the bank names it, else the readable part of the key; below it, what else tells it apart. */
@@ -172,7 +180,11 @@ function ReceiverLink({ withdrawal }: { withdrawal: ListedWithdrawal }) {
   const key = maskPixKey(type, normalized.ok ? normalized.key : pix_key)
   const about = payee ? [payee.masked_doc ?? key, memo] : [memo ?? t(type)]
   return (
-    <Link href={`/${mode}/withdrawals/${id}`} prefetch={false} className={`block ${ROW_LINK}`}>
+    <Link
+      href={`/${mode}/withdrawals/${id}`}
+      prefetch={false}
+      className={`block font-medium ${ROW_LINK}`}
+    >
       <span className={TWO_LINES}>{payee ? payee.name : key}</span>
       <span className="flex flex-wrap gap-x-2.5 font-normal text-muted text-small">
         {about.map(part =>

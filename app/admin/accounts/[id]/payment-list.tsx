@@ -5,8 +5,9 @@ import { useTranslations } from 'next-intl'
 import { ChoiceFilter, PeriodFilter, SearchFilter } from '#components/filters/filters.tsx'
 import { ListBody, NoMatches } from '#components/filters/list-body.tsx'
 import { type Filters, type PeriodName, useFilters } from '#components/filters/use-filters.ts'
-import { AmountRows } from '#components/status/payment-rows.tsx'
+import { amountColumn, createdColumn, referenceColumn } from '#components/status/payment-rows.tsx'
 import { ChargeStateChip, WithdrawalState } from '#components/status/state-chips.tsx'
+import { type Column, DataList } from '#components/ui/data-list.tsx'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { ROW_LINK, TWO_LINES } from '#components/ui/table.tsx'
 import { SHOWN_CHARGE_STATUSES, type ShownChargeStatus } from '#lib/charges/states.ts'
@@ -88,34 +89,38 @@ function PaymentFilters({ kind, mode, get, set }: FiltersProps) {
 
 function PaymentRows({ kind, accountId, rows }: Omit<PaymentListProps, 'mode' | 'nextCursor'>) {
   const t = useTranslations('adminPayments')
-  const lines = rows.map(row => ({
-    ...row,
-    title: row.subject,
-    state:
-      kind === 'charges' ? (
-        <ChargeStateChip status={row.status as ShownChargeStatus} />
-      ) : (
-        <WithdrawalState status={row.status as WithdrawalStatus} />
+  const isOfCharges = kind === 'charges'
+  const columns: Column<PaymentLine>[] = [
+    {
+      head: t(`subject.${kind}`),
+      cell: ({ id, subject }) => (
+        <Link
+          href={`/admin/accounts/${accountId}?charge=${id}#payment`}
+          prefetch={false}
+          className={`block font-medium ${ROW_LINK}`}
+        >
+          <span className={`${TWO_LINES} ${isOfCharges ? 'font-mono text-[13px]' : ''}`}>
+            {subject}
+          </span>
+        </Link>
       ),
-    subject: (
-      <Link
-        href={`/admin/accounts/${accountId}?charge=${row.id}#payment`}
-        prefetch={false}
-        className={`block ${ROW_LINK}`}
-      >
-        <span className={`${TWO_LINES} ${kind === 'charges' ? 'font-mono text-[13px]' : ''}`}>
-          {row.subject}
-        </span>
-      </Link>
-    ),
-  }))
-  const heads = {
-    subject: t(`subject.${kind}`),
-    reference: t('reference'),
-    status: t('status'),
-    created: t('created'),
-    amount: t('amount'),
-  }
-  const statusWidth = kind === 'charges' ? '196px' : '216px'
-  return <AmountRows label={t(kind)} heads={heads} statusWidth={statusWidth} rows={lines} />
+      title: ({ subject }) => subject,
+      card: 'title',
+    },
+    referenceColumn(t('reference')),
+    {
+      head: t('status'),
+      width: isOfCharges ? '196px' : '216px',
+      cell: ({ status }) =>
+        isOfCharges ? (
+          <ChargeStateChip status={status as ShownChargeStatus} />
+        ) : (
+          <WithdrawalState status={status as WithdrawalStatus} />
+        ),
+      card: 'right',
+    },
+    createdColumn(t('created')),
+    amountColumn(t('amount')),
+  ]
+  return <DataList label={t(kind)} columns={columns} items={rows} keyOf={({ id }) => id} />
 }
