@@ -65,7 +65,9 @@ test('an admin revokes a leaked token: the API responds 401 and the owner sees t
   const shop = await openShop(context)
   const admin = await openAdmin(page)
   await admin.goto('/admin/tokens')
-  const search = admin.getByLabel('Prefix (troco_test_…), last four characters or account')
+  const search = admin.getByRole('searchbox', {
+    name: 'Prefix (troco_test_…), last four characters or account',
+  })
   await search.fill(shop.token)
   await expect(admin).toHaveURL(/q=troco_test_\w{9}$/)
   const row = admin.getByTestId('token-row')

@@ -185,7 +185,7 @@ test.describe('withdrawals', () => {
     await page.getByRole('button', { name: 'Limpar filtros' }).click()
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
     await page
-      .getByRole('searchbox', { name: 'Chave Pix, referência, valor ou ID' })
+      .getByRole('searchbox', { name: 'Chave Pix, referência, anotação, valor ou ID' })
       .fill('52998224725')
     await expect(page).toHaveURL(/q=52998224725/)
     await expect(page.getByText('***.982.247-**').filter({ visible: true })).toBeVisible()
