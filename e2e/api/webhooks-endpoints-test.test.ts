@@ -16,7 +16,7 @@ import { type Document, makeStrictValidator } from '#lib/testing/strict-validato
 import { testInTorture } from '#lib/testing/torture.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
 import { eventPageSchema } from '#lib/webhooks/events.ts'
-import { EVENT_TYPES } from '#lib/webhooks/states.ts'
+import { EVENT_TYPES, RECEIVER_CHECKS } from '#lib/webhooks/states.ts'
 import { TestRead } from '#lib/webhooks/wire.ts'
 import { WithdrawalDetail } from '#lib/withdrawals/wire.ts'
 
@@ -126,6 +126,8 @@ test('in live mode only a ping is sent, to a member and to a token alike', async
         { type: ['type must be one of troco.ping'] },
       ])
     }
+    for (const check of RECEIVER_CHECKS)
+      expect((await call(api.url, 'POST', path, { ...by, body: { check } })).status).toBe(422)
     const { data } = (await call(api.url, 'POST', path, { ...by, body: {} })).body
     expect(JSON.parse(data.request_body)).toMatchObject({ type: 'troco.ping', mode: 'live' })
   }
@@ -212,5 +214,54 @@ test.each([5432, 6379, 22])(
       expect(status).toBe(422)
       expect(answer.errors.url[0]).toContain(`url must not go to port ${port}`)
     }
+  },
+)
+
+/** Runs the checks in the order of a page, and returns those that did not pass. */
+async function failedChecks(): Promise<string[]> {
+  const failed: string[] = []
+  for (const check of RECEIVER_CHECKS) {
+    const { status, body } = await sendTest({ check })
+    expect([check, status]).toEqual([check, 200])
+    expect(TestRead.parse(body)).toEqual(body)
+    if (!body.data.passed) failed.push(check)
+  }
+  return failed
+}
+
+test('a receiver that verifies signatures passes every check, each sent as it says', async () => {
+  const ids = new Map<string, string[]>()
+  receiver.respondWith(({ text, headers: sent }, response) => {
+    let code = 204
+    try {
+      const event = new Webhook(endpoint.secret).verify(text, sent as Record<string, string>) as {
+        id: string
+        type: string
+      }
+      ids.set(event.type, [...(ids.get(event.type) ?? []), event.id])
+    } catch {
+      code = 400
+    }
+    response.writeHead(code).end()
+  })
+  expect(await failedChecks()).toEqual([])
+  expect(receiver.calls).toHaveLength(RECEIVER_CHECKS.length + 2)
+  expect(receiver.calls.some(({ text }) => text.length > 1_000_000)).toBe(true)
+  expect([...ids.keys()]).toContain('transaction.settled')
+  const paid = ids.get('transaction.paid') ?? []
+  expect(paid).toHaveLength(6)
+  expect(new Set(paid)).toHaveLength(5)
+})
+
+test.each([
+  [204, ['wrong_signature', 'changed_body', 'old_timestamp']],
+  [400, ['genuine', 'duplicate', 'out_of_order', 'unknown_type', 'large', 'fast']],
+  // A receiver that breaks has not refused.
+  [500, [...RECEIVER_CHECKS]],
+])(
+  'a receiver that always responds with %i fails the checks that it must',
+  async (code, failed) => {
+    receiver.respondWith((_, response) => response.writeHead(code).end())
+    expect(await failedChecks()).toEqual(failed)
   },
 )

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright/test'
 import { expect, expectAccessible, readSetting, test } from '#e2e/browser/app.ts'
-import { DESKTOP, findPlace, PHONE } from '#e2e/browser/layout.ts'
+import { DESKTOP, expectFits, findPlace, PHONE, takePictures } from '#e2e/browser/layout.ts'
 import { openShop, type Shop } from '#e2e/browser/merchant.ts'
 import { newId } from '#lib/core/ids.ts'
 import { call } from '#lib/testing/call.ts'
@@ -189,6 +189,29 @@ test.describe('on a phone, in English', () => {
     await expectAccessible(page)
     await page.getByRole('link', { name: 'All deliveries' }).click()
     await expect(deliveryRows(page)).toHaveCount(2)
+  })
+
+  test('a receiver is checked, and what it does wrong is named with its remedy', async ({
+    page,
+    context,
+  }) => {
+    await openShop(context)
+    await page.goto('/test/webhooks/endpoints/new')
+    await page.getByLabel('Address').fill(`${receiver.url}/hook`)
+    await page.getByRole('button', { name: 'Create endpoint' }).click()
+    await page.getByRole('link', { name: 'Go to the endpoint' }).click()
+    receiver.respondWith(ok)
+    await page.getByRole('button', { name: 'Check receiver' }).click()
+    await expect(page.getByText('3 checks failed.')).toBeVisible()
+    const forged = page.getByRole('listitem').filter({ hasText: 'Refuses a wrong signature' })
+    await expect(forged).toContainText('respond with 400 if it does not match')
+    const large = page.getByRole('listitem').filter({ hasText: 'Accepts an event of 1 MB' })
+    await expect(large).not.toContainText('limit of the body')
+    await expectAccessible(page)
+    await expectFits(page)
+    await takePictures(page, 'receiver-check')
+    await page.getByRole('link', { name: 'Receivers that pass' }).click()
+    await expect(page.getByRole('heading', { name: 'Check the signature' })).toBeVisible()
   })
 
   test('an endpoint is tested, disabled, enabled with the events it missed, and deleted', {

@@ -68,7 +68,9 @@ const SAMPLES = { sampleOf: () => ({}), apiPix: () => ({}) }
 
 test('a server with a slow clock sends test events that receivers can verify', async () => {
   const { id, secret } = await addEndpoint(merchant, receiver.url)
-  await runTenMinutesSlow(() => sendTestEvent(merchant.id, 'test', id, 'troco.ping', SAMPLES))
+  await runTenMinutesSlow(() =>
+    sendTestEvent(merchant.id, 'test', id, { type: 'troco.ping' }, SAMPLES),
+  )
   verifyCall(secret)
 })
 

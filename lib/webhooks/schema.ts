@@ -15,6 +15,7 @@ import {
   EVENT_TYPES,
   NO_ENDPOINT,
   PING,
+  RECEIVER_CHECKS,
   RESEND_DAYS_MAX,
   TEST_EVENT_TYPES,
   type TestEventType,
@@ -105,13 +106,16 @@ export const enableRequest = forBothModes(
     .meta({ id: 'WebhookEndpointEnable' }),
 )
 
+const CHECK_RULE = must(`be one of ${RECEIVER_CHECKS.join(', ')}, and only in test mode`)
+
 /** Request of a test event. The default is the first type of the endpoint; in live mode, the only one. */
 export const testRequest = {
   test: testSchema(TEST_EVENT_TYPES).meta({ id: 'TestEventRequest' }),
-  live: testSchema([PING]),
+  // The receiver would believe what it must accept.
+  live: testSchema([PING], false),
 }
 
-function testSchema(types: readonly TestEventType[]) {
+function testSchema(types: readonly TestEventType[], mayCheck = true) {
   return z.object({
     type: z
       .enum(types, must(`be one of ${types.join(', ')}`))
@@ -120,6 +124,16 @@ function testSchema(types: readonly TestEventType[]) {
         openApiMeta(
           'Type of the event. A live token sends `troco.ping` only. Default: the first type of the endpoint, in live mode `troco.ping`.',
           'transaction.paid',
+        ),
+      ),
+    check: z
+      .enum(RECEIVER_CHECKS, CHECK_RULE)
+      .refine(() => mayCheck, CHECK_RULE)
+      .optional()
+      .meta(
+        openApiMeta(
+          'Tries the receiver instead of sending an event of `type`: with what it must refuse (`wrong_signature`, `changed_body`, `old_timestamp`) or accept (`genuine`, `duplicate`, `out_of_order`, `unknown_type`, `large`: 1 MB), or whether it responds within 5 seconds (`fast`). Not for endpoints of API Pix.',
+          'duplicate',
         ),
       ),
   })

@@ -46,6 +46,24 @@ export function matchEventTypes(filter: EventTypeFilter): EventType[] {
 /** Endpoint filter value for deliveries to the `webhook_url` of a transaction or withdrawal. */
 export const NO_ENDPOINT = 'none'
 
+/** What a receiver must refuse with 4xx, whatever it contains. */
+const REFUSED_CHECKS = ['wrong_signature', 'changed_body', 'old_timestamp'] as const
+/** Ways in which a sample event tries a receiver, in the order of a check. All but the first three must be accepted. */
+export const RECEIVER_CHECKS = [
+  ...REFUSED_CHECKS,
+  'genuine',
+  'duplicate',
+  'out_of_order',
+  'unknown_type',
+  'large',
+  'fast',
+] as const
+export type ReceiverCheck = (typeof RECEIVER_CHECKS)[number]
+
+export function mustRefuse(check: ReceiverCheck): boolean {
+  return (REFUSED_CHECKS as readonly ReceiverCheck[]).includes(check)
+}
+
 /** What a member can let the next webhooks of the test mode meet: lib/webhooks/sandbox.ts. */
 export const WEBHOOK_FAULTS = ['unavailable', 'timeout', 'duplicate'] as const
 export type WebhookFault = (typeof WEBHOOK_FAULTS)[number]

@@ -167,6 +167,10 @@ const responseStatus = z
 export const TestResult = z
   .object({
     delivered: z.boolean().meta(openApiMeta('Whether the receiver responded with 2xx.', true)),
+    passed: z
+      .boolean()
+      .optional()
+      .meta(openApiMeta('Whether the receiver did right. Only with `check`.', true)),
     status: responseStatus,
     ...attemptFields,
   })

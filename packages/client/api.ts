@@ -864,6 +864,8 @@ export interface WebhookSecret {
 export interface TestEventRequest {
   /** Type of the event. A live token sends `troco.ping` only. Default: the first type of the endpoint, in live mode `troco.ping`. */
   type?: 'transaction.paid' | 'transaction.expired' | 'transaction.failed' | 'transaction.refunded' | 'transaction.refund_failed' | 'transaction.dispute_opened' | 'transaction.dispute_closed' | 'transaction.returned' | 'transaction.amount_mismatch' | 'withdrawal.approved' | 'withdrawal.rejected' | 'withdrawal.returned' | 'troco.ping'
+  /** Tries the receiver instead of sending an event of `type`: with what it must refuse (`wrong_signature`, `changed_body`, `old_timestamp`) or accept (`genuine`, `duplicate`, `out_of_order`, `unknown_type`, `large`: 1 MB), or whether it responds within 5 seconds (`fast`). Not for endpoints of API Pix. */
+  check?: 'wrong_signature' | 'changed_body' | 'old_timestamp' | 'genuine' | 'duplicate' | 'out_of_order' | 'unknown_type' | 'large' | 'fast'
 }
 
 export interface TestEventSent {
@@ -873,6 +875,8 @@ export interface TestEventSent {
 export interface TestEventResult {
   /** Whether the receiver responded with 2xx. */
   delivered: boolean
+  /** Whether the receiver did right. Only with `check`. */
+  passed?: boolean
   /** Status that the receiver sent; null if none arrived. */
   status: number | null
   /** Reason for a failure; null after a 2xx. */

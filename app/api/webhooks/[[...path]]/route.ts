@@ -293,7 +293,7 @@ export const { GET, POST, PATCH, DELETE } = endpoints({
     effect: 'none',
     summary: 'Send a test event',
     description:
-      'Sends a sample event at once and once only, signed with the secret of the endpoint, and returns what the receiver responded. Its `sequence` is 0, and it is stored nowhere. A disabled endpoint receives it, too. It counts toward the 4 concurrent calls per URL and 16 per host: without a place within 2 s, the response is 429. With a test token, the type can be any, and the body says `mode: "test"`. With a live token, it is `troco.ping`, which contains no charge or withdrawal.',
+      'Sends a sample event at once and once only, signed with the secret of the endpoint, and returns what the receiver responded. Its `sequence` is 0, and it is stored nowhere. A disabled endpoint receives it, too. It counts toward the 4 concurrent calls per URL and 16 per host: without a place within 2 s, the response is 429. With a test token, the type can be any, and the body says `mode: "test"`. With a live token, it is `troco.ping`, which contains no charge or withdrawal. In test mode, `check` tries what a receiver must refuse and accept.',
     allow: 'webhooks:write',
     proof: { notRequired: 'It sends sample data only, to the stored URL.' },
     body: testRequest,
@@ -302,7 +302,7 @@ export const { GET, POST, PATCH, DELETE } = endpoints({
     idempotency: { retentionS: 86_400 },
     async handle({ account, mode, body, params: { id = '' } }) {
       const samples = { sampleOf, apiPix: serializePixNotice }
-      return { data: await sendTestEvent(account.id, mode, id, body.type, samples) }
+      return { data: await sendTestEvent(account.id, mode, id, body, samples) }
     },
   }),
 })

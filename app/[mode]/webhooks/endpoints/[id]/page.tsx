@@ -8,6 +8,7 @@ import {
   EndpointActions,
   TestEvent,
 } from '#app/[mode]/webhooks/endpoints/[id]/endpoint-actions.tsx'
+import { ReceiverCheck } from '#app/[mode]/webhooks/endpoints/[id]/receiver-check.tsx'
 import { AutoRefresh } from '#app/[mode]/webhooks/endpoints/auto-refresh.tsx'
 import { EndpointForm } from '#app/[mode]/webhooks/endpoints/endpoint-form.tsx'
 import {
@@ -114,6 +115,11 @@ export default async function EndpointPage({ params }: EndpointPageProps) {
             <Section title={t('test')} text={t(mode === 'live' ? 'testTextLive' : 'testText')}>
               <TestEvent endpoint={endpoint} />
             </Section>
+            {mode === 'test' ? (
+              <Section title={t('checkTitle')} text={t('checkText')}>
+                <ReceiverCheck endpointId={endpoint.id} />
+              </Section>
+            ) : null}
             <Section title={t('secret')} text={t('secretText')}>
               <RotateSecret endpointId={endpoint.id} />
             </Section>
