@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { ApiError, requireTestToken } from './api.mjs'
 import { deliver, readReceiver, sign } from './listen.mjs'
 import { dim, green, printNote, red } from './output.mjs'
 
@@ -9,16 +10,14 @@ const SLOW_MS = 5_000
 const NAME_WIDTH = 34
 
 /** Sends samples to a receiver, and prints for each whether it did right, and what to mend. */
-export async function checkReceiver(api, options) {
-  const receiver = readReceiver(api, 'check-receiver', options)
+export async function checkReceiver(api, options, url) {
   const { data } = await api.call('GET', '/openapi.json')
   const sampleOf = type =>
     structuredClone(data.webhooks[type].post.requestBody.content['application/json'].example)
-  printNote(`Checking ${receiver.target} with samples. They are signed with`)
-  printNote(receiver.secret)
+  const run = url ? await checkEndpoint(api, url) : checkHere(api, options)
   const results = []
   for (const check of listChecks(sampleOf)) {
-    const result = await runCheck(receiver, check)
+    const result = await run(check)
     results.push(result)
     printResult(result, options.json)
   }
@@ -28,6 +27,29 @@ export async function checkReceiver(api, options) {
   const docs = api.base.replace(/\/api$/, '/docs')
   if (!options.json) printNote(`Receivers that pass, in three languages: ${docs}/webhooks`)
   process.exitCode = 1
+}
+
+/** Sends from here, to a receiver that Troco need not reach. */
+function checkHere(api, options) {
+  const receiver = readReceiver(api, 'check-receiver', options)
+  printNote(`Checking ${receiver.target} with samples. They are signed with`)
+  printNote(receiver.secret)
+  return check => runCheck(receiver, check)
+}
+
+/** Lets Troco send to the endpoint that it has for an address, signed with its secret. */
+async function checkEndpoint(api, url) {
+  requireTestToken(api, 'check-receiver')
+  const { data } = await api.call('GET', '/webhooks/endpoints')
+  const endpoint = data.data.find(one => one.url === url)
+  if (!endpoint) throw new ApiError(`No endpoint for ${url}`)
+  printNote(`Troco checks ${url} with samples, signed with the secret of the endpoint`)
+  return async ({ check, name, fix }) => {
+    const path = `/webhooks/endpoints/${endpoint.id}/test`
+    const answer = await api.call('POST', path, { body: { check }, key: randomUUID() })
+    const { passed, status, problem } = answer.data.data
+    return { name, passed, responses: [status ?? problem], fix: passed ? null : fix }
+  }
 }
 
 /** Each sends one or two events; `accepts` says whether the receiver must respond with 2xx to them. */
@@ -45,54 +67,63 @@ function listChecks(sampleOf) {
   large.transaction.metadata = { padding: 'x'.repeat(MEBIBYTE - JSON.stringify(large).length) }
   return [
     {
+      check: 'wrong_signature',
       name: 'refuses a wrong signature',
       events: [make('transaction.paid')],
       forge: ({ secret }) => ({ secret: otherSecret(secret) }),
       fix: 'Verify webhook-signature over the bytes as they arrived, and respond with 400 if it does not match.',
     },
     {
+      check: 'changed_body',
       name: 'refuses a changed body',
       events: [make('transaction.paid')],
       forge: () => ({ change: body => body.replace(/"amount":\d+/, '"amount":1') }),
       fix: 'Compute the signature over the body itself, not over the id alone.',
     },
     {
+      check: 'old_timestamp',
       name: 'refuses an old time stamp',
       events: [make('transaction.paid')],
       forge: () => ({ sentAt: Math.floor(Date.now() / 1000) - OLD_S }),
       fix: 'Refuse a webhook-timestamp that differs from your clock by more than five minutes.',
     },
     {
+      check: 'genuine',
       name: 'takes a genuine event',
       accepts: true,
       events: [paid],
-      fix: 'Respond with 2xx. If the signature fails, compare the secret with the one above.',
+      fix: 'Respond with 2xx. If the signature fails, compare the secret with that of the check.',
     },
     {
+      check: 'duplicate',
       name: 'takes the same event again',
       accepts: true,
       events: [paid],
       fix: 'Respond with 2xx to an event id that you know, and do nothing.',
     },
     {
+      check: 'out_of_order',
       name: 'takes events out of order',
       accepts: true,
       events: [refund, make('transaction.paid')],
       fix: 'Accept an event of a resource that you do not know yet: store it, or read the resource.',
     },
     {
+      check: 'unknown_type',
       name: 'takes a type that it does not know',
       accepts: true,
       events: [unknown],
       fix: 'Respond with 2xx to types that you do not know, and ignore them.',
     },
     {
+      check: 'large',
       name: 'takes an event of 1 MB',
       accepts: true,
       events: [large],
       fix: 'Raise the limit of the body in your server or proxy to at least 2 MB.',
     },
     {
+      check: 'fast',
       name: `responds within ${SLOW_MS / 1_000} seconds`,
       accepts: true,
       events: [make('transaction.paid')],

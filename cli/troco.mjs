@@ -19,9 +19,11 @@ const HELP = `troco: the Troco API on your command line
   troco replay <id or reference> --forward-to <url> [--secret <whsec_…>]
       Sends the events of one charge or withdrawal of test mode again.
 
+  troco check-receiver <url of an endpoint>
   troco check-receiver --forward-to <url> [--secret <whsec_…>]
-      Sends your receiver what it must take and what it must refuse, and says what to mend:
-      samples only, signed as those of listen.
+      Sends a receiver what it must take and what it must refuse, and says what to mend: samples
+      only. The first lets Troco send to a saved endpoint of test mode, with its secret; the
+      second sends from here, signed as those of listen.
 
   troco pay|expire|fail <id or reference>
       Ends a charge of test mode as its payer or bank would, and prints the event.
@@ -58,7 +60,7 @@ Options of every command:
 
 The token needs events:read; pay, expire and fail also transactions:write, trigger also that,
 refunds:write and withdrawals:write; requests tail and show only requests:read, explain both;
-events resend only webhooks:write and webhooks:read; check-receiver none.
+events resend, and check-receiver of an endpoint, only webhooks:write and webhooks:read.
 `
 
 const OPTIONS = {
@@ -81,7 +83,11 @@ const CHARGE_OR_WITHDRAWAL = 'the id or reference of a charge or withdrawal'
 const COMMANDS = {
   listen: { run: forwardEvents, options: ['forward-to', 'secret', 'types', 'after'] },
   replay: { run: replayEvents, options: ['forward-to', 'secret'], takes: CHARGE_OR_WITHDRAWAL },
-  'check-receiver': { run: checkReceiver, options: ['forward-to', 'secret'] },
+  'check-receiver': {
+    run: checkReceiver,
+    options: ['forward-to', 'secret'],
+    mayTake: true,
+  },
   explain: { run: explainRequest, options: [], takes: 'the id of a request' },
   'events resend': { run: resendDeliveries, options: [], takes: CHARGE_OR_WITHDRAWAL },
   trigger: { run: triggerEvent, options: [], takes: 'an event type' },
@@ -109,7 +115,8 @@ async function main(args) {
   // A filter without a value is none: an empty reference would name everything.
   if (command.takes && !(rest.length === 1 && rest[0].trim()))
     throw new UsageError(`troco ${name} needs ${command.takes}`)
-  if (!command.takes && rest.length > 0) throw new UsageError(`troco ${name} takes no ${rest[0]}`)
+  const isTooMuch = rest.length > (command.mayTake ? 1 : 0)
+  if (!command.takes && isTooMuch) throw new UsageError(`troco ${name} takes no ${rest.at(-1)}`)
   for (const option of Object.keys(values)) {
     if (values[option] === false || GENERAL.includes(option)) continue
     if (!command.options.includes(option)) {

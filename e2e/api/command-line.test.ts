@@ -438,6 +438,23 @@ describe('troco check-receiver', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('9 of 9 passed')])
   })
 
+  test('lets Troco check a saved endpoint, by its address', async () => {
+    const token = await makeTestToken()
+    const { received, url } = await startReceiver([])
+    const refused = await run(['check-receiver', url], token)
+    expect([refused.code, refused.stderr]).toEqual([1, `No endpoint for ${url}\n`])
+    const body = { url, event_types: ['transaction.paid'] }
+    const { body: created } = await call(api.url, 'POST', '/webhooks/endpoints', { token, body })
+    const { code, stdout, stderr } = await run(['check-receiver', url], token)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('6 of 9 passed')])
+    expect(stdout).toMatch(/FAIL {2}refuses a wrong signature +204\n +Verify webhook-signature/)
+    const genuine = received[3]
+    new Webhook(created.data.secret).verify(
+      genuine?.body ?? '',
+      genuine?.headers as Record<string, string>,
+    )
+  })
+
   test('names what a receiver that believes everything, and one that knows nothing, must mend', async () => {
     const results = async (statuses: number[]) => {
       const { url } = await startReceiver(statuses)
