@@ -28,6 +28,7 @@ import { prepareDatabase } from '#lib/db/roles.ts'
 import { startListening } from '#lib/db/wake.ts'
 import { sendResponse } from '#lib/http/api.ts'
 import { createFront } from '#lib/http/front.ts'
+import { startStoringRequests } from '#lib/http/request-log.ts'
 import { errorResponse } from '#lib/http/response.ts'
 import { verifyLedger } from '#lib/ledger/check.ts'
 import { issueToken } from '#lib/tokens/issue.ts'
@@ -100,6 +101,7 @@ hooks.listen(0, '127.0.0.1')
 await once(hooks, 'listening')
 const hooksUrl = `http://127.0.0.1:${(hooks.address() as AddressInfo).port}`
 const stopListening = startListening()
+const stopStoring = startStoringRequests()
 const worker = startWorker()
 let clientCount = 0
 let ending = setTimeout(stop, GRACE_MS)
@@ -111,6 +113,7 @@ async function stop(): Promise<void> {
     one.close()
   }
   await worker.stop()
+  await stopStoring()
   await stopListening()
   await disconnect()
   await dropDatabase().catch(() => {})

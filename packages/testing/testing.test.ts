@@ -77,6 +77,15 @@ describe('an account of the server for tests', () => {
     await account.assertLedger()
   })
 
+  test('stores the requests of its programs', async () => {
+    const { troco } = await openAccount()
+    await expect(troco.charges.get('order-1')).rejects.toMatchObject({ status: 404 })
+    const read = async () => (await troco.requests.list().page()).data
+    await expect
+      .poll(async () => (await read()).map(({ code }) => code))
+      .toContain('transaction_not_found')
+  })
+
   test('receives signed webhooks, each once, and says what came instead', async () => {
     const { account, troco } = await openAccount()
     await troco.charges.create(CHARGE, { key: 'order-1' })
