@@ -59,8 +59,8 @@ async function callUntilRefused(callOnce: () => Promise<unknown>): Promise<unkno
   }
 }
 
-const tokenCall = (key: string) => () => consumeAllowance('token', key)
-const ipCall = (key: string) => () => consumeAllowance('ip', key)
+const tokenCall = (key: string) => async () => consumeAllowance('token', key)
+const ipCall = (key: string) => async () => consumeAllowance('ip', key)
 
 describe('one process, with a fake clock', () => {
   beforeEach(freezeClock)

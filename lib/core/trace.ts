@@ -18,7 +18,23 @@ export function continueTrace(traceparent: string | null, requestId = ''): Trace
 function startTrace(id: string): TraceContext {
   const traceId = isUuid(id) ? removeHyphens(id).toLowerCase() : randomBytes(16).toString('hex')
   // Sampled, because the trace is stored: most receivers record nothing of a trace that is not.
-  return { traceId, spanId: newSpanId(), isSampled: true }
+  return new StartedTrace(traceId)
+}
+
+/** Draws the id of its span when it is first read: nothing reads that of most requests. */
+class StartedTrace implements TraceContext {
+  readonly traceId: string
+  readonly isSampled = true
+  #spanId: string | undefined
+
+  constructor(traceId: string) {
+    this.traceId = traceId
+  }
+
+  get spanId(): string {
+    this.#spanId ??= newSpanId()
+    return this.#spanId
+  }
 }
 
 function parseTraceparent(text: string | null): TraceContext | null {
@@ -119,6 +135,10 @@ const state = processWide('spans', () => ({
 /** Turned on by the exporter: without it, nothing is described or kept. */
 export function setExported(isExported: boolean): void {
   state.isExported = isExported
+}
+
+export function isExported(): boolean {
+  return state.isExported
 }
 
 /** Keeps a span of a sampled trace for the exporter. Never waits. */

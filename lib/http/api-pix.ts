@@ -38,7 +38,10 @@ export const issueAccessToken = Object.assign(
   { declared },
 )
 
-async function issue(incoming: HttpRequest, limited: Promise<void>): Promise<HttpResponse> {
+async function issue(
+  incoming: HttpRequest,
+  limited: Promise<void> | undefined,
+): Promise<HttpResponse> {
   await limited
   const check = new RecentCheck(() => authenticateBasic(incoming))
   await check.read()

@@ -247,18 +247,21 @@ const AGE_MAX_MS = 1_000
  */
 export class RecentCheck<Result> {
   readonly #check: () => Promise<Result>
-  #last: { result: Result; checkedAt: number } | null = null
+  #last: { result: Promise<Result>; checkedAt: number } | null = null
 
   constructor(check: () => Promise<Result>) {
     this.#check = check
   }
 
   /** Checks if that has not happened yet, or too long ago. */
-  async read(): Promise<Result> {
-    if (this.#last && performance.now() - this.#last.checkedAt <= AGE_MAX_MS)
-      return this.#last.result
+  read(): Promise<Result> {
+    const isRecent = this.#last && performance.now() - this.#last.checkedAt <= AGE_MAX_MS
+    return this.#last && isRecent ? this.#last.result : this.#readAgain()
+  }
+
+  async #readAgain(): Promise<Result> {
     const result = await this.#check()
-    this.#last = { result, checkedAt: performance.now() }
+    this.#last = { result: Promise.resolve(result), checkedAt: performance.now() }
     return result
   }
 

@@ -37,7 +37,7 @@ import {
   parseQuery,
   readObjectOf,
 } from '#lib/http/input.ts'
-import { consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
+import { type Allowance, consumeAllowance, exhaustedAllowance } from '#lib/http/rate-limit.ts'
 import { toLoggedBody } from '#lib/http/request-log.ts'
 import { type RequestState, respondTo } from '#lib/http/respond.ts'
 import { prefersRepresentation, resultResponse, withEtag } from '#lib/http/response.ts'
@@ -166,24 +166,37 @@ async function authenticateRequest(
   return caller
 }
 
-export function limitByAddress(state: RequestState): Promise<void> {
-  state.addressLimit ??= limitBy(state, 'ip', state.incoming.ip)
-  return state.addressLimit
+export function limitByAddress(state: RequestState): Promise<void> | undefined {
+  return limitBy(state, 'ip', state.incoming.ip)
 }
 
 function limitByCaller(state: RequestState, { key }: Caller): Promise<void> | undefined {
-  if (key !== null) state.tokenLimit ??= limitBy(state, 'token', key)
-  return state.tokenLimit
+  return key === null ? undefined : limitBy(state, 'token', key)
 }
 
-async function limitBy(state: RequestState, policy: 'ip' | 'token', key: string): Promise<void> {
-  const allowance = await consumeAllowance(policy, key).catch(error => {
-    if (isTrocoError(error))
-      state.allowances.push(exhaustedAllowance(policy, error.retryAfterS ?? 1))
+/** Without anything to wait for, returns undefined: a promise costs more than the rest. */
+function limitBy(
+  state: RequestState,
+  policy: 'ip' | 'token',
+  key: string,
+): Promise<void> | undefined {
+  const consumed = consumeAllowance(policy, key)
+  if (!consumed) return state.places.take(policy, key)
+  return noteAllowance(state, policy, consumed).then(() => state.places.take(policy, key))
+}
+
+async function noteAllowance(
+  { allowances }: RequestState,
+  policy: 'ip' | 'token',
+  consumed: Promise<Allowance>,
+): Promise<void> {
+  try {
+    allowances.push(await consumed)
+  } catch (error) {
+    const exhausted = isTrocoError(error) && exhaustedAllowance(policy, error.retryAfterS ?? 1)
+    if (exhausted) allowances.push(exhausted)
     throw error
-  })
-  state.allowances.push(allowance)
-  await state.places.take(policy, key)
+  }
 }
 
 async function runEndpoint(
@@ -242,8 +255,10 @@ async function runEndpoint(
     })
   }
   const caller = await check.read()
-  if (declared.isExport) state.exportPlace ??= state.places.take('export', caller.account.id)
-  await state.exportPlace
+  if (declared.isExport) {
+    state.exportPlace ??= state.places.take('export', caller.account.id) ?? Promise.resolve()
+    await state.exportPlace
+  }
   const mask = maskFor(caller, declared)
   const { fileType, successStatus } = declared
   if (caller.isViewing || !rule) {

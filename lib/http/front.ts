@@ -139,10 +139,15 @@ function beginResponse(
   trustedHops: number,
 ): Sender {
   // Node would read the rest of a body that nobody reads, for up to 10 s.
-  response.on('prefinish', () => request.complete || closeAfterDelay(request))
+  if (mayHaveBody(request))
+    response.on('prefinish', () => request.complete || closeAfterDelay(request))
   const sender = identifySender(request, trustedHops)
   measureResponse(request, response, sender.requestId)
   return sender
+}
+
+function mayHaveBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 type Files = Map<string, FileHandler>

@@ -43,13 +43,13 @@ const MINUTE_S = 60
 
 let current: Limits | null = null
 
-/** Throws `too_many_requests` above the limit. Returns null if the limit is off. */
-export async function consumeAllowance(
-  policy: 'ip' | 'token',
-  key: string,
-): Promise<Allowance | null> {
+/** Rejects with `too_many_requests` above the limit. Returns null if the limit is off. */
+export function consumeAllowance(policy: 'ip' | 'token', key: string): Promise<Allowance> | null {
   const rate = limits()[policy]
-  if (!rate) return null
+  return rate && consumeRate(rate, policy, key)
+}
+
+async function consumeRate(rate: Rate, policy: 'ip' | 'token', key: string): Promise<Allowance> {
   const result = await consumeOne(rate.limiter, policy === 'ip' ? networkOf(key) : key)
   return {
     policy,
@@ -289,16 +289,21 @@ export class Places {
   #held: { name: string; max: number }[] = []
   #deadline = Infinity
 
+  get isEmpty(): boolean {
+    return this.#held.length === 0
+  }
+
   /** Takes a place, or waits for one in the order of arrival; refuses after WAIT_MAX_MS. */
-  async take(policy: Policy, key: string): Promise<void> {
+  take(policy: Policy, key: string): Promise<void> | undefined {
     const { RATE_IP_IN_FLIGHT: ip, RATE_TOKEN_IN_FLIGHT: token } = env()
     const max = { ip, token, export: EXPORTS_MAX }[policy]
     if (max === 0) return
     const wanted = { name: `${policy} ${policy === 'ip' ? networkOf(key) : key}`, max }
-    if (gateOf(wanted.name).tryEnter(max)) {
-      this.#held.push(wanted)
-      return
-    }
+    if (!gateOf(wanted.name).tryEnter(max)) return this.#waitFor(wanted)
+    this.#held.push(wanted)
+  }
+
+  async #waitFor(wanted: { name: string; max: number }): Promise<void> {
     // One token's queue must not use up the places of other tokens at the same address.
     const before = this.#held
     this.release()

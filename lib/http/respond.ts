@@ -1,5 +1,5 @@
 import { type LogContext, type TraceContext, withLogContext } from '#lib/core/log.ts'
-import { continueTrace, recordSpan } from '#lib/core/trace.ts'
+import { continueTrace, isExported, recordSpan } from '#lib/core/trace.ts'
 import { countTestRequest } from '#lib/db/test-usage.ts'
 import { type Caller, readTokenPrefix } from '#lib/http/caller.ts'
 import { type Declaration, storesTestData } from '#lib/http/declaration.ts'
@@ -16,15 +16,13 @@ const SERVER_ERROR = 500
 /** Assumed size of a body without Content-Length: the largest one. */
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Stored promises keep repeated checks from counting limits, or reading the body, twice. */
+/** Stored promises keep a repeated check from taking a place, or reading the body, twice. */
 export interface RequestState {
   incoming: HttpRequest
   logContext: LogContext
-  allowances: (Allowance | null)[]
+  allowances: Allowance[]
   places: Places
   ignored: Ignored
-  addressLimit?: Promise<void>
-  tokenLimit?: Promise<void>
   exportPlace?: Promise<void>
   caller: Caller | null
   declared: Declaration<unknown, unknown> | null
@@ -59,15 +57,14 @@ export function respondTo(
     )
     // A large body would outlive the collections of young objects while the response is sent.
     state.content = undefined
-    incoming.onEnd(() => {
-      state.places.release()
-      traceRequest(trace, state, response, performance.now() - began)
-    })
-    Object.assign(
-      response.headers,
-      allowanceHeaders(state.allowances),
-      ignoredHeaders(state.ignored),
-    )
+    if (!places.isEmpty || isExported())
+      incoming.onEnd(() => {
+        places.release()
+        traceRequest(trace, state, response, performance.now() - began)
+      })
+    if (state.allowances.length > 0)
+      Object.assign(response.headers, allowanceHeaders(state.allowances))
+    Object.assign(response.headers, ignoredHeaders(state.ignored))
     countStored(state, response)
     const tookMs = performance.now() - began
     if (tokenPrefix !== undefined) {
