@@ -66,7 +66,7 @@ export async function readHealth(): Promise<Health> {
     const findings = isTooLate
       ? UNREADABLE
       : await examine().catch(error => logUnreadable(error, name))
-    checks.push(...[findings].flat().map(finding => ({ name, ...finding })))
+    for (const finding of [findings].flat()) checks.push({ name, ...finding })
   }
   const workers = await listWorkers().catch(error => {
     if (isDatabaseUnavailable(error)) throw error

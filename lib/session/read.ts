@@ -92,8 +92,8 @@ export function readCookie(header: string, name: string): string | null {
 export function pickOwnCookies(header: string): string {
   const { session, csrf, callback, openid, step, device } = cookieNames()
   const preferences = [ACCOUNT_COOKIE, LOCALE_COOKIE, THEME_COOKIE, FIRST_STEPS_COOKIE]
-  const names = [session, csrf, callback, step, device, ...preferences]
-  const left = new Set([...names, ...['state', 'nonce', 'pkce'].map(name => `${openid}-${name}`)])
+  const providers = [`${openid}-state`, `${openid}-nonce`, `${openid}-pkce`]
+  const left = new Set([session, csrf, callback, step, device, ...preferences, ...providers])
   const own = header.split(';').filter(pair => {
     const [name = '', value = ''] = pair.split('=', 2)
     return value.length <= VALUE_LENGTH_MAX && left.delete(name.trim())

@@ -184,9 +184,18 @@ const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
 const CHOICES_S = [
-  ...[15, 30].map(count => count * MINUTE_S),
-  ...[1, 2, 6, 12].map(count => count * HOUR_S),
-  ...[1, 2, 3, 7, 15, 30].map(count => count * DAY_S),
+  15 * MINUTE_S,
+  30 * MINUTE_S,
+  HOUR_S,
+  2 * HOUR_S,
+  6 * HOUR_S,
+  12 * HOUR_S,
+  DAY_S,
+  2 * DAY_S,
+  3 * DAY_S,
+  7 * DAY_S,
+  15 * DAY_S,
+  30 * DAY_S,
 ]
 
 /** Offers the usual times, and the stored one whatever it is. */
