@@ -102,6 +102,8 @@ export function ExactTime({ at, format }: ExactTimeProps) {
       type === 'second' && format === 'millisecond' ? value + fraction : value,
     )
     .join('')
+    // Node's parts have a narrow space before PM where the browser's have a space: the page would differ from its HTML.
+    .replaceAll('\u202f', ' ')
   return (
     <time
       dateTime={at}
