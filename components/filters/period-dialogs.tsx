@@ -4,10 +4,11 @@ import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { useLocale, useTimeZone, useTranslations } from 'next-intl'
 import { type ReactNode, type SubmitEvent, useState } from 'react'
 import type { Filters, PeriodName } from '#components/filters/use-filters.ts'
+import { parseDay } from '#components/format/day.ts'
 import { calendarDay } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { DayField } from '#components/ui/day-field.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { Field } from '#components/ui/field.tsx'
 import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH } from '#lib/dashboard/schema.ts'
 
@@ -46,31 +47,35 @@ interface DayRangeFormProps {
 
 function DayRangeForm({ from, to, onChoose }: DayRangeFormProps) {
   const t = useTranslations()
-  const [start, setStart] = useState(from)
+  const locale = useLocale()
+  const [problem, setProblem] = useState<{ name: 'from' | 'to'; text: string } | null>(null)
+  const problemOf = (name: 'from' | 'to') => (problem?.name === name ? problem.text : null)
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
-    const data = new FormData(event.currentTarget)
-    onChoose(String(data.get('from')), String(data.get('to')))
+    const form = event.currentTarget
+    const read = (name: string) => parseDay(String(new FormData(form).get(name)), locale)
+    const [start, end] = [read('from'), read('to')]
+    if (start && end && start <= end) return onChoose(start, end)
+    const name = start ? 'to' : 'from'
+    setProblem({ name, text: start && end ? t('period.toBeforeFrom') : t('ui.dayInvalid') })
+    form.querySelector<HTMLElement>(`[name=${name}]`)?.focus()
   }
   return (
-    <form method="post" onSubmit={submit} className="grid gap-5">
+    <form
+      method="post"
+      noValidate
+      onSubmit={submit}
+      onInput={() => setProblem(null)}
+      className="grid gap-5"
+    >
       <div className="grid grid-cols-2 gap-4">
-        <Field
+        <DayField
           label={t('period.from')}
           name="from"
-          type="date"
-          required
-          defaultValue={from}
-          onChange={event => setStart(event.currentTarget.value)}
+          defaultDay={from}
+          problem={problemOf('from')}
         />
-        <Field
-          label={t('period.to')}
-          name="to"
-          type="date"
-          required
-          min={start}
-          defaultValue={to}
-        />
+        <DayField label={t('period.to')} name="to" defaultDay={to} problem={problemOf('to')} />
       </div>
       <Button variant="primary" type="submit">
         {t('ui.apply')}

@@ -1,7 +1,7 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useLocale, useTranslations } from 'next-intl'
 import { useState } from 'react'
 // Not lazy: the token of the response could not be shown again if loading the dialog failed.
 import { IssuedTokenDialog, type TokenWithSecret } from '#app/[mode]/settings/tokens/dialogs.tsx'
@@ -13,19 +13,22 @@ import {
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
+import { parseDay } from '#components/format/day.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
+import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import { tokenRequest } from '#lib/tokens/schema.ts'
 
 export function TokenForm({ origin }: { origin: string }) {
   const t = useTranslations('tokens')
+  const locale = useLocale()
   const api = useApi()
   const router = useRouter()
   const [issued, setIssued] = useState<TokenWithSecret | null>(null)
   const form = useForm({
     schema: tokenRequest.test,
-    read: readFields,
+    read: data => readFields(data, locale),
     send: async (body, idempotencyKey) => {
       const request = { body, idempotencyKey }
       const response = await api.post('/tokens', request)
@@ -66,7 +69,7 @@ export function TokenForm({ origin }: { origin: string }) {
   )
 }
 
-function readFields(data: FormData) {
+function readFields(data: FormData, locale: string) {
   const expiry = data.get('expires_in_days')
   const isDate = expiry === 'date'
   return {
@@ -74,10 +77,12 @@ function readFields(data: FormData) {
     permissions: data.getAll('permissions'),
     expires_in_days: isDate || expiry === 'never' ? undefined : Number(expiry),
     // An empty date is sent, and refused; an absent date would mean that the token never expires.
-    expires_on: isDate ? String(data.get('expires_on') ?? '') : undefined,
+    expires_on: isDate ? (parseDay(String(data.get('expires_on') ?? ''), locale) ?? '') : undefined,
     allowed_addresses: readAddresses(data),
   }
 }
+
+const DayField = lazyDialog(() => import('#components/ui/day-field.tsx'), 'DayField')
 
 const EXPIRY_CHOICES = ['never', '30', '90', '365', 'date'] as const
 
@@ -100,10 +105,9 @@ function ExpiryFields({ isWrong }: { isWrong: boolean }) {
         ))}
       </Select>
       {expiry === 'date' ? (
-        <Field
+        <DayField
           label={t('new.expiresOn')}
           name="expires_on"
-          type="date"
           hint={t('new.expiresOnHint')}
           problem={isWrong ? t('new.expiresOnInvalid') : null}
         />
