@@ -238,7 +238,7 @@ test.describe('in test mode', () => {
     await admin.context().close()
 
     await simulated.getByRole('button', { name: 'Ganhar' }).click()
-    await expect(page.getByText('R$ 15,00 estão livres no saldo.')).toBeVisible()
+    await expect(page.getByText('R$ 15,00 voltaram ao saldo disponível.')).toBeVisible()
     await expect(page.getByRole('button', { name: 'Enviar provas' })).toHaveCount(0)
     await expect(evidence).toContainText('rastreio BR123.')
   })
