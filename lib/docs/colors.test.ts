@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { COLORS_CSS } from '#lib/core/colors.ts'
 import { createPayerTexts, renderDocument, renderErrorPage } from '#lib/payer/document.ts'
@@ -21,4 +21,13 @@ test.each([
       text.match(new RegExp(`--${name}: ?(#|rgb|transparent|light-dark)`, 'g')) ?? []
     expect(definitions, name).toHaveLength(definitionCount)
   }
+})
+
+test('the dashboard names colors as variables only where app/colors.css declares them', () => {
+  const files = globSync(['app/**/*.{css,tsx}', 'components/**/*.{ts,tsx}'])
+  const sources = files.map(name => readFileSync(name, 'utf8')).join('')
+  const names = [...sources.matchAll(/var\(--([\w-]+)\)/g)].map(([, name]) => name ?? '')
+  const isDeclared = (name: string) =>
+    sources.includes(`--${name}:`) || /^(radix-|font-(text|title|code)$)/.test(name)
+  expect(names.filter(name => !isDeclared(name))).toEqual([])
 })
