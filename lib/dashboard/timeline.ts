@@ -271,8 +271,8 @@ function disputesSql(accountId: string, chargeId: string): Prisma.Sql {
 }
 
 /**
- * Selects from a charge `c`; its disputes by prisma/functions/troco_disputed.sql. Nothing is left if one was
- * opened while a refund was held.
+ * Selects from a charge `c`; its disputes by prisma/functions/troco_disputed.sql, the time
+ * of test mode by prisma/functions/troco_test_now.sql. Nothing is left if one was opened while a refund was held.
  */
 const refundLimitsSql = Prisma.sql`
   SELECT CASE WHEN p.is_late THEN 0 ELSE p.unspent END AS refundable,

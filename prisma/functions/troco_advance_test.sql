@@ -1,6 +1,7 @@
 -- version 1
--- Lets time pass in the test mode of an account: what is due in it comes closer, and the worker's own jobs do the rest.
--- What has happened keeps its times. The key of a request in progress, such as the one that calls this, stays.
+-- Lets time pass in the test mode of an account, for lib/webhooks/sandbox.ts: what is due in it comes closer, and the
+-- worker's own jobs do the rest. What has happened keeps its times. The key of a request in progress, such as the one
+-- that calls this, stays.
 CREATE OR REPLACE FUNCTION troco_advance_test(of_account uuid, by interval) RETURNS void LANGUAGE sql AS $$
   UPDATE charges SET expires_at = expires_at - by, due_at = due_at - by
   WHERE account_id = of_account AND mode = 'test' AND status = 'pending';

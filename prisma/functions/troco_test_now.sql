@@ -1,5 +1,6 @@
 -- version 1
--- The time by which what happened at `since` is judged: in test mode, with what the account let pass after it.
+-- The time by which what happened at `since` is judged, for lib/charges/refunds/refund.ts and lib/dashboard/timeline.ts:
+-- in test mode, with what the account let pass after it.
 CREATE OR REPLACE FUNCTION troco_test_now(of_account uuid, of_mode text, since timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT now() + make_interval(secs => CASE WHEN of_mode = 'test' THEN COALESCE((

@@ -69,6 +69,7 @@ type RefundOrder = RefundRequest & { by?: string | null; externalId?: string }
  * Inserts the refund and holds its amount in one statement before the bank is called: a crash
  * leaves all or nothing. Locks the charge first, then reads its disputes, so that refunds never exceed
  * what is left of the payment. A broken rule aborts the statement: prisma/functions/troco_refuse.sql.
+ * In test mode time may have been moved: prisma/functions/troco_test_now.sql.
  */
 export async function createRefund(
   account: Authority,
