@@ -173,7 +173,7 @@ export async function matchPayments(
 /**
  * Books payments that a bank has listed. One that names a charge is credited, or kept as an unmatched payment if the
  * charge cannot take it. One that names no charge is unmatched. A payment of a charge of another connection is
- * unmatched after an hour, and a return of a payout after 20 minutes, unless booked before: the other connection may
+ * unmatched after an hour, and a return of a payout after 20 hours, unless booked before: the other connection may
  * lead to the same bank account and list it, too. A payment of a charge that is being opened is not booked yet.
  */
 async function bookPayments(

@@ -124,7 +124,7 @@ type BookingWithoutEvent<Booked extends Movement> = Booking<Booked, never> & {
 }
 
 /**
- * Builds the statement of every movement of money: rows, idempotency key, audit record and one call of
+ * Builds the statement of every movement of money but a request for a withdrawal (lib/withdrawals/create.ts): rows, idempotency key, audit record and one call of
  * prisma/functions/troco_book.sql, which books transfers and events. A crash leaves all or nothing. The rows
  * are locked before the books and those before the event sequences, so that two statements cannot deadlock.
  */

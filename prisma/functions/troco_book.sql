@@ -1,9 +1,9 @@
--- version 1
+-- version 2
 -- Books one movement per booking and records an event for each. Subtracts the amount from the ledger `debit` and adds it
 -- to the ledger `credit`; `external`, the world outside, is therefore negative. A null `movement` or `event_type` leaves
 -- that part out. Nothing else changes a balance, or creates a transfer, entry, event or delivery. Called by
 -- lib/ledger/book.ts in the statement that changes the rows: all of it or nothing. Fields of a booking: the
--- type troco_booking in the baseline. The settings pin the plans, which would otherwise depend on a session's statistics.
+-- type troco_booking in the baseline. Only the application's role may execute it: lib/db/roles.ts. The settings pin the plans, which would otherwise depend on a session's statistics.
 CREATE OR REPLACE FUNCTION troco_book(
   movement text, debit text, credit text, event_type text, bookings troco_booking[]
 ) RETURNS integer
