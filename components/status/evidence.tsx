@@ -3,7 +3,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Paperclip } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
-import { saveAs } from '#components/api/client.ts'
+import { fileNameOf, saveAs } from '#components/api/client.ts'
 import { useProblemText } from '#components/api/problem.tsx'
 import { ExactTime } from '#components/format/format.tsx'
 import type { Evidence } from '#lib/charges/disputes/schema.ts'
@@ -20,8 +20,10 @@ export function SentEvidence({ evidence, read }: SentEvidenceProps) {
   const format = useFormatter()
   const problemText = useProblemText()
   const save = useMutation({
-    mutationFn: async ({ id, file_name: name }: Evidence) =>
-      saveAs(await (await read(id)).blob(), name ?? id),
+    mutationFn: async ({ id }: Evidence) => {
+      const response = await read(id)
+      saveAs(await response.blob(), fileNameOf(response, id))
+    },
   })
   const sizeOf = (bytes: number) =>
     bytes < 1_000_000

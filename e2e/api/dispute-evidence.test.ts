@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
 import { EVIDENCE_MAX } from '#lib/charges/disputes/schema.ts'
 import { newId } from '#lib/core/ids.ts'
@@ -71,6 +73,12 @@ test('texts and files reach the operator, in order, with the defence that is dra
   const seen = (await readDispute(merchant.id, path.split('/')[2] ?? '')) ?? expect.unreachable()
   expect(seen.sent_evidence).toEqual(list.data)
   expect(draftAnswer(seen, 'pt-BR')).toMatch(/A loja acrescenta:\nEntregue em 20\/11,\nrastreio/)
+  // A text that does not fit is left out whole, not cut.
+  const [one] = seen.sent_evidence
+  const long = { ...one, text: 'x'.repeat(1_990) } as typeof one & object
+  const draft = draftAnswer({ ...seen, sent_evidence: [long, ...seen.sent_evidence] }, 'pt-BR')
+  expect(draft).toMatch(/rastreio BR123\.$/)
+  expect(draft).not.toContain('x'.repeat(10))
   const audited = await db().auditRecord.findMany({
     where: { accountId: merchant.id, action: 'dispute.evidence_added' },
   })
@@ -118,6 +126,31 @@ test('of several that are sent at once, no more than the limit are stored', asyn
   const refused = responses.filter(({ status }) => status === 422)
   expect(refused.map(({ body }) => Object.keys(body.errors))).toEqual([['text'], ['text']])
   expect(await countStored()).toBe(EVIDENCE_MAX)
+})
+
+test('files are read two at a time for an account, since each takes memory', async () => {
+  const begin = () => {
+    const request = httpRequest(`${api.url}/api${path}/evidence`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': 5_000_000,
+        expect: '100-continue',
+      },
+    })
+    onTestFinished(() => void request.destroy())
+    request.on('error', () => {})
+    request.flushHeaders()
+    return request
+  }
+  const invited = [begin(), begin()]
+  await Promise.all(invited.map(request => once(request, 'continue')))
+  const [refused] = (await once(begin(), 'response')) as [IncomingMessage]
+  expect(refused.statusCode).toBe(429)
+  const [first] = invited
+  first?.destroy()
+  await once(begin(), 'continue')
 })
 
 test('evidence that is sent again with its key is stored once', async () => {

@@ -59,6 +59,7 @@ async function makeSandboxPaths() {
   }
 }
 
+const countControls = () => db().sandboxControl.count({ where: { accountId: merchant.id } })
 const countActions = (action: string) =>
   db().auditRecord.count({ where: { accountId: merchant.id, action } })
 
@@ -176,6 +177,26 @@ const POSTS = [
     balanceChange: 0,
     retentionHours: 24,
     countEffects: () => countActions('dispute.evidence_added'),
+    message: fieldErrors,
+  },
+  {
+    name: 'POST /sandbox/clock',
+    path: async () => '/sandbox/clock',
+    body: { advance: '1s' },
+    otherBody: { advance: '2s' },
+    balanceChange: 0,
+    retentionHours: 24,
+    countEffects: countControls,
+    message: fieldErrors,
+  },
+  {
+    name: 'POST /sandbox/webhooks',
+    path: async () => '/sandbox/webhooks',
+    body: { fault: 'timeout' },
+    otherBody: { fault: 'duplicate' },
+    balanceChange: 0,
+    retentionHours: 24,
+    countEffects: countControls,
     message: fieldErrors,
   },
   {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { receivePayments } from '#lib/charges/receive.ts'
+import { supplyEnv } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
+import { storeTestUsage } from '#lib/db/test-usage.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { call } from '#lib/testing/call.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
@@ -97,6 +99,19 @@ test('a repeated request lets time pass once, although it lets its own key grow 
     const state = await post('/sandbox/clock', { advance: '25h' }, 'advance-1')
     expect(state).toMatchObject({ advanced_s: 90_000 })
   }
+})
+
+test('no more than ten years pass in an hour, and what is moved counts toward the quota', async () => {
+  await openCharge()
+  supplyEnv({ TEST_BYTES_PER_DAY: '1000000' })
+  onTestFinished(() => supplyEnv({ TEST_BYTES_PER_DAY: '0' }))
+  for (let year = 0; year < 10; year++) await post('/sandbox/clock', { advance: '366d' })
+  const refused = await send('/sandbox/clock', { advance: '1s' })
+  expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['advance']])
+  await storeTestUsage()
+  const { bytes } = await db().testUsage.findFirstOrThrow({ where: { accountId: merchant.id } })
+  const bodies = 10 * (4_096 + 2 * JSON.stringify({ advance: '366d' }).length)
+  expect(Number(bytes)).toBeGreaterThan(bodies)
 })
 
 test('a webhook that failed is sent again when time passes', async () => {

@@ -49,6 +49,25 @@ test('an account that has stored its bytes of the day gets 429 for writes, and s
   expect([replay.status, replay.text]).toEqual([200, first.text])
 })
 
+test('a body without a length counts as the largest that its operation takes', async () => {
+  supplyEnv({ TEST_BYTES_PER_DAY: String(10 * QUOTA) })
+  const { token } = await startMerchant()
+  const post = async (path: string, body: object) =>
+    (await call(api.url, 'POST', path, { token, body })).body.data
+  const { transaction_id: charge } = await post('/transactions', CHARGE)
+  await post(`/sandbox/transactions/${charge}`, { outcome: 'paid' })
+  const { id } = await post(`/sandbox/transactions/${charge}/disputes`, {})
+  const send = () =>
+    fetch(`${api.url}/api/disputes/${id}/evidence`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: new Blob([JSON.stringify({ text: 'a' })]).stream(),
+      duplex: 'half',
+    } as RequestInit)
+  expect((await send()).status).toBe(200)
+  expect((await send()).status).toBe(429)
+})
+
 test('a replayed request stores nothing, so it does not count', async () => {
   supplyEnv({ TEST_BYTES_PER_DAY: String(QUOTA) })
   const { token, create } = await startMerchant()

@@ -235,6 +235,8 @@ test.describe('in test mode', () => {
       admin.getByRole('button', { name: /^nota fiscal\.pdf/ }).click(),
     ])
     expect(await readFile(await same.path(), 'utf8')).toBe('%PDF-1.7')
+    // Not the name that the merchant chose, which may end like a program.
+    expect(same.suggestedFilename()).toMatch(/^[0-9a-f-]{36}\.pdf$/)
     await admin.context().close()
 
     await simulated.getByRole('button', { name: 'Ganhar' }).click()

@@ -119,6 +119,8 @@ function joinHeader(value: string | string[] | undefined): string | null {
 
 function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   inviteBody(message)
+  // A file in packets of a slow network, of 1,400 bytes, is within it.
+  const chunksMax = Math.max(CHUNKS_MAX, Math.ceil(bytesMax / 1_024))
   return new Promise((resolve, reject) => {
     // A connection that is already closed emits no further event.
     if (message.destroyed) reject(new Error('The client disconnected'))
@@ -128,8 +130,8 @@ function readBody(message: IncomingMessage, bytesMax: number): Promise<Uint8Arra
     message.on('data', (chunk: Buffer) => {
       size += chunk.byteLength
       count += 1
-      if (count > CHUNKS_MAX) inManyChunks.add(message)
-      if (size > bytesMax || count > CHUNKS_MAX) return resolve(null)
+      if (count > chunksMax) inManyChunks.add(message)
+      if (size > bytesMax || count > chunksMax) return resolve(null)
       chunks.push(chunk)
       if (chunks.length === HELD_CHUNKS_MAX) chunks = [Buffer.concat(chunks)]
     })

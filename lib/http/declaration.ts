@@ -97,6 +97,8 @@ interface Details<Body, Query, BodyInput, QueryInput, Answer> {
   body?: Record<Mode, z.ZodType<Body, BodyInput>>
   /** Default: as for every operation. */
   bodyBytesMax?: number
+  /** Whether it holds a file of megabytes or changes many rows: few run at once (rate-limit.ts). */
+  isHeavy?: true
   query?: z.ZodType<Query, QueryInput>
   /** Set for the specification's four operations: they ignore query parameters and name them in a header. */
   ignoresQuery?: true

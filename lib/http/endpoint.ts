@@ -135,11 +135,18 @@ function serveEndpoint(
       authorize(caller, incoming, declared.allow, declared.proof)
       return caller
     },
-    limit: caller => limitByCaller(state, caller),
+    limit: caller => (declared.isHeavy ? limitHeavy(state, caller) : limitByCaller(state, caller)),
     readsBody: declared.body !== undefined,
     ...(declared.bodyBytesMax && { bodyBytesMax: declared.bodyBytesMax }),
     respond: (check, content) => runEndpoint(state, declared, check, content),
   })
+}
+
+/** Before the body is read, since it may be large. */
+async function limitHeavy(state: RequestState, caller: Caller): Promise<void> {
+  await limitByCaller(state, caller)
+  await state.places.take('heavy', caller.account.id)
+  await state.places.take('heavyOfAll', '')
 }
 
 function isCallerRefused(error: unknown): boolean {

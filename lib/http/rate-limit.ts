@@ -274,13 +274,16 @@ function timeoutError(): Error {
   return Object.assign(new Error('Redis did not respond in time'), { code: 'ETIMEDOUT' })
 }
 
-type Policy = 'ip' | 'token' | 'export'
+type Policy = 'ip' | 'token' | 'export' | 'heavy' | 'heavyOfAll'
 
 /**
  * Exports of an account at the same time, each with up to 2 MiB of rows and text that its client has
  * yet to read. One that moves is never cut, so the places of an address alone would allow 600.
  */
 const EXPORTS_MAX = 8
+/** Heavy requests of an account, and of all, at the same time: a file of 5 MB takes up to 23 MB. */
+const HEAVY_MAX = 2
+const HEAVY_OF_ALL_MAX = 6
 /** Time that a request waits for a place, all its waits together. */
 export const WAIT_MAX_MS = 2_000
 
@@ -296,7 +299,13 @@ export class Places {
   /** Takes a place, or waits for one in the order of arrival; refuses after WAIT_MAX_MS. */
   take(policy: Policy, key: string): Promise<void> | undefined {
     const { RATE_IP_IN_FLIGHT: ip, RATE_TOKEN_IN_FLIGHT: token } = env()
-    const max = { ip, token, export: EXPORTS_MAX }[policy]
+    const max = {
+      ip,
+      token,
+      export: EXPORTS_MAX,
+      heavy: HEAVY_MAX,
+      heavyOfAll: HEAVY_OF_ALL_MAX,
+    }[policy]
     if (max === 0) return
     const wanted = { name: `${policy} ${policy === 'ip' ? networkOf(key) : key}`, max }
     if (!gateOf(wanted.name).tryEnter(max)) return this.#waitFor(wanted)

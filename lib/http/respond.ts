@@ -80,7 +80,8 @@ export function respondTo(
 function countStored({ caller, declared, incoming }: RequestState, response: HttpResponse): void {
   if (caller?.mode !== 'test' || !declared || !storesTestData(declared)) return
   if (response.status >= 300 || response.headers['idempotent-replayed'] !== undefined) return
-  const bodyBytes = Number(incoming.header('content-length') ?? BODY_BYTES_MAX)
+  const bodyBytesMax = declared.bodyBytesMax ?? BODY_BYTES_MAX
+  const bodyBytes = Number(incoming.header('content-length') ?? bodyBytesMax)
   countTestRequest(caller.account.id, bodyBytes)
 }
 

@@ -108,6 +108,9 @@ export function draftAnswer(
     t.zone,
   ]
   const own = sent.flatMap(({ text }) => text ?? [])
-  const draft = [...sentences, own.length > 0 ? t.merchant : '', ...own].filter(Boolean).join('\n')
-  return draft.slice(0, ANSWER_MAX)
+  // Whole texts only: the operator has all of them beside the draft.
+  return [own.length > 0 ? t.merchant : '', ...own].filter(Boolean).reduce((draft, text) => {
+    const longer = `${draft}\n${text}`
+    return longer.length > ANSWER_MAX ? draft : longer
+  }, sentences.filter(Boolean).join('\n'))
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import { invalidInput } from '#lib/core/errors.ts'
 import { instant, must, openApiMeta } from '#lib/core/fields.ts'
 import { newId } from '#lib/core/ids.ts'
-import { db } from '#lib/db/client.ts'
+import { db, retryOnConflict } from '#lib/db/client.ts'
 import { utc } from '#lib/db/sql.ts'
+import { countTestBytes } from '#lib/db/test-usage.ts'
 import { wake } from '#lib/db/wake.ts'
 import { type Outcome, TOTAL_MS } from '#lib/webhooks/post.ts'
 import { WEBHOOK_FAULTS, type WebhookFault } from '#lib/webhooks/states.ts'
@@ -11,6 +13,10 @@ const UNIT_S: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 /** Longer than any deadline of the product. */
 const ADVANCE_MAX_S = 366 * 86_400
 const ADVANCE_RULE = must('be a duration such as 90s, 5m, 25h or 2d, at most 366d')
+/** Together within an hour. Further, a due time would leave the calendar of the database. */
+const ADVANCED_MAX_S = 10 * ADVANCE_MAX_S
+/** Bytes that the move of a row writes, with its indexes and the log of the database. */
+const MOVED_ROW_BYTES = 512
 const COUNT_MAX = 100
 const COUNT_RULE = must(`be a whole number from 1 to ${COUNT_MAX}`)
 
@@ -67,19 +73,27 @@ function readDuration(text: string): number {
 
 /**
  * Lets time pass in the test mode of an account, in one statement: prisma/functions/troco_advance_test.sql moves what is
- * due, and the row moves what is judged by the time of a payment (troco_test_now).
+ * due, and the row moves what is judged by the time of a payment (troco_test_now). Called twice with an id, it passes once.
  */
 export async function advanceClock(
   accountId: string,
   { advance }: z.infer<typeof ClockRequest>,
+  id: string = newId(),
 ): Promise<SandboxState> {
   const seconds = readDuration(advance)
-  await db().$queryRaw`
-    WITH over AS (DELETE FROM sandbox_controls WHERE account_id = ${accountId}::uuid AND ends_at <= now()),
-    passed AS (
-      INSERT INTO sandbox_controls (account_id, id, kind, amount)
-      VALUES (${accountId}::uuid, ${newId()}::uuid, 'clock', ${seconds}::bigint) RETURNING account_id)
-    SELECT troco_advance_test(account_id, make_interval(secs => ${seconds}::float8))::text FROM passed`
+  const { advanced_s: before } = await readSandboxState(accountId)
+  if (before + seconds > ADVANCED_MAX_S)
+    throw invalidInput('advance', 'must be within ten years, with what passed in the last hour')
+  const [passed] = await retryOnConflict(
+    () => db().$queryRaw<{ rows: number }[]>`
+      WITH over AS (DELETE FROM sandbox_controls WHERE account_id = ${accountId}::uuid AND ends_at <= now()),
+      passed AS (
+        INSERT INTO sandbox_controls (account_id, id, kind, amount)
+        VALUES (${accountId}::uuid, ${id}::uuid, 'clock', ${seconds}::bigint)
+        ON CONFLICT DO NOTHING RETURNING account_id)
+      SELECT troco_advance_test(account_id, make_interval(secs => ${seconds}::float8)) AS rows FROM passed`,
+  )
+  countTestBytes(accountId, (passed?.rows ?? 0) * MOVED_ROW_BYTES)
   for (const topic of ['charges', 'orders', 'deliveries'] as const) wake(topic)
   return readSandboxState(accountId)
 }

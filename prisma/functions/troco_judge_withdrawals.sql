@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Decides about requests for withdrawals of one account, mode and connection, in their order, each as if those before it had
 -- been made or refused already. Returns for each the refusal, or null, and the sum of the day with it, in cents, if the
 -- account has a rule or a limit about it. Locks the books until the commit, as troco_book does, and is VOLATILE, so that the

@@ -69,6 +69,7 @@ export const { GET, POST } = endpoints({
     proof: { notRequired: 'Moves no money, and shows nothing that was stored before.' },
     body: evidenceRequest,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
+    isHeavy: true,
     response: EvidenceRead,
     errorCodes: ['dispute_not_found', 'already_final'],
     idempotency: { retentionS: 86_400 },
@@ -80,7 +81,7 @@ export const { GET, POST } = endpoints({
   'GET /disputes/[id]/evidence/[evidence_id]': endpoint({
     method: 'GET',
     operationId: 'downloadDisputeEvidence',
-    isCompressible: true,
+    isHeavy: true,
     summary: 'Download the file of evidence',
     description: 'Returns the file as it was sent.',
     allow: 'transactions:read',

@@ -27,6 +27,7 @@ export const { DELETE, POST } = endpoints({
   'POST /sandbox/clock': endpoint({
     method: 'POST',
     operationId: 'advanceSandboxClock',
+    isHeavy: true,
     effect: 'none',
     summary: 'Let time pass',
     description:
@@ -37,9 +38,9 @@ export const { DELETE, POST } = endpoints({
     response: SandboxStateRead,
     errorCodes: ['test_mode_only'],
     idempotency: { retentionS: 86_400 },
-    async handle({ account, mode, body }) {
+    async handle({ account, mode, body, once }) {
       if (mode !== 'test') throw refuse('test_mode_only')
-      return { data: await advanceClock(account.id, body) }
+      return { data: await advanceClock(account.id, body, once?.id) }
     },
   }),
   'DELETE /sandbox/controls': endpoint({

@@ -117,7 +117,6 @@ export const { GET, POST, PUT } = endpoints({
   }),
   'GET /admin/accounts/[id]/disputes/[dispute_id]/evidence/[evidence_id]': adminEndpoint({
     method: 'GET',
-    isCompressible: true,
     summary: 'Download a file that the merchant sent for the defence',
     response: z.string(),
     errorCodes: ['dispute_not_found'],
