@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
+import { Troco } from '../client/troco.ts'
 import type { TestAccount, TrocoServer } from '../testing/index.d.ts'
 
 /** What Medusa hands to a provider and stores of it, as `e2e/torture/medusa.test.ts` shows with Medusa itself. */
@@ -61,8 +63,9 @@ type TestShop = Awaited<ReturnType<typeof openShop>>
 const BUYER = { client_name: 'Ana', client_email: 'ana@example.com', client_doc: '529.982.247-25' }
 
 /** Opens a session as Medusa does, which stores what the provider returns. */
-async function openSession({ provider, sessions }: TestShop, id = 'payses_1', amount = 49.9) {
-  const data = { ...BUYER, session_id: id }
+async function openSession({ provider, sessions }: TestShop, id = 'payses_1', more: object = {}) {
+  const data = { ...BUYER, ...more, session_id: id }
+  const amount = 49.9
   const answer = await provider.initiatePayment({ amount, currency_code: 'brl', data })
   store(sessions, id, answer.data)
   return answer.data
@@ -70,7 +73,25 @@ async function openSession({ provider, sessions }: TestShop, id = 'payses_1', am
 
 function store(sessions: TestShop['sessions'], id: string, data: object, changed: object = {}) {
   const payment_collection = { status: 'awaiting', amount: 49.9 }
-  sessions.set(id, { data, authorized_at: null, payment_collection, ...changed })
+  const payment = { refunds: [] }
+  sessions.set(id, { data, authorized_at: null, payment_collection, payment, ...changed })
+}
+
+interface Payment {
+  refunds: { id: string; amount: number }[]
+}
+
+/** Refunds as Medusa does, which stores its refund before it calls the provider, and deletes it after an error. */
+async function refund({ provider, sessions }: TestShop, data: Data, amount: number) {
+  const { payment } = sessions.get('payses_1') as { payment: Payment }
+  const id = `ref_${randomUUID()}`
+  payment.refunds.push({ id, amount })
+  try {
+    return await provider.refundPayment({ amount, data, context: { idempotency_key: id } })
+  } catch (error) {
+    payment.refunds = payment.refunds.filter(one => one.id !== id)
+    throw error
+  }
 }
 
 async function readCharge(account: TestAccount, id: string) {
@@ -80,9 +101,11 @@ async function readCharge(account: TestAccount, id: string) {
 
 /** What the buyer has got back, with the refunds that the bank has not confirmed. */
 async function readRefunds(account: TestAccount, id: string): Promise<number[]> {
-  const headers = { authorization: `Bearer ${account.token}` }
-  const response = await fetch(`${account.api}/transactions/${id}/refunds`, { headers })
-  return (await response.json()).data.map(({ amount }: { amount: number }) => amount)
+  return (await readRefundsOf(account, id)).map(({ amount }) => amount)
+}
+
+async function readRefundsOf(account: TestAccount, id: string) {
+  return (await new Troco(account).refunds.ofCharge(id).page()).data
 }
 
 /** What Medusa hands over of the next webhook of a payment. */
@@ -144,7 +167,7 @@ test('a payment that Medusa has taken ends only by a refund', async () => {
   const input = { amount: 99.8, currency_code: 'brl', data }
   for (const end of ['deletePayment', 'cancelPayment', 'updatePayment'] as const)
     await expect(provider[end](input)).rejects.toThrow('The charge was paid')
-  await provider.refundPayment({ amount: 49.9, data })
+  await refund(shop, data, 49.9)
   await provider.deletePayment({ data })
   expect(await readRefunds(account, data.transaction_id)).toEqual([4_990])
 })
@@ -156,20 +179,86 @@ test('a payment that came before its session was deleted goes back', async () =>
   await shop.provider.deletePayment({ data })
   await shop.provider.deletePayment({ data })
   expect(await readRefunds(shop.account, data.transaction_id)).toEqual([4_990])
+  expect((await shop.provider.authorizePayment({ data })).status).toBe('canceled')
+})
+
+test('a payment that the bank refused to give back can be given back again', async () => {
+  const shop = await openShop()
+  const data = await openSession(shop, 'payses_1', { client_email: 'hold@example.com' })
+  await shop.account.pay(data.transaction_id)
+  await shop.provider.deletePayment({ data })
+  const [first] = await readRefundsOf(shop.account, data.transaction_id)
+  await shop.account.refuse(first?.id ?? '')
+  const { headers, body } = await shop.account.webhooks.next('transaction.refund_failed')
+  await shop.provider.getWebhookActionAndData({ headers, rawData: Buffer.from(body) })
+  expect(shop.log.at(-1)).toContain(`refused refund ${first?.id}`)
+  await shop.provider.deletePayment({ data })
+  expect(await readRefundsOf(shop.account, data.transaction_id)).toMatchObject([
+    { status: 'pending', amount: 4_990 },
+    { status: 'rejected', amount: 4_990 },
+  ])
+  expect(shop.log.filter(line => line.includes(data.transaction_id))).toHaveLength(3)
+})
+
+test('a session that was paid stays paid when it is updated with the same amount', async () => {
+  const shop = await openShop()
+  const data = await openSession(shop)
+  await shop.account.pay(data.transaction_id)
+  const input = { amount: 49.9, currency_code: 'brl', data }
+  expect(await shop.provider.updatePayment(input)).toEqual({ data, status: 'captured' })
+  expect(await readRefunds(shop.account, data.transaction_id)).toEqual([])
 })
 
 test('a refund whose response was lost is not sent again', async () => {
   // The second attempt is Medusa's, with another id of its own.
-  const { provider, account, ...shop } = await openShop({ attempts: 1 })
-  const data = await openSession({ provider, account, ...shop })
+  const shop = await openShop({ attempts: 1 })
+  const data = await openSession(shop)
+  const { account } = shop
   await account.pay(data.transaction_id)
-  const refund = (data: Data) => provider.refundPayment({ amount: 9.9, data })
-  await account.fault({ path: '/transactions/{id}/refunds', once: 'timeoutAfterCommit' })
-  await expect(refund(data)).rejects.toThrow()
-  const refunded = await refund(data)
+  await account.fault({
+    path: '/transactions/{id}/refunds',
+    once: 'timeoutAfterCommit',
+    method: 'POST',
+  })
+  await expect(refund(shop, data, 9.9)).rejects.toThrow()
+  await expect(refund(shop, data, 5)).rejects.toThrow('refund that amount first')
+  await refund(shop, data, 9.9)
   expect(await readRefunds(account, data.transaction_id)).toEqual([990])
-  await refund(refunded.data)
+  await refund(shop, data, 9.9)
   expect(await readRefunds(account, data.transaction_id)).toEqual([990, 990])
+})
+
+test('what Troco refunds without Medusa, or the bank refuses, is no refund of Medusa', async () => {
+  const shop = await openShop()
+  const { account } = shop
+  const data = await openSession(shop, 'payses_1', { client_email: 'hold@example.com' })
+  const id = data.transaction_id
+  await account.pay(id)
+  await refund(shop, data, 9.9)
+  const [first] = await readRefundsOf(account, id)
+  await account.refuse(first?.id ?? '')
+  await new Troco(account).refunds.create(id, { amount: 990 }, { key: 'dashboard' })
+  await refund(shop, data, 5)
+  expect(await readRefunds(account, id)).toEqual([500, 990, 990])
+})
+
+test('two equal refunds at once are two, or the second is refused', async () => {
+  const shop = await openShop()
+  const data = await openSession(shop)
+  await shop.account.pay(data.transaction_id)
+  // Both begin with the data of the payment as it was before them.
+  const results = await Promise.allSettled([refund(shop, data, 9.9), refund(shop, data, 9.9)])
+  const done = results.filter(({ status }) => status === 'fulfilled').map(() => 990)
+  expect(done).not.toEqual([])
+  expect(await readRefunds(shop.account, data.transaction_id)).toEqual(done)
+  for (const result of results)
+    if (result.status === 'rejected')
+      expect(result.reason).toMatchObject({
+        type: 'invalid_data',
+        message: expect.stringContaining('again'),
+      })
+  await refund(shop, data, 9.9)
+  expect(await readRefunds(shop.account, data.transaction_id)).toEqual([...done, 990])
 })
 
 test('a webhook names the session that was paid, however late, and a forged one nothing', async () => {

@@ -65,6 +65,7 @@ interface Session {
   data: Data | null
   authorized_at: unknown
   payment_collection: { status: string; amount: BigNumberInput }
+  payment?: { refunds: Iterable<{ amount: BigNumberInput }> } | null
 }
 
 const STATUSES: Record<Charge['status'], PaymentSessionStatus> = {
@@ -74,6 +75,8 @@ const STATUSES: Record<Charge['status'], PaymentSessionStatus> = {
   expired: 'canceled',
   failed: 'error',
 }
+/** Begins the reason of each refund that Medusa has asked for; the id of Medusa's refund follows. */
+const BY_MEDUSA = 'Medusa '
 const IGNORED: WebhookActionResult = { action: 'not_supported' }
 
 export class TrocoPaymentProvider implements IPaymentProvider {
@@ -107,8 +110,11 @@ export class TrocoPaymentProvider implements IPaymentProvider {
   async updatePayment(input: UpdatePaymentInput): Promise<UpdatePaymentOutput> {
     const data = input.data ?? {}
     const charge = await this.#read(data)
-    if (charge.status === 'pending' && charge.amount === toCents(input.amount))
-      return { data, status: 'pending' }
+    if (charge.amount === toCents(input.amount)) {
+      if (charge.status === 'pending') return { data, status: 'pending' }
+      if (charge.status === 'paid' && (await this.#isAwaited(data.session_id, charge)))
+        return { data, status: 'captured' }
+    }
     await this.#end(data)
     return this.#open(input, { ...data, attempt: Number(data.attempt) + 1 }, input.context)
   }
@@ -148,17 +154,38 @@ export class TrocoPaymentProvider implements IPaymentProvider {
   }
 
   /**
-   * The key counts what was refunded before, not Medusa's id of the refund: Medusa forgets a refund whose response was
-   * lost, and the next attempt must not refund again.
+   * Sends what Medusa counts as refunded, this refund included, and Troco has not refunded yet: Medusa forgets a refund
+   * whose response was lost, and the next attempt must not refund again. The key counts the refunds before this one, so
+   * that of two at once Troco takes one, and refuses the other with its different reason.
    */
   async refundPayment(input: RefundPaymentInput): Promise<RefundPaymentOutput> {
     const data = input.data ?? {}
     const amount = toCents(input.amount)
-    const refunded = Number(data.refunded)
     const id = String(data.transaction_id)
-    const key = `medusa-refund-${id}-${refunded}`
-    await this.#troco.refunds.create(id, { amount }, { key }).catch(explain)
-    return { data: { ...data, refunded: refunded + amount } }
+    const { refunds = [] } = (await this.#findSession(data.session_id))?.payment ?? {}
+    let missing = 0
+    for (const refund of refunds) missing += toCents(refund.amount)
+    let count = 0
+    for await (const refund of this.#troco.refunds.ofCharge(id)) {
+      if (!refund.reason?.startsWith(BY_MEDUSA)) continue
+      // One that the bank refused later counts, as it does in Medusa.
+      missing -= refund.amount
+      count++
+    }
+    if (missing === 0) return { data }
+    if (missing < amount)
+      throw refusal(
+        `Of an attempt that seemed to fail, Troco has refunded R$ ${((amount - missing) / 100).toFixed(2)}: refund that amount first`,
+      )
+    const body = { amount, reason: `${BY_MEDUSA}${input.context?.idempotency_key}` }
+    await this.#troco.refunds
+      .create(id, body, { key: `medusa-refund-${id}-${count}` })
+      .catch(error => {
+        if (error.code !== 'idempotency_key_reused') throw error
+        throw refusal('Another refund of this payment was sent at the same time: try again')
+      })
+      .catch(explain)
+    return { data }
   }
 
   /**
@@ -177,7 +204,9 @@ export class TrocoPaymentProvider implements IPaymentProvider {
       return null
     })
     if (event?.type === 'transaction.refund_failed')
-      logger.error(`The bank refused refund ${event.refund.id}, which Medusa counts as done`)
+      logger.error(
+        `The bank refused refund ${event.refund.id} of charge ${event.transaction.id}: send it again in Troco`,
+      )
     if (event?.type !== 'transaction.paid') return IGNORED
     const charge = await this.#troco.charges.get(event.transaction.id)
     if (charge.status !== 'paid' || charge.metadata?.shop !== this.#shop) return IGNORED
@@ -189,22 +218,23 @@ export class TrocoPaymentProvider implements IPaymentProvider {
   }
 
   /**
-   * Whether an order or a cart waits for this payment, or has it: it was not cancelled, has no other charge, and its total
-   * is the one that was paid.
+   * Whether an order or a cart waits for this payment, or has it: it was not cancelled, has no other charge, its total is
+   * the one that was paid, and the buyer has got nothing of it back.
    */
   async #isAwaited(sessionId: unknown, charge: Charge): Promise<boolean> {
     const session = await this.#findSession(sessionId)
     if (session?.data?.transaction_id !== charge.id) return false
     const { status, amount } = session.payment_collection
     if (session.authorized_at) return true
-    return status !== 'canceled' && toCents(amount) === charge.amount
+    if (status === 'canceled' || toCents(amount) !== charge.amount) return false
+    return (await this.#readRest(charge)).rest === charge.amount
   }
 
   async #findSession(id: unknown): Promise<Session | undefined> {
     const { paymentSessionService } = this.#container
     const filter = { id: String(id) }
     const [session] = await paymentSessionService.list(filter, {
-      relations: ['payment_collection'],
+      relations: ['payment_collection', 'payment.refunds'],
     })
     return session
   }
@@ -234,7 +264,7 @@ export class TrocoPaymentProvider implements IPaymentProvider {
     return {
       id: transaction_id,
       status: 'pending',
-      data: { ...data, transaction_id, br_code, payment_url, expires_at, refunded: 0 },
+      data: { ...data, transaction_id, br_code, payment_url, expires_at },
     }
   }
 
@@ -247,7 +277,7 @@ export class TrocoPaymentProvider implements IPaymentProvider {
     if (charge.status !== 'paid') return
     const session = await this.#findSession(data.session_id)
     if (session && !session.authorized_at) return this.#giveBack(charge)
-    if ((await this.#readRest(charge)) > 0) throw refusal('The charge was paid')
+    if ((await this.#readRest(charge)).rest > 0) throw refusal('The charge was paid')
   }
 
   /** Cancels the charge, which may have ended by itself. */
@@ -258,18 +288,25 @@ export class TrocoPaymentProvider implements IPaymentProvider {
     })
   }
 
+  /** The key counts the refunds before this one: one that the bank refused can be sent again. */
   async #giveBack(charge: Charge): Promise<void> {
-    if ((await this.#readRest(charge)) === 0) return
+    const { rest, count } = await this.#readRest(charge)
+    if (rest === 0) return
+    this.#container.logger.warn(`Charge ${charge.id} was paid too late: the buyer gets it back`)
     const body = { reason: 'Paid after the order was cancelled' }
-    await this.#troco.refunds.createFull(charge.id, body, { key: `medusa-late-${charge.id}` })
+    const key = `medusa-late-${charge.id}-${count}`
+    await this.#troco.refunds.createFull(charge.id, body, { key })
   }
 
-  /** Cents that were not refunded, nor are about to be. */
-  async #readRest({ id, amount }: Charge): Promise<number> {
+  /** Cents that were not refunded, nor are about to be, and how many refunds there are. */
+  async #readRest({ id, amount }: Charge): Promise<{ rest: number; count: number }> {
     let rest = amount
-    for await (const refund of this.#troco.refunds.ofCharge(id))
+    let count = 0
+    for await (const refund of this.#troco.refunds.ofCharge(id)) {
       if (refund.status !== 'rejected') rest -= refund.amount
-    return rest
+      count++
+    }
+    return { rest, count }
   }
 
   #read(data: Data): Promise<Charge> {
