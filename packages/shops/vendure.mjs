@@ -102,7 +102,8 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
     async settlePayment(_ctx, _order, payment) {
       const charge = await troco.charges.get(payment.transactionId)
       if (charge.status === 'paid' && charge.amount === payment.amount) return { success: true }
-      return { success: false, errorMessage: `The charge is ${charge.status}` }
+      // Not the state Error, in which Vendure would take no payment any more.
+      return { success: false, state: AWAITING, errorMessage: `The charge is ${charge.status}` }
     },
 
     /** A charge that expired needs no end. */
@@ -141,7 +142,7 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
     response.status(204).end()
   }
 
-  async function settle(ctx, { id, external_id }) {
+  async function settle(ctx, { id }) {
     const payments = services.connection.getRepository(ctx, Payment)
     const payment = await payments.findOne({
       where: { transactionId: id },
@@ -150,18 +151,41 @@ export function createTrocoPayments({ url, token, webhookSecret, route = '/hooks
     // A charge that another program of the account has made.
     if (!payment) return
     if (payment.order.state === 'Cancelled' || payment.state === 'Cancelled') {
-      const body = { reason: `Order ${payment.order.code} was cancelled` }
-      await troco.refunds.createFull(id, body, { key: `vendure-late-${external_id}` })
+      await giveBack(payment)
     } else if (payment.state === AWAITING) {
-      await services.orders.settlePayment(ctx, payment.id)
+      const { errorCode, message } = await services.orders.settlePayment(ctx, payment.id)
+      if (errorCode) throw new Error(`Payment ${payment.id} was not settled: ${message}`)
     }
+  }
+
+  /** The key counts the refunds before this one: one that the bank refused can be sent again. */
+  async function giveBack({ transactionId, amount, order }) {
+    let rest = amount
+    let count = 0
+    for await (const refund of troco.refunds.ofCharge(transactionId)) {
+      if (refund.status !== 'rejected') rest -= refund.amount
+      count++
+    }
+    if (rest === 0) return
+    Logger.warn(`Charge ${transactionId} was paid too late: the buyer gets it back`, CODE)
+    const body = { reason: `Order ${order.code} was cancelled` }
+    const key = `vendure-late-${transactionId}-${count}`
+    await troco.refunds.createFull(transactionId, body, { key })
   }
 
   /** Returns whether Vendure knows the refund, or never will: then another program has made it. */
   async function endRefund(ctx, { type, refund: { id }, created_at }) {
     const refunds = services.connection.getRepository(ctx, Refund)
     const refund = await refunds.findOne({ where: { transactionId: id } })
-    if (!refund) return Date.now() - Date.parse(created_at) > FAST_MS
+    if (!refund) {
+      const isForeign = Date.now() - Date.parse(created_at) > FAST_MS
+      if (isForeign && type === 'transaction.refund_failed')
+        Logger.error(
+          `The bank refused refund ${id}, unknown to Vendure: send it again in Troco`,
+          CODE,
+        )
+      return isForeign
+    }
     if (refund.state === 'Pending') return false
     if (refund.state !== REFUNDING) return true
     if (type === 'transaction.refunded')
