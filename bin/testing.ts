@@ -195,7 +195,9 @@ async function withAdmin<T>(
 
 /** Serves control requests, lets faults happen, and hands everything else to the product. */
 async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname, searchParams } = new URL(incoming.url ?? '/', url)
+  const target = URL.parse(incoming.url ?? '/', url)
+  if (!target) return void front.emit('request', incoming, response)
+  const { pathname, searchParams } = target
   try {
     if (pathname.startsWith('/testing/')) {
       if (isBrowser(incoming)) return respond(response, 403, { error: 'not for browsers' })
@@ -389,10 +391,15 @@ async function letHappen(
 async function takeWebhook(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { headers } = incoming
   const shop = shops.get(incoming.url?.slice(1) ?? '')
-  const status = shop
-    ? await handOn(shop.webhooks, { headers, body: await readBody(incoming) })
-    : 404
-  response.writeHead(status).end()
+  try {
+    const status = shop
+      ? await handOn(shop.webhooks, { headers, body: await readBody(incoming) })
+      : 404
+    response.writeHead(status).end()
+  } catch {
+    // Cut off within its body, or too large.
+    response.writeHead(400).end()
+  }
 }
 
 /** Hands a webhook on with the mishap that was asked for. Returns the status for the worker. */

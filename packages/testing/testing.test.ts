@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -279,6 +279,31 @@ describe('an account of the server for tests', () => {
       expect(await send(method, path), path).toBe(200)
       expect(await send(method, path, headers), path).toBe(403)
     }
+  })
+
+  test.each<[string, (account: TestAccount) => Promise<[string, string]>]>([
+    [
+      'a path that is no address',
+      async () => [server.url, 'GET // HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'],
+    ],
+    [
+      'a webhook that is cut off within its body',
+      async ({ id, url, token }) => {
+        const [endpoint] = await new Troco({ url, token }).webhooks.endpoints.list()
+        return [
+          endpoint?.url ?? '',
+          `POST /${id} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{`,
+        ]
+      },
+    ],
+  ])('survives %s', async (_, build) => {
+    const { account } = await openAccount()
+    const [to, text] = await build(account)
+    const socket = connect(Number(new URL(to).port), '127.0.0.1')
+    socket.resume().end(text)
+    await once(socket, 'close')
+    expect((await fetch(to, { method: 'POST' })).status).toBeGreaterThan(199)
+    expect(await fetch(`${server.url}/healthz`)).toMatchObject({ status: 200 })
   })
 
   test("a shop's own tests run on node:test", async () => {
