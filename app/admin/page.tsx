@@ -67,8 +67,8 @@ const SHOWN_MODES: readonly Mode[] = ['live', 'test']
 
 /** In Sao Paulo, whose days the intervals follow. */
 const LABEL_FORMATS = {
-  '24h': { hour: '2-digit', minute: '2-digit' },
-  '7d': { weekday: 'short', hour: '2-digit', minute: '2-digit' },
+  '24h': { timeStyle: 'short' },
+  '7d': { weekday: 'short', hour: 'numeric', minute: '2-digit' },
   '30d': { day: 'numeric', month: 'short' },
 } as const satisfies Record<SpanName, Intl.DateTimeFormatOptions>
 

@@ -408,10 +408,8 @@ export function navEntriesOf(
     ],
     more: [
       { name: 'tokens', href: tokens, icon: KeyRound },
-      // The simulated bank reports no disputes.
-      mode === 'test'
-        ? { name: 'bank', href: '/test/bank', icon: Landmark }
-        : { name: 'disputes', href: '/live/disputes', icon: ShieldAlert },
+      { name: 'disputes', href: `${basePath}/disputes`, icon: ShieldAlert },
+      ...(mode === 'test' ? [{ name: 'bank', href: '/test/bank', icon: Landmark } as const] : []),
       { name: 'settings', href: `${basePath}/settings`, icon: Settings2, excludedPath: tokens },
     ],
     phone: [home, charges, ...create, withdrawals],

@@ -160,7 +160,8 @@ test.describe('on the pages of the merchant', () => {
   }) => {
     const { id } = await makeMerchant()
     await addSession(context, await createSession({ accountId: id, role: 'owner' }))
-    await page.goto('/test/disputes')
+    await page.goto('/test/home')
+    await (await findPlace(page, 'Contestações')).click()
     await expect(page.getByText('Nenhuma contestação', { exact: true })).toBeVisible()
     await expect(page.getByText('aparece aqui com o prazo da defesa')).toBeVisible()
   })
@@ -239,6 +240,8 @@ test.describe('in test mode', () => {
     expect(same.suggestedFilename()).toMatch(/^[0-9a-f-]{36}\.pdf$/)
     await admin.context().close()
 
+    await (await findPlace(page, 'Contestações')).click()
+    await listRows(page).filter({ hasText: 'R$ 15,00' }).getByRole('link').click()
     await simulated.getByRole('button', { name: 'Ganhar' }).click()
     await expect(page.getByText('R$ 15,00 voltaram ao saldo disponível.')).toBeVisible()
     await expect(page.getByRole('button', { name: 'Enviar provas' })).toHaveCount(0)

@@ -46,7 +46,16 @@ test.describe('by URL', () => {
     const owner = await db().user.findFirstOrThrow({
       where: { memberships: { some: { accountId: shop.id, role: 'owner' } } },
     })
-    await expect(page.getByText('Your role (Finance) can’t do this.')).toBeVisible()
+    await expect(
+      page.getByText(
+        'This page is for “Create and revoke API tokens”. It needs the role Owner or Developer.',
+      ),
+    ).toBeVisible()
+    await expect(
+      page.getByText(`You’re signed in as ${email}, with the role Finance in ${shop.name}.`),
+    ).toBeVisible()
     await expect(page.getByText('Ask an owner:')).toContainText(owner.name)
+    expect((await page.goto('/test/settings/audit'))?.status()).toBe(403)
+    await expect(page.getByText('“View the audit log”. It needs the role Owner.')).toBeVisible()
   })
 })

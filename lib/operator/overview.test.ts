@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { simulateCharge } from '#lib/charges/simulate.ts'
+import { payWelcomeCharge, simulateCharge } from '#lib/charges/simulate.ts'
 import { db } from '#lib/db/client.ts'
 import { countRequest, storeRequestCounts } from '#lib/http/request-counts.ts'
 import { LATENCY_BOUNDS_MS, latencyClassOf, percentileOf, sumUp } from '#lib/operator/overview.ts'
@@ -25,8 +25,10 @@ test('charges of all accounts are summed by the time of their payment and of the
   await openCharge(second)
   await simulateCharge(first.id, charges[0]?.id ?? '', 'paid')
   await simulateCharge(second.id, charges[1]?.id ?? '', 'paid')
+  // It is a payment, but nobody had to pay it.
+  await payWelcomeCharge(first)
   const none = { paid_amount: 0, paid_count: 0, created: 0, converted: 0 }
-  const expected = { paid_amount: 3_500, paid_count: 2, created: 3, converted: 2 }
+  const expected = { paid_amount: 103_500, paid_count: 3, created: 3, converted: 2 }
   for (const [span, count] of [
     ['24h', 24],
     ['7d', 28],
@@ -38,7 +40,7 @@ test('charges of all accounts are summed by the time of their payment and of the
     expect(total.live).toEqual(none)
     // The present interval is the last one, unless the hour has just ended.
     expect(intervals.slice(-2).reduce((sum, interval) => sum + interval.test.paid_amount, 0)).toBe(
-      3_500,
+      103_500,
     )
   }
   const tomorrow = await sumUp('24h', Date.now() + 25 * HOUR_MS)

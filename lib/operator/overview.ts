@@ -132,6 +132,7 @@ function readPayments({ from, widthMs }: Span, mode: Mode): Promise<OfInterval<P
     GROUP BY p.at_ms`)
 }
 
+/** Leaves out the welcome charge of test mode, which nobody had to pay. */
 function readCreated({ from, widthMs }: Span, mode: Mode): Promise<OfInterval<Created>[]> {
   return queryRows(Prisma.sql`
     SELECT json_build_object('at_ms', p.at_ms,
@@ -139,7 +140,10 @@ function readCreated({ from, widthMs }: Span, mode: Mode): Promise<OfInterval<Cr
     FROM accounts a CROSS JOIN LATERAL (
       SELECT ${intervalSql('c.created_at', widthMs)} AS at_ms, c.status FROM charges c
       WHERE c.account_id = a.id AND c.mode = ${mode} AND c.status <> 'opening'
-        AND c.id >= ${idLowerBoundAt(from.getTime())}::uuid AND c.created_at >= ${from}) p
+        AND c.id >= ${idLowerBoundAt(from.getTime())}::uuid AND c.created_at >= ${from}
+        AND c.id IS DISTINCT FROM (SELECT w.id FROM charges w
+          WHERE w.account_id = a.id AND w.mode = 'test' AND w.external_id = 'welcome'
+          ORDER BY w.id LIMIT 1)) p
     GROUP BY p.at_ms`)
 }
 

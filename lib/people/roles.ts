@@ -84,6 +84,16 @@ export const ROLES_BY_PERMISSION: Record<AnyPermission, readonly Role[]> = {
   'members:leave': ALL_ROLES,
 }
 
+/** Pages in both modes that need more than to be a member, by their address after the mode. */
+export const PAGE_NEEDS = {
+  'charges/new': 'transactions:write',
+  'withdrawals/new': 'withdrawals:write',
+  'webhooks/endpoints/new': 'webhooks:write',
+  'settings/tokens/new': 'tokens:write',
+  'settings/audit': 'audit:read',
+} as const satisfies Record<string, AnyPermission>
+export type PageName = keyof typeof PAGE_NEEDS
+
 export function hasPermission(role: Role, permission: AnyPermission): boolean {
   return ROLES_BY_PERMISSION[permission].includes(role)
 }

@@ -6,7 +6,7 @@ import { PATH_HEADER } from '#lib/core/headers.ts'
 import { MODES, type Mode } from '#lib/core/mode.ts'
 import { hideTaxIds } from '#lib/core/pix/hide-tax-ids.ts'
 import { isSecondFactorMissing } from '#lib/people/factors.ts'
-import { type AnyPermission, hasPermission } from '#lib/people/roles.ts'
+import { hasPermission, PAGE_NEEDS, type PageName } from '#lib/people/roles.ts'
 import { cookieNames, readSession } from '#lib/session/read.ts'
 import { ACCOUNT_COOKIE, type SessionAccount, type SessionUser } from '#lib/session/schema.ts'
 
@@ -70,13 +70,13 @@ export function hideFromViewer<Data>({ viewing }: SessionUser, data: Data): Data
   return viewing ? hideTaxIds(data) : data
 }
 
-/** Guards a page for an action: members without the permission learn whom to ask. */
+/** Guards a page for an action: members without the permission learn what it needs and whom to ask. */
 export async function requirePermission(
   params: Promise<{ mode: string }>,
-  permission: AnyPermission,
+  page: PageName,
 ): Promise<Member> {
   const member = await requireMember(params)
-  return hasPermission(member.account.role, permission) ? member : forbidden()
+  return hasPermission(member.account.role, PAGE_NEEDS[page]) ? member : forbidden()
 }
 
 export function requireMode(value: string): Mode {

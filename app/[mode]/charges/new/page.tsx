@@ -12,7 +12,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewChargePage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requirePermission(params, 'transactions:write')
+  const { account, mode } = await requirePermission(params, 'charges/new')
   if (!connectionIn(mode, account.receivingConnectionId)) redirect(`/${mode}/charges`)
   const t = await getTranslations()
   const parent = { href: `/${mode}/charges`, label: t('nav.place.charges') }

@@ -24,7 +24,7 @@ interface AuditPageProps {
 }
 
 export default async function AuditPage({ params, searchParams }: AuditPageProps) {
-  const { account, mode, user } = await requirePermission(params, 'audit:read')
+  const { account, mode, user } = await requirePermission(params, 'settings/audit')
   const [t, search] = await Promise.all([getTranslations('audit'), searchParams])
   const { apiParams, filters, query } = readFilters(search, auditQuery, account.timeZone, PAGE_SIZE)
   const { rows, nextCursor } = await listAudit({ staff: false, accountId: account.id }, query)

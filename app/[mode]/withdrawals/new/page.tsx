@@ -15,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode, user } = await requirePermission(params, 'withdrawals:write')
+  const { account, mode, user } = await requirePermission(params, 'withdrawals/new')
   if (!connectionIn(mode, account.payingConnectionId)) redirect(`/${mode}/withdrawals`)
   const [t, balances] = await Promise.all([
     getTranslations('withdrawals'),

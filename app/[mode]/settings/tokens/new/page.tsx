@@ -11,7 +11,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewTokenPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { mode } = await requirePermission(params, 'tokens:write')
+  const { mode } = await requirePermission(params, 'settings/tokens/new')
   const t = await getTranslations('tokens')
   return (
     <>

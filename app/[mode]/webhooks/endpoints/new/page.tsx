@@ -15,7 +15,7 @@ export async function generateMetadata(): Promise<Metadata> {
 }
 
 export default async function NewEndpointPage({ params }: { params: Promise<{ mode: string }> }) {
-  const { account, mode } = await requirePermission(params, 'webhooks:write')
+  const { account, mode } = await requirePermission(params, 'webhooks/endpoints/new')
   const [t, endpoints] = await Promise.all([
     getTranslations('endpoints'),
     listEndpoints(account.id, mode),
