@@ -17,6 +17,11 @@ export async function withRuntime(
   }
 }
 
+/** Writes `1 row` and `2 rows`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 export function requireOption(value: string | undefined, name: string): string {
   if (value?.trim()) return value.trim()
   throw refuse('invalid_input', {

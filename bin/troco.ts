@@ -183,6 +183,10 @@ function formatError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
+/** After `| head` a command still does what it was asked to do; what it prints goes nowhere. */
+process.stdout.on('error', error => {
+  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+})
 /** V8 would let the heap double or more before it collects garbage, if the machine has memory. */
 setFlagsFromString('--heap-growing-percent=60')
 const args = process.argv.slice(2)

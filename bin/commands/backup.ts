@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { chmod, chown, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { print, withRuntime } from '#bin/command-line.ts'
+import { counted, print, withRuntime } from '#bin/command-line.ts'
 import {
   type Backup,
   type BackupFacts,
@@ -131,12 +131,12 @@ async function examine(backup: Backup, { urlOf }: Recovered) {
       const [before = 0, after = 0] = [backup.counts[table], live[table]]
       check(
         before <= rows && rows <= after,
-        `${table}: ${rows} rows (at the backup ${before}, here ${after})`,
+        `${table}: ${counted(rows, 'row')} (at the backup ${before}, here ${after})`,
       )
     }
     const { findings, transfers } = await verifyLedger(database)
     const broken = findings.filter(({ violation }) => violation !== null)
-    check(broken.length === 0, `ledger verified, ${transfers} transfers`)
+    check(broken.length === 0, `ledger verified, ${counted(transfers, 'transfer')}`)
     for (const { invariant, violation } of broken) check(false, `${invariant}: ${violation}`)
   } finally {
     await database.$disconnect()

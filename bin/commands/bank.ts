@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
+import { counted, readConnectionRef, requireOption, withRuntime } from '#bin/command-line.ts'
 import { assignConnections, closeConnection } from '#lib/accounts/connections.ts'
 import { findAccount, readAssignedConnections } from '#lib/accounts/queries.ts'
 import {
@@ -272,10 +272,10 @@ const ADD_SCOPE = 'Ask the bank to add it to the application, or add it on the p
 
 const SENTENCES: Record<FindingCode, Sentences> = {
   certificate_valid: ({ until, days }) => [
-    `the certificate fits its key and is valid until ${day(until)}, ${days} days`,
+    `the certificate fits its key and is valid until ${day(until)}, ${counted(Number(days), 'day')}`,
   ],
   certificate_expires_soon: ({ until, days }) => [
-    `the certificate expires on ${day(until)}, in ${days} days`,
+    `the certificate expires on ${day(until)}, in ${counted(Number(days), 'day')}`,
     NEW_CERTIFICATE,
   ],
   certificate_expired: ({ until }) => [`the certificate expired on ${day(until)}`, NEW_CERTIFICATE],

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { requireOption, withRuntime } from '#bin/command-line.ts'
+import { counted, requireOption, withRuntime } from '#bin/command-line.ts'
 import { findAccount } from '#lib/accounts/queries.ts'
 import { findConnection, listConnections } from '#lib/banks/connections.ts'
 import { refuse } from '#lib/core/errors.ts'
@@ -37,7 +37,7 @@ export async function printLedgerChecks(args: string[]): Promise<void> {
       const { transfers, entries, ledgers, findings } = await verifyLedger(database, account?.id)
       const ownerText = account ? ` of ${account.name}` : ''
       process.stdout.write(
-        `${transfers} transfers, ${entries} entries, ${ledgers} balances${ownerText}\n`,
+        `${counted(transfers, 'transfer')}, ${counted(entries, 'entry', 'entries')}, ${counted(ledgers, 'balance')}${ownerText}\n`,
       )
       for (const { invariant, violation } of findings) {
         process.stdout.write(

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { withRuntime } from '#bin/command-line.ts'
+import { counted, withRuntime } from '#bin/command-line.ts'
 import type { Runtime } from '#bin/runtime.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { checkCollector } from '#lib/core/otlp.ts'
@@ -40,7 +40,9 @@ export async function checkInstallation(): Promise<void> {
       report(true, `PostgreSQL ${server?.version}, ${server?.size}, durable settings on`)
       report(
         true,
-        applied.length > 0 ? `${applied.length} migrations applied now` : 'migrations up to date',
+        applied.length > 0
+          ? `${counted(applied.length, 'migration')} applied now`
+          : 'migrations up to date',
       )
       await reportSecret()
       const { isLimited, line } = describeRole(await inspectRole())
@@ -49,7 +51,7 @@ export async function checkInstallation(): Promise<void> {
         SELECT count(*)::int AS seen FROM worker_heartbeats WHERE beat_at > now() - interval '60 s'`
       const seen = workers[0]?.seen ?? 0
       const advice = seen > 0 ? '' : ': start Troco, or a worker beside it (npm run worker)'
-      report(seen > 0, `${seen} workers active in the last minute${advice}`)
+      report(seen > 0, `${counted(seen, 'worker')} active in the last minute${advice}`)
       await reportPooler()
       await reportClock(database)
       reportMail()
@@ -58,7 +60,7 @@ export async function checkInstallation(): Promise<void> {
       await reportBackups()
       const { findings, transfers } = await verifyLedger(database)
       const broken = findings.filter(finding => finding.violation)
-      report(broken.length === 0, `ledger verified, ${transfers} transfers`)
+      report(broken.length === 0, `ledger verified, ${counted(transfers, 'transfer')}`)
       for (const { invariant, violation } of broken) report(false, `${invariant}: ${violation}`)
     } finally {
       await database.$disconnect()
@@ -110,12 +112,12 @@ function reportMail(): void {
 
 async function reportBackups(): Promise<void> {
   const { level, state, figures } = (await examineBackups()).backups
-  const hours = Math.floor(Number(figures.age_s ?? 0) / 3_600)
+  const hours = counted(Math.floor(Number(figures.age_s ?? 0) / 3_600), 'hour')
   const lines: Partial<Record<typeof state, string>> = {
     backups_none: 'no backup: this installation is for evaluation',
-    backup_fresh: `the newest backup is ${hours} hours old`,
-    backup_old: `the newest backup is ${hours} hours old: make one every day`,
-    backup_missing: `no backup since this database was created ${hours} hours ago: make one now, and then one every day`,
+    backup_fresh: `the newest backup is ${hours} old`,
+    backup_old: `the newest backup is ${hours} old: make one every day`,
+    backup_missing: `no backup since this database was created ${hours} ago: make one now, and then one every day`,
     backup_failed: `the last backup failed: ${figures.problem}`,
     archive_failing: 'PostgreSQL fails to archive its WAL: see its log',
   }
@@ -135,7 +137,7 @@ async function reportCollector(): Promise<void> {
 
 async function reportStaff(database: Database): Promise<void> {
   const { staff, unguarded } = await countStaff(database)
-  const line = `${staff} admins, ${unguarded} of them without two-factor authentication`
+  const line = `${counted(staff, 'admin')}, ${unguarded} of them without two-factor authentication`
   const isWrong = isStaffFactorRequired() && unguarded > 0
   const advice = ': each must set it up under Settings, Security to open the admin pages'
   report(!isWrong, isWrong ? line + advice : line)

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { print, readTime, requireOption, withRuntime } from '#bin/command-line.ts'
+import { counted, print, readTime, requireOption, withRuntime } from '#bin/command-line.ts'
 import {
   programsFor,
   requireKey,
@@ -105,7 +105,7 @@ export async function begin(args: string[]): Promise<void> {
     const point = restoredTo.toISOString()
     process.stdout.write(
       isNew
-        ? `Restored to ${point}: ${feeds} event feeds begin another epoch, money out of ${connections} connections is closed\n`
+        ? `Restored to ${point}: a new epoch for ${counted(feeds, 'event feed')}, money out of ${counted(connections, 'connection')} is closed\n`
         : `The restore to ${point} was begun at ${begunAt.toISOString()}: nothing was changed\n`,
     )
   })

@@ -57,10 +57,10 @@ test('the command line creates, uses, suspends and activates an account', async 
   expect((await troco('account', 'activate', id, '--reason', 'asked')).code).toBe(0)
 
   const verified = await troco('ledger', 'verify', '--account', id)
-  expect(verified.output).toContain('1 transfers, 2 entries, 6 balances of Padaria')
+  expect(verified.output).toContain('1 transfer, 2 entries, 6 balances of Padaria')
   expect(verified.code).toBe(0)
   const { output } = await troco('doctor')
-  expect(output).toContain('ledger verified, 1 transfers')
+  expect(output).toContain('ledger verified, 1 transfer')
   expect(output).toContain('no pooler before the database')
   expect(output).toContain("clock agrees with the database's\n")
 })

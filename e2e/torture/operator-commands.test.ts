@@ -135,7 +135,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   const { output: local } = await troco('doctor')
   expect(local).toContain('ok    sign-ups open, new accounts active')
   expect(local).toContain('ok    no mail server: mails are written to the log')
-  expect(local).toContain('ok    1 admins, 1 of them without two-factor authentication')
+  expect(local).toContain('ok    1 admin, 1 of them without two-factor authentication')
   const production = {
     TROCO_ENV: 'production',
     PUBLIC_URL: 'https://x.example',
@@ -147,7 +147,7 @@ test('`troco doctor` reports the sign-up policy and what production still needs'
   expect(output).toContain('ok    sign-ups invite, new accounts pending')
   expect(output).toMatch(/^WRONG no mail server: .* set SMTP_URL and MAIL_FROM$/m)
   expect(output).toMatch(
-    /^WRONG 1 admins, 1 of them without two-factor authentication: each must set it up/m,
+    /^WRONG 1 admin, 1 of them without two-factor authentication: each must set it up/m,
   )
   expect(code).toBe(1)
   expect(output).toContain('WRONG 0 workers active in the last minute: start Troco')

@@ -104,7 +104,7 @@ async function requireOwner(client: Client, pending: number): Promise<void> {
   )
   if (rows[0].may) return
   throw setupError(
-    `${pending} migrations are pending, and the role ${rows[0].role} may not apply them: set DATABASE_OWNER_URL to the URL of the role that owns the tables`,
+    `migrations are pending (${pending}), and the role ${rows[0].role} may not apply them: set DATABASE_OWNER_URL to the URL of the role that owns the tables`,
   )
 }
 
