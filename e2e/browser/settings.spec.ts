@@ -48,7 +48,7 @@ test('what the settings and the list of tokens show is all that a program of API
     const button = page.getByRole('button', { name: label }).first()
     return (await button.textContent())?.replace(label, '') ?? ''
   }
-  const id = await read('Id')
+  const id = await read('ID')
   await page.goto('/test/settings')
   const [address, chave] = [await read('Endereço'), await read('Chave')]
   const send = async (method: string, path: string, authorization: string, body: object) => {
