@@ -251,12 +251,6 @@ test('two equal refunds at once are two, or the second is refused', async () => 
   const done = results.filter(({ status }) => status === 'fulfilled').map(() => 990)
   expect(done).not.toEqual([])
   expect(await readRefunds(shop.account, data.transaction_id)).toEqual(done)
-  for (const result of results)
-    if (result.status === 'rejected')
-      expect(result.reason).toMatchObject({
-        type: 'invalid_data',
-        message: expect.stringContaining('again'),
-      })
   await refund(shop, data, 9.9)
   expect(await readRefunds(shop.account, data.transaction_id)).toEqual([...done, 990])
 })

@@ -156,9 +156,9 @@ export class TrocoPaymentProvider implements IPaymentProvider {
   /**
    * Sends what Medusa counts as refunded, this refund included, and Troco has not refunded yet: Medusa forgets a refund
    * whose response was lost, and the next attempt must not refund again. The key counts the refunds before this one, so
-   * that of two at once Troco takes one, and refuses the other with its different reason.
+   * that of two at once Troco takes one, and refuses the other with its different reason, which is sent again.
    */
-  async refundPayment(input: RefundPaymentInput): Promise<RefundPaymentOutput> {
+  async refundPayment(input: RefundPaymentInput, attempts = 5): Promise<RefundPaymentOutput> {
     const data = input.data ?? {}
     const amount = toCents(input.amount)
     const id = String(data.transaction_id)
@@ -178,13 +178,14 @@ export class TrocoPaymentProvider implements IPaymentProvider {
         `Of an attempt that seemed to fail, Troco has refunded R$ ${((amount - missing) / 100).toFixed(2)}: refund that amount first`,
       )
     const body = { amount, reason: `${BY_MEDUSA}${input.context?.idempotency_key}` }
-    await this.#troco.refunds
-      .create(id, body, { key: `medusa-refund-${id}-${count}` })
-      .catch(error => {
-        if (error.code !== 'idempotency_key_reused') throw error
-        throw refusal('Another refund of this payment was sent at the same time: try again')
-      })
-      .catch(explain)
+    const key = `medusa-refund-${id}-${count}`
+    try {
+      await this.#troco.refunds.create(id, body, { key })
+    } catch (error) {
+      const isOvertaken = error instanceof TrocoError && error.code === 'idempotency_key_reused'
+      if (!isOvertaken || attempts === 1) explain(error)
+      return this.refundPayment(input, attempts - 1)
+    }
     return { data }
   }
 
