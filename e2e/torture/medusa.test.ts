@@ -228,6 +228,22 @@ test('an order is placed by Pix before the buyer is back, and refunded in part',
   })
 })
 
+test('of two equal refunds at once, Medusa counts those that the buyer gets', async () => {
+  const { pay, complete } = await openCheckout()
+  const { transaction_id } = await pay()
+  await account.pay(transaction_id)
+  const { order } = await complete()
+  const [payment] = (await readOrder(order.id)).payment_collections[0].payments
+  const refund = () => shop.admin(`/admin/payments/${payment.id}/refund`, { amount: 9.9 })
+  const results = await Promise.allSettled([refund(), refund()])
+  const count = results.filter(({ status }) => status === 'fulfilled').length
+  expect(count).toBeGreaterThan(0)
+  await refund()
+  await expect.poll(() => readRefunded({ transaction_id })).toBe(990 * (count + 1))
+  const { refunds } = (await shop.admin(`/admin/payments/${payment.id}`)).payment
+  expect(refunds).toHaveLength(count + 1)
+})
+
 test('another total ends the first charge, and asks for all of it', async () => {
   const { pay, setQuantity, complete, isCompleted } = await openCheckout()
   const first = await pay()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeScratchFolder } from '#lib/testing/scratch.ts'
 import { findFreePort } from '#lib/testing/server.ts'
+import { Troco } from '../../packages/client/troco.ts'
 import type { TestAccount, TrocoServer } from '../../packages/testing/index.d.ts'
 import { installShop } from './shop-packages.ts'
 
@@ -88,16 +89,18 @@ async function ask(text: string) {
 }
 
 /** A buyer with one product in the cart, ready to pay. */
-async function openCheckout() {
+async function openCheckout({ quantity = 1, email = 'ana@example.com' } = {}) {
   let token = ''
   const send = async (text: string) => {
     const answer = await query('shop-api', text, token)
     token = answer.token
     return answer.data
   }
-  await send('mutation { addItemToOrder(productVariantId: "1", quantity: 1) { __typename } }')
   await send(
-    'mutation { setCustomerForOrder(input: { firstName: "Ana", lastName: "Rocha", emailAddress: "ana@example.com" }) { __typename } }',
+    `mutation { addItemToOrder(productVariantId: "1", quantity: ${quantity}) { __typename } }`,
+  )
+  await send(
+    `mutation { setCustomerForOrder(input: { firstName: "Ana", lastName: "Rocha", emailAddress: "${email}" }) { __typename } }`,
   )
   await send(
     'mutation { setOrderShippingAddress(input: { streetLine1: "Rua A, 1", countryCode: "BR" }) { __typename } }',
@@ -265,6 +268,49 @@ test('a payment of an order that was cancelled goes back to the buyer', async ()
   await expect.poll(async () => (await readCharge(transactionId)).refunded_amount).toBe(PRICE)
   expect(await readOrder(order.code)).toMatchObject({ state: 'Cancelled' })
   await account.assertLedger()
+})
+
+test('a late payment that the bank refused to give back is given back again', async () => {
+  const { pay } = await openCheckout({ email: 'hold@example.com' })
+  const order = await pay()
+  const { id } = await readOrder(order.code)
+  await ask(`mutation { cancelOrder(input: { orderId: "${id}" }) { __typename } }`)
+  const [{ transactionId }] = order.payments
+  await account.pay(transactionId)
+  const client = new Troco(account)
+  const readRefunds = async () => (await client.refunds.ofCharge(transactionId).page()).data
+  await expect.poll(async () => (await readRefunds()).length).toBe(1)
+  const [first] = await readRefunds()
+  await account.refuse(first?.id ?? '')
+  const { deliveries } = client.webhooks
+  for await (const { id, type } of deliveries.list({ subject_id: transactionId }))
+    if (type === 'transaction.paid') await deliveries.resend(id)
+  await expect
+    .poll(async () => (await readRefunds()).map(({ status }) => status).sort())
+    .toEqual(['pending', 'rejected'])
+})
+
+test('a payment that Vendure did not settle at first is settled later', async () => {
+  const { pay } = await openCheckout({ quantity: 3 })
+  const order = await pay()
+  const [{ transactionId }] = order.payments
+  await account.pay(transactionId)
+  await expect
+    .poll(async () => {
+      await account.clock.advance('10s')
+      return (await readOrder(order.code)).state
+    })
+    .toBe('PaymentSettled')
+})
+
+test('a payment that staff settled too early can still be paid', async () => {
+  const { pay } = await openCheckout()
+  const order = await pay()
+  const { payments } = await readOrder(order.code)
+  const settle = `mutation { settlePayment(id: "${payments[0].id}") { __typename } }`
+  expect(await ask(settle)).toEqual({ settlePayment: { __typename: 'SettlePaymentError' } })
+  await account.pay(order.payments[0].transactionId)
+  await expect.poll(async () => (await readOrder(order.code)).state).toBe('PaymentSettled')
 })
 
 test('a forged webhook changes nothing', async () => {

@@ -13,6 +13,17 @@ import { createTrocoPayments } from './vendure.mjs'
 const { port, products, ...settings } = JSON.parse(process.argv[2])
 const pix = createTrocoPayments(settings)
 
+/** Refuses the first settlement of a payment of three products. */
+const refused = new Set()
+const refusing = {
+  transitions: {},
+  onTransitionStart(_from, to, { payment: { id, amount } }) {
+    if (to !== 'Settled' || amount !== 3 * 4_990 || refused.has(id)) return
+    refused.add(id)
+    return 'refused once'
+  },
+}
+
 const config = {
   apiOptions: {
     port,
@@ -25,7 +36,7 @@ const config = {
   dbConnectionOptions: { type: 'sqljs', synchronize: true },
   paymentOptions: {
     paymentMethodHandlers: [pix.handler],
-    process: [defaultPaymentProcess, pix.process],
+    process: [defaultPaymentProcess, pix.process, refusing],
     refundProcess: [defaultRefundProcess, pix.refundProcess],
   },
   shippingOptions: { fulfillmentHandlers: [manualFulfillmentHandler] },
