@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
@@ -172,4 +175,11 @@ test('a command that the database does not answer says so, without a stack', asy
   } finally {
     await client.end()
   }
+})
+
+test('a command whose reader stops early ends without an error', async () => {
+  const child = spawn(process.execPath, ['bin/troco.ts', 'help'])
+  child.stdout.destroy()
+  const [problem, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  expect({ code, problem }).toEqual({ code: 0, problem: '' })
 })
