@@ -108,6 +108,8 @@ test('no more than ten years pass in an hour, and what is moved counts toward th
   for (let year = 0; year < 10; year++) await post('/sandbox/clock', { advance: '366d' })
   const refused = await send('/sandbox/clock', { advance: '1s' })
   expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['advance']])
+  const unreadable = await send('/sandbox/clock', { advance: '25 hours' })
+  expect(unreadable.body.errors.advance).toHaveLength(1)
   await storeTestUsage()
   const { bytes } = await db().testUsage.findFirstOrThrow({ where: { accountId: merchant.id } })
   const bodies = 10 * (4_096 + 2 * JSON.stringify({ advance: '366d' }).length)

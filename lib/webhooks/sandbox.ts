@@ -24,7 +24,7 @@ export const ClockRequest = z
   .strictObject({
     advance: z
       .string(ADVANCE_RULE)
-      .regex(/^[1-9]\d{0,8}[smhd]$/, ADVANCE_RULE)
+      .regex(/^[1-9]\d{0,8}[smhd]$/, { ...ADVANCE_RULE, abort: true })
       .refine(text => readDuration(text) <= ADVANCE_MAX_S, ADVANCE_RULE)
       .meta(openApiMeta('How much time passes, at most `366d`.', '25h')),
   })
