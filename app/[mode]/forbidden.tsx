@@ -4,7 +4,7 @@ import { OfPage } from '#app/[mode]/of-page.tsx'
 import { ROLE_ACTIONS } from '#components/status/role-permissions.ts'
 import { EmptyState, Sheet } from '#components/ui/sheet.tsx'
 import { listMembers } from '#lib/accounts/queries.ts'
-import { PAGE_NEEDS, type PageName, ROLES_BY_PERMISSION } from '#lib/people/roles.ts'
+import { hasPermission, PAGE_NEEDS, type PageName, ROLES_BY_PERMISSION } from '#lib/people/roles.ts'
 import { chooseAccount, requireUser } from '#lib/session/gate.ts'
 
 /** Shown for a page that the role of a member does not allow: what it needs, who they are and whom to ask. */
@@ -12,6 +12,10 @@ export default async function NotAllowed() {
   const [t, locale, user] = await Promise.all([getTranslations(), getLocale(), requireUser()])
   const account = await chooseAccount(user)
   if (!account) return null
+  const pages = Object.keys(PAGE_NEEDS) as PageName[]
+  const refused = pages.filter(page => !hasPermission(account.role, PAGE_NEEDS[page]))
+  // Next renders this beside each page.
+  if (refused.length === 0) return null
   const members = await listMembers(account.id)
   const names = members.filter(({ role }) => role === 'owner').map(member => member.full_name)
   const anyOf = (parts: string[]) =>
@@ -22,14 +26,13 @@ export default async function NotAllowed() {
     const roles = anyOf(ROLES_BY_PERMISSION[needs].map(role => t(`members.role.${role}`)))
     return action ? t('notAllowed.needs', { deed: t(`members.deed.${action.name}`), roles }) : null
   }
-  const pages = Object.keys(PAGE_NEEDS) as PageName[]
   return (
     <Sheet className="mt-2">
       <h1 className="sr-only">{t('notAllowed.title')}</h1>
       <EmptyState
         icon={LockKeyhole}
         title={t('notAllowed.title')}
-        text={<OfPage texts={Object.fromEntries(pages.map(page => [page, needOf(page)]))} />}
+        text={<OfPage texts={Object.fromEntries(refused.map(page => [page, needOf(page)]))} />}
       >
         <div className="grid max-w-full justify-items-center gap-1 wrap-anywhere">
           <p className="text-muted text-small">
