@@ -65,7 +65,7 @@ function heroSizeClass(length: number): string {
 }
 
 export const FULL_FORMAT = { dateStyle: 'long', timeStyle: 'medium' } as const
-/** Of a moment in a sentence, for which seconds are too exact. */
+/** For a time in a sentence, where seconds are too exact. */
 export const MOMENT_FORMAT = { dateStyle: 'medium', timeStyle: 'short' } as const
 export const DATED_FORMAT = { dateStyle: 'medium', timeStyle: 'medium' } as const
 

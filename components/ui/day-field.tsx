@@ -13,16 +13,9 @@ import {
   useState,
 } from 'react'
 import { setValue } from '#components/form/control.ts'
-import {
-  addDays,
-  addMonths,
-  type Day,
-  dateOf,
-  formatDay,
-  parseDay,
-} from '#components/format/day.ts'
 import { calendarDay } from '#components/format/format.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { addDays, addMonths, type Day, dateOf, formatDay, parseDay } from '#lib/core/day.ts'
 import { dateFormat } from '#lib/core/locale.ts'
 
 interface DayFieldProps extends Omit<ComponentProps<typeof Field>, 'defaultValue' | 'type'> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addDays, chartDays, dayInZone, midnight, readSpan } from '#lib/dashboard/period.ts'
+import { addDays } from '#lib/core/day.ts'
+import { chartDays, dayInZone, midnight, readSpan } from '#lib/dashboard/period.ts'
 
 const SAO_PAULO = 'America/Sao_Paulo'
 const NOW = new Date('2026-11-21T01:30:00Z')

@@ -1,3 +1,4 @@
+import { addDays } from '#lib/core/day.ts'
 import { dateFormat } from '#lib/core/locale.ts'
 import { MONTH, PERIODS, type SearchParams } from '#lib/dashboard/schema.ts'
 
@@ -59,12 +60,6 @@ export function listDays(first: string, last: string): string[] {
 
 export function dayInZone(moment: Date, timeZone: string): string {
   return dateFormat('en-CA', { timeZone }).format(moment)
-}
-
-export function addDays(day: string, days: number): string {
-  const date = new Date(`${day}T00:00:00Z`)
-  date.setUTCDate(date.getUTCDate() + days)
-  return date.toISOString().slice(0, 10)
 }
 
 /** Returns the month, such as `2026-11`, so many months later. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { addDays } from '#lib/core/day.ts'
 import { invalidInput } from '#lib/core/errors.ts'
 import {
   instant,
@@ -12,14 +13,7 @@ import {
 import { Invariant } from '#lib/core/invariant.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { maskPixKey, PIX_KEY_TYPES } from '#lib/core/pix/pix-key.ts'
-import {
-  addDays,
-  type DaySpan,
-  dayInZone,
-  listDays,
-  midnight,
-  readSpan,
-} from '#lib/dashboard/period.ts'
+import { type DaySpan, dayInZone, listDays, midnight, readSpan } from '#lib/dashboard/period.ts'
 import type { SearchParams, StatementRow } from '#lib/dashboard/schema.ts'
 import { Prisma } from '#lib/db/client.ts'
 import type { Page } from '#lib/db/page.ts'

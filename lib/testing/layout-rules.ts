@@ -51,7 +51,7 @@ export const INDEPENDENT_FOLDERS = ['e2e/psp/']
 export const BROWSER_MODULES = [
   /^lib\/.+\/(schema|states|roles)\.ts$/,
   /^lib\/audit\/actions\.ts$/,
-  /^lib\/core\/(attachments|headers|locale|money|mode|pix\/[a-z-]+)\.ts$/,
+  /^lib\/core\/(attachments|day|headers|locale|money|mode|pix\/[a-z-]+)\.ts$/,
   /^lib\/session\/(schema|preferences|intl)\.ts$/,
 ]
 

@@ -13,11 +13,11 @@ import {
 import { Problem } from '#components/api/problem.tsx'
 import { useApi } from '#components/api/use-api.ts'
 import { useForm } from '#components/form/form.tsx'
-import { parseDay } from '#components/format/day.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
+import { parseDay } from '#lib/core/day.ts'
 import { tokenRequest } from '#lib/tokens/schema.ts'
 
 export function TokenForm({ origin }: { origin: string }) {

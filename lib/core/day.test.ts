@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addDays, addMonths, formatDay, parseDay } from '#components/format/day.ts'
+import { addDays, addMonths, formatDay, parseDay } from '#lib/core/day.ts'
 import fc from '#lib/testing/property.ts'
 
 test.each([
