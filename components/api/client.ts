@@ -78,7 +78,7 @@ export interface Api {
   ) => Promise<Response>
 }
 
-/** What a query needs: who asks, and how to read. */
+/** The part of the client that queries need: its scope, for their keys, and `get`. */
 export type Reader = Pick<Api, 'scope' | 'get'>
 
 /** Asks the user to prove their identity again; false if they cancel. */

@@ -36,7 +36,7 @@ export function ApiProvider({ mode, userId, account, children }: ApiProviderProp
       new QueryClient({
         defaultOptions: {
           queries: { staleTime: 1_000, retry: shouldRetry },
-          // Fails at once without a network: it must not be sent when nobody expects it any more.
+          // Without a network, a write fails at once instead of being sent later.
           mutations: { networkMode: 'always' },
         },
       }),

@@ -5,7 +5,7 @@ import type { QueryOf } from '#components/api/routes.ts'
 const HOME_REFRESH_MS = 10_000
 const REQUESTS_REFRESH_MS = 5_000
 
-/** What an account has one of, and its logs. */
+/** Queries of what an account has one of, such as its balance, and of its logs. */
 export const accountQueries = {
   balance: (api: Reader) =>
     queryOptions({
@@ -31,7 +31,7 @@ export const accountQueries = {
       queryFn: ({ signal }) => api.get('/requests', { query, signal }),
       refetchInterval: REQUESTS_REFRESH_MS,
     }),
-  /** Of the account or, for staff, of all. */
+  /** The log of the account or, for staff, of the installation. */
   audit: (api: Reader, isStaff: boolean, query: QueryOf<'/admin/audit'>) =>
     queryOptions({
       queryKey: ['account', api.scope, 'audit', isStaff, query],

@@ -25,7 +25,7 @@ export const tokenQueries = {
     }),
 }
 
-/** Of the signed-in user. */
+/** Queries of the signed-in user. */
 export const personQueries = {
   devices: (api: Reader) =>
     queryOptions({

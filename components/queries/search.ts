@@ -5,7 +5,7 @@ import type { Hit } from '#lib/dashboard/schema.ts'
 const STALE_MS = 5_000
 
 export const searchQueries = {
-  /** In the account and mode. */
+  /** What a term finds in the account and mode. */
   hits: (api: Reader, q: string) =>
     queryOptions({
       queryKey: ['search', api.scope, 'hits', q],
@@ -13,7 +13,7 @@ export const searchQueries = {
         (await api.get('/dashboard/find', { query: { q }, signal })).data,
       staleTime: STALE_MS,
     }),
-  /** Of all accounts, for staff. */
+  /** What a term finds among all accounts, for staff. */
   accounts: (api: Reader, q: string) =>
     queryOptions({
       queryKey: ['search', api.scope, 'accounts', q],

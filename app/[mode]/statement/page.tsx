@@ -203,7 +203,7 @@ function NoMovements({ isAllTime, mode }: NoMovementsProps) {
 
 interface StatementRowsProps {
   rows: StatementRow[]
-  /** Of the merchant's days. */
+  /** The time zone in which the merchant's days begin. */
   timeZone: string
   mode: Mode
 }

@@ -11,7 +11,7 @@ import { ANSWER_MAX, evidenceRequest } from '#lib/charges/disputes/schema.ts'
 import { ATTACHMENT_TYPES } from '#lib/core/attachments.ts'
 
 interface EvidenceDialogProps {
-  /** Of the dispute. */
+  /** Id of the dispute. */
   id: string
   onClose: () => void
 }
