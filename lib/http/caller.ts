@@ -230,6 +230,11 @@ export function requireMoreThanViewing(
     throw refuse('viewing_read_only')
 }
 
+export function documentAccess({ permissions, user }: Caller) {
+  const readsPayers = permissions.includes('payers:read')
+  return { readsPayers, showsDocuments: readsPayers && user === null }
+}
+
 export function accountNotActive(): TrocoError {
   return refuse('account_not_active')
 }

@@ -12,6 +12,7 @@ import {
   authenticateApiPix,
   authorize,
   type Caller,
+  documentAccess,
   isWriteMethod,
   RecentCheck,
   readSignedInUser,
@@ -28,7 +29,7 @@ import {
   storesTestData,
 } from '#lib/http/declaration.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
-import { documentAccess, runOncePerKey } from '#lib/http/idempotency.ts'
+import { runOncePerKey } from '#lib/http/idempotency.ts'
 import {
   keepKnown,
   listIgnoredFields,

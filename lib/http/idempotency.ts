@@ -16,7 +16,7 @@ import {
   type StoredKey,
 } from '#lib/db/idempotency.ts'
 import { presence, RETURN_MAX_MS } from '#lib/db/wake.ts'
-import { type Caller, readTokenPrefix } from '#lib/http/caller.ts'
+import { type Caller, documentAccess, readTokenPrefix } from '#lib/http/caller.ts'
 import type { HttpRequest, HttpResponse } from '#lib/http/exchange.ts'
 import { json, jsonText, prefersRepresentation, resultResponse } from '#lib/http/response.ts'
 import { type AnyPermission, isForPagesOnly } from '#lib/people/roles.ts'
@@ -233,9 +233,4 @@ function resourcePath({ route, params, url }: HttpRequest): string {
     const value = params[name] ?? ''
     return isUuid(value) ? value.toLowerCase() : encodeURIComponent(value)
   })
-}
-
-export function documentAccess({ permissions, user }: Caller) {
-  const readsPayers = permissions.includes('payers:read')
-  return { readsPayers, showsDocuments: readsPayers && user === null }
 }
