@@ -20,7 +20,7 @@ declare global {
   var takeEarlyKeys: (() => string | null) | undefined
 }
 
-/** Renders the page's only palette. Its scripts are loaded once the page is idle, or when it is opened. */
+/** Renders the page's only palette. Its scripts are loaded when it is first opened. */
 export function PaletteHost({ isAdmin }: { isAdmin: boolean }) {
   /** Text typed so far; null while the palette is closed. */
   const [typed, setTyped] = useState<string | null>(null)
@@ -32,7 +32,6 @@ export function PaletteHost({ isAdmin }: { isAdmin: boolean }) {
       () => setTyped(open => (open === null && !isBelowLayer() ? '' : null)),
     )
   }, [])
-  useEffect(loadWhenIdle, [])
   if (typed === null) return null
   return <PaletteDialog isAdmin={isAdmin} typed={typed} onClose={close} />
 }
@@ -40,16 +39,6 @@ export function PaletteHost({ isAdmin }: { isAdmin: boolean }) {
 /** Returns whether a dialog or menu of Radix is open, which would take the focus back from the palette. */
 function isBelowLayer(): boolean {
   return document.querySelector(':is([role=dialog], [role=menu])[data-state=open]') !== null
-}
-
-/** Loads the palette after the page's own files. Returns a function that cancels this. */
-function loadWhenIdle() {
-  const load = () => loadPalette().catch(() => {})
-  // Safari has no requestIdleCallback.
-  const wait = () => ('requestIdleCallback' in window ? requestIdleCallback(load) : load())
-  if (document.readyState === 'complete') wait()
-  else addEventListener('load', wait)
-  return () => removeEventListener('load', wait)
 }
 
 const loadPalette = async () => (await import('#components/palette/palette.tsx')).Palette

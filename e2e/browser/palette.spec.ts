@@ -80,20 +80,6 @@ test('the keyboard opens every page and command, by words of both languages', {
   await page.waitForURL('**/docs/pt')
 })
 
-test('the scripts of the palette are loaded before it is opened', async ({ page, context }) => {
-  const scripts: Promise<string>[] = []
-  page.on('response', response => {
-    if (response.request().resourceType() === 'script')
-      scripts.push(response.text().catch(() => ''))
-  })
-  await openShop(context)
-  await page.goto('/test/settings')
-  // A word that only the palette finds.
-  await expect
-    .poll(async () => (await Promise.all(scripts)).some(text => text.includes('reembolso')))
-    .toBe(true)
-})
-
 test('Enter opens the charge of a pasted code, id, reference or document', async ({
   page,
   context,
