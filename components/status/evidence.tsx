@@ -14,7 +14,7 @@ interface SentEvidenceProps {
   read: (id: string) => Promise<Response>
 }
 
-/** What the merchant sent for the defence, with its files. */
+/** What the merchant sent for the defense, with its files. */
 export function SentEvidence({ evidence, read }: SentEvidenceProps) {
   const t = useTranslations('disputes')
   const format = useFormatter()

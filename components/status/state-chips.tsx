@@ -110,7 +110,7 @@ const DISPUTE_STYLES = {
 
 type State = keyof typeof DISPUTE_STYLES
 
-/** Returns the end of a dispute, else the state of its defence. */
+/** Returns the end of a dispute, else the state of its defense. */
 export function stateOf({ status, answer_state: answer }: DisputeBasics): State {
   if (status !== 'open') return status
   return answer === 'pending' || answer === 'taken' || answer === 'late' ? answer : 'open'
@@ -124,7 +124,7 @@ export function DisputeState({ dispute }: { dispute: DisputeBasics }) {
 
 const URGENT_MS = DUE_SOON_HOURS * 3_600_000
 
-/** Time left for the defence, marked while one is missing and little is left. */
+/** Time left for the defense, marked while one is missing and little is left. */
 export function Deadline({ dispute }: { dispute: DisputeBasics }) {
   const t = useTranslations('disputes')
   const now = useNow({ updateInterval: 30_000 })

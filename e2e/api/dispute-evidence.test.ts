@@ -38,7 +38,7 @@ const base64 = (bytes: string | Buffer) => Buffer.from(bytes).toString('base64')
 const pdf = (length: number) => Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(length - 9)])
 const countStored = () => db().disputeEvidence.count({ where: { accountId: merchant.id } })
 
-test('texts and files reach the operator, in order, with the defence that is drafted', async () => {
+test('texts and files reach the operator, in order, with the defense that is drafted', async () => {
   const first = await post(`${path}/evidence`, { text: 'Entregue em 20/11,\nrastreio BR123.' })
   expect(first.status).toBe(200)
   const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1])
@@ -163,7 +163,7 @@ test('evidence that is sent again with its key is stored once', async () => {
   expect(await countStored()).toBe(1)
 })
 
-test('a dispute that has a defence or has ended takes no evidence, and keeps what it has', async () => {
+test('a dispute that has a defense or has ended takes no evidence, and keeps what it has', async () => {
   const { body } = await post(`${path}/evidence`, { text: 'a' })
   const id = path.split('/')[2] ?? ''
   const secret = await signInAdmin()

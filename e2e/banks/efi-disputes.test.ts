@@ -85,8 +85,8 @@ test('a dispute that was defended, or has a status that this version does not kn
   expect(await readDispute(bankId)).toMatchObject({ status: 'open' })
 })
 
-describe('a defence', () => {
-  const DEFENCE = '/v2/gn/infracoes/'
+describe('a defense', () => {
+  const DEFENSE = '/v2/gn/infracoes/'
   let bankId: string
   let by: string
   const answer = (text = 'Entregue em 20/11') => {
@@ -96,7 +96,7 @@ describe('a defence', () => {
   const readState = async () => (await readDispute(bankId))?.answerState
   const countSent = async () =>
     (await account.bank.run('readTraffic', {})).filter(({ target }) => target === sentTo()).length
-  const sentTo = () => `${DEFENCE}${bankId}/defesa`
+  const sentTo = () => `${DEFENSE}${bankId}/defesa`
   let dispute: Awaited<ReturnType<typeof readDispute>>
 
   beforeEach(async () => {
@@ -132,7 +132,7 @@ describe('a defence', () => {
   test.each([true, false])(
     'without a response is never sent again while it may arrive (arrived: %s)',
     async hasActed => {
-      await account.fail({ kind: 'reset', method: 'POST', path: DEFENCE, hasActed })
+      await account.fail({ kind: 'reset', method: 'POST', path: DEFENSE, hasActed })
       await answer()
       expect(await readState()).toBe('pending')
       await expect(answer()).rejects.toMatchObject({ code: 'dispute_refused' })
@@ -150,7 +150,7 @@ describe('a defence', () => {
 
   test('that the bank says to have already is taken only if its list agrees', async () => {
     const body = JSON.stringify({ nome: 'RequisicaoInvalida', mensagem: 'já defendida' })
-    await account.fail({ kind: 'respond', method: 'POST', path: DEFENCE, status: 409, body })
+    await account.fail({ kind: 'respond', method: 'POST', path: DEFENSE, status: 409, body })
     await answer()
     await readDisputeLists()
     expect(await readState()).toBe('pending')
@@ -180,7 +180,7 @@ describe('a defence', () => {
     [500, 'erro_interno', 'pending'],
   ])('that the bank answers with %i is %s: %s', async (status, nome, state) => {
     const body = JSON.stringify({ nome, mensagem: 'x' })
-    await account.fail({ kind: 'respond', method: 'POST', path: DEFENCE, status, body })
+    await account.fail({ kind: 'respond', method: 'POST', path: DEFENSE, status, body })
     await answer()
     expect(await readState()).toBe(state)
   })

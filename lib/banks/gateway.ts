@@ -86,9 +86,9 @@ export interface ReportedDispute {
   endToEndId: string
   amount: number
   state: 'open' | 'won' | 'lost'
-  /** Until when the merchant's defence can be sent; null: the bank names no time. */
+  /** Until when the merchant's defense can be sent; null: the bank names no time. */
   respondBy: Date | null
-  /** Whether the bank has a defence, from Troco or from elsewhere. */
+  /** Whether the bank has a defense, from Troco or from elsewhere. */
   isAnswered: boolean
 }
 
@@ -98,7 +98,7 @@ export interface DisputeAnswer {
   text: string
 }
 
-/** late: the bank takes no defence any more. */
+/** late: the bank takes no defense any more. */
 export type AnswerEnd = 'taken' | 'late'
 
 /** Money of a received payment that went back to its payer, all of it or a part. */
@@ -396,7 +396,7 @@ export interface Gateway {
   /** Lists disputes that began at or after `since`, with their states of now. */
   listDisputes?: ListCall<ReportedDispute>
 
-  /** Sends the defence in a dispute. If there is one already, the outcome is unknown: the list names it. */
+  /** Sends the defense in a dispute. If there is one already, the outcome is unknown: the list names it. */
   answerDispute?(answer: DisputeAnswer, signal: AbortSignal): Promise<GatewayResult<AnswerEnd>>
 
   /** Reads all movements of a day (`2026-11-20`) that is over. The bank may take minutes. */

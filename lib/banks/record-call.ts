@@ -529,7 +529,7 @@ export function withJournal(
 }
 
 /**
- * Journals a defence in a dispute, without its text. The call waits while the connection rests. Its failure does not make
+ * Journals a defense in a dispute, without its text. The call waits while the connection rests. Its failure does not make
  * the connection rest, because banks grant this call apart from payments.
  */
 export function journalAnswer(

@@ -65,7 +65,7 @@ export const simulator = {
   getPayout: ({ id }) => getOrder(id, 'payout'),
   refundCharge,
   getRefund: ({ id }) => getOrder(id, 'refund'),
-  // Takes every defence; the sandbox decides the dispute.
+  // Takes every defense; the sandbox decides the dispute.
   answerDispute: async () => ok('taken' as const),
   checkHealth: async () => ok(null),
 } satisfies Gateway

@@ -76,7 +76,7 @@ export const BANK_LOCALE = 'pt-BR'
 const isDelivered = ({ response_status: status }: { response_status: number | null }) =>
   status !== null && status >= 200 && status <= 299
 
-/** Drafts a defence of what the records prove and the merchant has written, and of nothing else. */
+/** Drafts a defense of what the records prove and the merchant has written, and of nothing else. */
 export function draftAnswer(
   { evidence, amount, sent_evidence: sent }: DisputeWithEvidence,
   locale: Locale,

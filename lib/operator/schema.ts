@@ -6,7 +6,7 @@ import {
   type Role,
 } from '#lib/accounts/schema.ts'
 import type { RejectionCode } from '#lib/banks/gateway.ts'
-import { defenceText, type ListedDispute } from '#lib/charges/disputes/schema.ts'
+import { defenseText, type ListedDispute } from '#lib/charges/disputes/schema.ts'
 import type { Evidence } from '#lib/charges/disputes/wire.ts'
 import type { ListedCharge } from '#lib/charges/schema.ts'
 import type { ShownChargeStatus } from '#lib/charges/states.ts'
@@ -387,14 +387,14 @@ export interface PersonDetail extends PersonLine {
 }
 
 export const answerRequest = z.object({
-  text: defenceText,
+  text: defenseText,
 })
 
 export interface DisputeLine extends ListedDispute {
   account: { id: string; name: string }
 }
 
-/** What Troco's records say about the payment, for the defence. */
+/** What Troco's records say about the payment, for the defense. */
 export interface DisputeEvidence {
   charge_id: string
   end_to_end_id: string

@@ -391,7 +391,7 @@ final class Charges extends Payments
 
 final class Disputes extends Records
 {
-    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence. */
+    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defense. */
     public function addEvidence(
         string $id,
         ?string $text = null,

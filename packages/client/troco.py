@@ -306,7 +306,7 @@ class Disputes(Records):
         *,
         key: Optional[str] = None,
     ) -> Json:
-        """Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence."""
+        """Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defense."""
         encoded = None if file is None else base64.b64encode(file).decode()
         body = {"text": text, "file": encoded, "file_name": file_name}
         given = {name: value for name, value in body.items() if value is not None}

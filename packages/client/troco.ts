@@ -304,7 +304,7 @@ export class Troco {
       data(this.request('GET', `/disputes/${segment(id)}`, options)),
     list: (query: ListDisputesQuery = {}, options?: CallOptions): List<Dispute> =>
       this.#list('/disputes', query, options),
-    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defence. */
+    /** Sends a text, a PDF, PNG or JPEG of at most 5 MB, or both, for the defense. */
     addEvidence: (
       id: string,
       evidence: { text?: string; file?: Uint8Array; fileName?: string },

@@ -76,7 +76,7 @@ const ENDS: Record<string, ReportedDispute['state']> = {
   CANCELADA_EFI: 'won',
 }
 
-/** Status between the defence and the end. */
+/** Status between the defense and the end. */
 const DEFENDED = 'EM_DEFESA'
 
 /** Disputes (infrações) by the time at which they began. */
@@ -105,11 +105,11 @@ function readDispute(value: unknown): ReportedDispute | null {
   return { id, endToEndId, amount, state, respondBy, isAnswered }
 }
 
-/** The only value that Efí takes: a dispute that is accepted gets no defence. */
+/** The only value that Efí takes: a dispute that is accepted gets no defense. */
 const CONTESTED = 'rejeitado'
 
 /**
- * Sends the defence in a dispute. After 409 the dispute has one, which may be another: the list of disputes
+ * Sends the defense in a dispute. After 409 the dispute has one, which may be another: the list of disputes
  * says whether it has.
  */
 async function answerDispute(
@@ -125,7 +125,7 @@ async function answerDispute(
   const isLate = reply.kind === 'response' && reply.status === 422 && reply.body !== undefined
   if (isLate) return { outcome: 'ok', value: 'late' }
   const isDefended = reply.kind === 'response' && reply.status === 409
-  if (isDefended) return unknown('the bank has a defence of this dispute')
+  if (isDefended) return unknown('the bank has a defense of this dispute')
   const verdict = judge(reply, 'question')
   if (verdict.outcome === 'ask') return verdict.ifAbsent
   if (verdict.outcome !== 'none') return verdict

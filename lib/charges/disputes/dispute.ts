@@ -294,7 +294,7 @@ export async function endDispute(
 }
 
 const connectionId = SIMULATOR_CONNECTION_ID
-/** Banks have seven days to analyze a dispute, and take a defence until then. */
+/** Banks have seven days to analyze a dispute, and take a defense until then. */
 const SIMULATED_DEADLINE_MS = 7 * 86_400_000
 
 /**

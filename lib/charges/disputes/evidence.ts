@@ -33,7 +33,7 @@ interface EvidencedDispute {
 }
 
 /**
- * Stores evidence for the defence, as long as the bank has none. It cannot be changed: the operator may have used it.
+ * Stores evidence for the defense, as long as the bank has none. It cannot be changed: the operator may have used it.
  * Called twice with an id, the second call returns the stored evidence.
  */
 export async function addEvidence(

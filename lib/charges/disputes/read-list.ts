@@ -64,7 +64,7 @@ interface Answer {
 }
 
 /**
- * Sends the defence in an open dispute, which is stored before. After a crash or an unknown outcome it stays
+ * Sends the defense in an open dispute, which is stored before. After a crash or an unknown outcome it stays
  * `pending`: it is not sent again unless the bank's list shows that it never arrived. Called twice, the
  * second call is refused. Returns the state of the answer.
  */
@@ -74,7 +74,7 @@ export async function answerDispute({ accountId, id, text, by }: Answer): Promis
   if (!found) throw refuse('not_found')
   const gateway = await gatewayOfConnection(found.connectionId)
   const call = gateway.answerDispute
-  if (!call) throw refuse('dispute_refused', 'This bank takes no defence through its API')
+  if (!call) throw refuse('dispute_refused', 'This bank takes no defense through its API')
   const answeredAt = new Date()
   if (!(await storeAnswer(found, { answer: text, answeredBy: by, answeredAt })))
     throw refuse('dispute_refused', 'This dispute has ended, or has an answer')

@@ -15,26 +15,26 @@ export interface DisputeReport {
   endToEndId: string
   /** Disputed amount. At the end of a lost dispute: the amount that leaves, which may be less. */
   amount: number
-  /** Until when the merchant's defence can be sent. */
+  /** Until when the merchant's defense can be sent. */
   respondBy?: Date | null
 }
 
 export type DisputeRow = NonNullable<Awaited<ReturnType<Prisma.DisputeDelegate['findUnique']>>>
 
-/** Characters of a defence; Efí documents no limit. */
+/** Characters of a defense; Efí documents no limit. */
 export const ANSWER_MAX = 2_000
 
 /**
- * State of the defence. pending: the bank has not confirmed it. taken: the bank has it. late: the bank takes
+ * State of the defense. pending: the bank has not confirmed it. taken: the bank has it. late: the bank takes
  * none any more. refused: the bank refused its text. unsent: it did not reach the bank.
  */
 export const ANSWER_STATES = ['pending', 'taken', 'late', 'refused', 'unsent'] as const
 export type AnswerState = (typeof ANSWER_STATES)[number]
 
-/** States of a defence that the bank does not have, so that one can be sent. */
+/** States of a defense that the bank does not have, so that one can be sent. */
 export const UNANSWERED: AnswerState[] = ['refused', 'unsent']
 
-/** Whether a defence can be sent, and evidence for it. */
+/** Whether a defense can be sent, and evidence for it. */
 export function isAnswerable(status: string, answerState: AnswerState | null): boolean {
   return status === 'open' && (answerState === null || UNANSWERED.includes(answerState))
 }
@@ -44,14 +44,14 @@ export const EVIDENCE_MAX = 10
 const FILE_NAME_MAX = 100
 
 /** A text that the bank gets, or that becomes a part of it. */
-export const defenceText = longText(1, ANSWER_MAX).regex(
+export const defenseText = longText(1, ANSWER_MAX).regex(
   /^[\n\P{C}]*$/u,
   must('contain no control characters'),
 )
 
 const EvidenceRequest = z
   .strictObject({
-    text: defenceText
+    text: defenseText
       .optional()
       .meta(
         openApiMeta(

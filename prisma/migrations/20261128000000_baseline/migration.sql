@@ -748,7 +748,7 @@ CREATE TRIGGER disputes_subject_fixed
   BEFORE DELETE OR UPDATE OF bank_id, charge_id, created_at OR TRUNCATE ON disputes FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
--- What merchants send the operator for the defence in a dispute. Growth: at most ten per dispute, never deleted.
+-- What merchants send the operator for the defense in a dispute. Growth: at most ten per dispute, never deleted.
 CREATE TABLE dispute_evidence (
   account_id uuid NOT NULL,
   id uuid NOT NULL,

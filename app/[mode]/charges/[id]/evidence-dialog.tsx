@@ -44,7 +44,7 @@ function EvidenceForm({ id, onClose }: EvidenceDialogProps) {
       try {
         await api.post('/disputes/[id]/evidence', { params: { id }, body, idempotencyKey })
       } finally {
-        // After a refusal, too: the defence may have been sent meanwhile.
+        // After a refusal, too: the defense may have been sent meanwhile.
         void refresh()
       }
       onClose()

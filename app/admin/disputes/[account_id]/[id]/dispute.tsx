@@ -220,7 +220,7 @@ function SentAnswer({ dispute, text }: { dispute: DisputeWithEvidence; text: str
   )
 }
 
-/** The text of the defence, which is sent once it has been confirmed. */
+/** The text of the defense, which is sent once it has been confirmed. */
 function AnswerForm({ send, text }: Omit<ConfirmationProps, 'onClose'>) {
   const t = useTranslations('disputes')
   const [confirmed, setConfirmed] = useState<string | null>(null)

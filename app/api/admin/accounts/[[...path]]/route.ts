@@ -104,7 +104,7 @@ export const { GET, POST, PUT } = endpoints({
   'POST /admin/accounts/[id]/disputes/[dispute_id]/answer': adminEndpoint({
     method: 'POST',
     effect: 'none',
-    summary: 'Send the defence in a dispute to the bank, once',
+    summary: 'Send the defense in a dispute to the bank, once',
     body: answerRequest,
     response: z.object({ data: z.object({ state: z.enum(ANSWER_STATES) }) }),
     errorCodes: ['not_found', 'dispute_refused', 'service_unavailable'],
@@ -117,7 +117,7 @@ export const { GET, POST, PUT } = endpoints({
   }),
   'GET /admin/accounts/[id]/disputes/[dispute_id]/evidence/[evidence_id]': adminEndpoint({
     method: 'GET',
-    summary: 'Download a file that the merchant sent for the defence',
+    summary: 'Download a file that the merchant sent for the defense',
     response: z.string(),
     errorCodes: ['dispute_not_found'],
     handle: ({
