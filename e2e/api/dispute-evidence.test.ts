@@ -79,10 +79,20 @@ test('texts and files reach the operator, in order, with the defense that is dra
   const draft = draftAnswer({ ...seen, sent_evidence: [long, ...seen.sent_evidence] }, 'pt-BR')
   expect(draft).toMatch(/rastreio BR123\.$/)
   expect(draft).not.toContain('x'.repeat(10))
+  // Of the two downloads, only the one by staff is audited.
   const audited = await db().auditRecord.findMany({
-    where: { accountId: merchant.id, action: 'dispute.evidence_added' },
+    where: { accountId: merchant.id, action: { startsWith: 'dispute.evidence' } },
+    orderBy: { id: 'asc' },
   })
-  expect(audited.map(({ actorType }) => actorType)).toEqual(['token', 'token'])
+  expect(audited.map(({ actorType, action }) => [actorType, action])).toEqual([
+    ['token', 'dispute.evidence_added'],
+    ['token', 'dispute.evidence_added'],
+    ['user', 'dispute.evidence_downloaded'],
+  ])
+  expect(audited[2]).toMatchObject({
+    target: path.split('/')[2],
+    after: { evidence: second.body.data.id },
+  })
 })
 
 test('a file of 5 MB is stored as it was sent, and one byte more is refused', async () => {

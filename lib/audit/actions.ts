@@ -32,6 +32,7 @@ export const ACTIONS = [
   'demo.made',
   'dispute.answered',
   'dispute.evidence_added',
+  'dispute.evidence_downloaded',
   'difference.corrected',
   'difference.correction_proposed',
   'difference.exported',

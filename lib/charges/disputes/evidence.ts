@@ -96,10 +96,14 @@ export async function listEvidence(accountId: string, mode: Mode, id: string): P
   return dispute.evidence
 }
 
-/** Reads the file of a piece of evidence. Its name is made here: the merchant's may mislead a browser or a shell. */
+/**
+ * Reads the file of a piece of evidence, which may show a payer's data, so that a download by `staff` is audited. Its
+ * name is made here: the merchant's may mislead a browser or a shell.
+ */
 export async function readEvidenceFile(
   { accountId, mode, id }: Omit<EvidencedDispute, 'mode'> & { mode?: Mode },
   evidenceId: string,
+  staff?: Actor,
 ): Promise<{ attachment: Buffer; type: string; name: string }> {
   const found = [accountId, id, evidenceId].every(isUuid)
     ? await db().disputeEvidence.findFirst({
@@ -115,5 +119,10 @@ export async function readEvidenceFile(
     : null
   if (!found?.file || !found.fileType) throw refuse('dispute_not_found')
   const { file, fileType: type } = found
+  const read = { accountId, target: id, after: { evidence: evidenceId } }
+  if (staff)
+    await transaction(tx =>
+      recordAudit(tx, { actor: staff, action: 'dispute.evidence_downloaded', ...read }),
+    )
   return { attachment: Buffer.from(file), type, name: `${evidenceId}.${type.split('/')[1]}` }
 }

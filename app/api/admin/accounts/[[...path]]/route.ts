@@ -117,12 +117,14 @@ export const { GET, POST, PUT } = endpoints({
   }),
   'GET /admin/accounts/[id]/disputes/[dispute_id]/evidence/[evidence_id]': adminEndpoint({
     method: 'GET',
-    summary: 'Download a file that the merchant sent for the defense',
+    summary:
+      'Download a file that the merchant sent for the defense, recorded in the audit log of the account',
     response: z.string(),
     errorCodes: ['dispute_not_found'],
     handle: ({
+      user,
       params: { id: accountId = '', dispute_id: id = '', evidence_id: evidenceId = '' },
-    }) => readEvidenceFile({ accountId, id }, evidenceId),
+    }) => readEvidenceFile({ accountId, id }, evidenceId, requireActor(user.id)),
   }),
   'PUT /admin/accounts/[id]/limits': adminEndpoint({
     method: 'PUT',
