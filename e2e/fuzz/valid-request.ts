@@ -21,7 +21,7 @@ interface RequestContext {
   number: number
 }
 
-/** Only this many members and endpoints are deleted, so that the rest stay available. */
+/** Only this many members and endpoints are deleted, and disputes ended, so that the rest stay available. */
 const DELETABLE_COUNT = 3
 const ACCOUNT_PATH = '/admin/accounts/[id]'
 const PASSWORD = 'quatro palavras sem nexo'
@@ -33,6 +33,7 @@ const ID_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   transactions: context => [pickCharge(context)],
   charges: context => [pickCharge(context)],
   refunds: ({ random, world }) => random.pick(world.refunds),
+  disputes: ({ random, world }) => random.pick(world.disputes),
   withdrawals: ({ random, world }) => [random.pick(world.withdrawals)],
   members: ({ random, world }) => [random.pick(world.spareMembers)],
   invitations: ({ random, world }) => [random.pick(world.invitations)],
@@ -50,6 +51,9 @@ const PARAM_PICKERS: Record<string, (context: RequestContext) => string[]> = {
   'GET /transactions/[id]/refunds': pickPaidCharge,
   'GET /transactions/[id]/refunds/[refund_id]': context => ID_PICKERS.refunds?.(context) ?? [],
   'POST /sandbox/transactions/[id]': ({ random, world }) => [random.pick(world.pending)],
+  'POST /sandbox/refunds/[id]': ({ random, world }) => [random.pick(world.heldRefunds)],
+  'POST /sandbox/disputes/[id]': ({ random, world }) =>
+    random.pick(world.disputes.slice(0, DELETABLE_COUNT)),
   // A charge that is paid or cancelled has no image.
   'GET /transactions/[id]/qr.svg': ({ random, world }) => [random.pick(world.unpaid)],
   'GET /transactions/[id]/qr.png': ({ random, world }) => [random.pick(world.unpaid)],
@@ -113,6 +117,11 @@ function fieldValues({ random, world, seed, number }: RequestContext): Record<st
 const BODY_BUILDERS: Record<string, (context: RequestContext) => JsonFields> = {
   'POST /transactions': chargeFields,
   'POST /withdrawals': withdrawalFields,
+  // A file and its name depend on each other, as do an outcome and its amount.
+  'POST /disputes/[id]/evidence': ({ random }) =>
+    toFields({ text: random.pick(['Entregue 🦊', 'x'.repeat(2_000)]) }),
+  'POST /sandbox/disputes/[id]': ({ random }) =>
+    toFields({ outcome: random.pick(['won', 'lost']) }),
   'POST /pix/oauth/token': () => toFields({ grant_type: 'client_credentials' }),
   'POST /pix/v2/cob': cobFields,
   'PUT /pix/v2/cob/[txid]': cobFields,

@@ -35,6 +35,10 @@ export interface World {
   payouts: string[]
   withdrawals: string[]
   refunds: [charge: string, refund: string][]
+  /** Refunds that wait for the bank. */
+  heldRefunds: string[]
+  /** Open disputes, each with a file of evidence. */
+  disputes: [dispute: string, evidence: string][]
   endpoints: string[]
   deliveries: string[]
   /** In the log of requests. */
@@ -126,7 +130,35 @@ export async function makeWorld({ url }: ApiProcess): Promise<World> {
     requests: await listLogged(merchant.id),
     apiPix: await makeApiPix(url, merchant.id),
     refunds: refund.id ? [[paid[0] as string, refund.id as string]] : [],
+    heldRefunds: await makeHeldRefunds(post),
+    disputes: await makeDisputes(post),
   }
+}
+
+async function makePaidCharge(post: Poster, more: object = {}): Promise<string> {
+  const { transaction_id: id } = await post('transactions', { ...CHARGE, amount: 5_000, ...more })
+  await post(`sandbox/transactions/${id}`, { outcome: 'paid' })
+  return id as string
+}
+
+async function makeHeldRefunds(post: Poster): Promise<string[]> {
+  const charge = await makePaidCharge(post, { client_email: 'hold@troco.example' })
+  const ids: string[] = []
+  for (let count = 0; count < ENDPOINT_COUNT; count++)
+    ids.push((await post(`transactions/${charge}/refunds`, { amount: 100 })).id as string)
+  return ids
+}
+
+async function makeDisputes(post: Poster): Promise<World['disputes']> {
+  const evidence = { file: Buffer.from('%PDF-1.7').toString('base64'), file_name: 'nota 🦊.pdf' }
+  const disputes: World['disputes'] = []
+  for (let count = 0; count < ENDPOINT_COUNT; count++) {
+    const charge = await makePaidCharge(post)
+    const { id } = await post(`sandbox/transactions/${charge}/disputes`, {})
+    const sent = await post(`disputes/${id}/evidence`, evidence)
+    disputes.push([id as string, sent.id as string])
+  }
+  return disputes
 }
 
 async function makeApiPix(url: string, accountId: string): Promise<World['apiPix']> {
@@ -161,7 +193,7 @@ async function listLogged(accountId: string): Promise<string[]> {
 }
 
 /** Created by the merchant's token, which may change only those. */
-async function makeSpareTokens(post: ReturnType<typeof makePoster>): Promise<string[]> {
+async function makeSpareTokens(post: Poster): Promise<string[]> {
   const ids: string[] = []
   for (let count = 0; count < RESOURCE_COUNT; count++) {
     const created = await post('tokens', { name: 'spare', permissions: ['account:read'] })
@@ -206,6 +238,8 @@ async function makeInvitations(accountId: string): Promise<string[]> {
 function bearerHeader(token: string): HeaderLines {
   return [['Authorization', `Bearer ${token}`]]
 }
+
+type Poster = ReturnType<typeof makePoster>
 
 function makePoster(url: string, token: string) {
   return async (path: string, body: unknown): Promise<Record<string, unknown>> => {
