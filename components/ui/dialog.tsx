@@ -65,9 +65,11 @@ function DialogContent({ title, description, hasCross = true, children }: Dialog
 interface DialogActionsProps {
   /** Label of the confirming button: what it does, such as "Delete". */
   action: string
-  busy: string
+  /** Label while it does that. Default: the same. */
+  busy?: string
   isBusy: boolean
-  failure: unknown
+  /** Absent where the dialog itself says what went wrong. */
+  failure?: unknown
   isDestructive?: boolean
   /** Label of the other button where "Cancel" would be ambiguous. */
   keep?: string
@@ -93,7 +95,7 @@ export function DialogActions(props: DialogActionsProps) {
           onClick={onConfirm}
           className={isDestructive ? 'bg-bad! text-surface!' : ''}
         >
-          {isBusy ? busy : action}
+          {isBusy ? (busy ?? action) : action}
         </Button>
       </div>
     </>

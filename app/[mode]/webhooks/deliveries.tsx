@@ -1,7 +1,7 @@
 'use client'
 
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
-import { RefreshCw, Webhook } from 'lucide-react'
+import { Webhook } from 'lucide-react'
 import Link from 'next/link'
 import { useSearchParams } from 'next/navigation'
 import { useTranslations } from 'next-intl'
@@ -18,7 +18,6 @@ import { type FilterName, type Filters, useFilters } from '#components/filters/u
 import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
-import { Button } from '#components/ui/button.tsx'
 import { buttonClass } from '#components/ui/button-class.ts'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
@@ -31,7 +30,9 @@ import {
   RESEND_DAYS_MAX,
 } from '#lib/webhooks/states.ts'
 
-const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
+const loadDialog = () => import('#components/ui/dialog.tsx')
+const Dialog = lazyDialog(loadDialog, 'Dialog')
+const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface DeliveriesProps {
   query: QueryOf<'/webhooks/deliveries'>
@@ -272,19 +273,12 @@ function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
         >
           <div className="grid gap-4">
             <WebhookProblem error={resend.error} />
-            <div className="flex justify-end gap-2">
-              <Button variant="quiet" onClick={() => setConfirming(false)}>
-                {t('cancel')}
-              </Button>
-              <Button
-                variant="primary"
-                disabled={resend.isPending}
-                onClick={() => resend.mutate(crypto.randomUUID())}
-              >
-                <RefreshCw size={16} aria-hidden />
-                {t('resend')}
-              </Button>
-            </div>
+            <DialogActions
+              action={t('resend')}
+              isBusy={resend.isPending}
+              onCancel={() => setConfirming(false)}
+              onConfirm={() => resend.mutate(crypto.randomUUID())}
+            />
           </div>
         </Dialog>
       ) : null}

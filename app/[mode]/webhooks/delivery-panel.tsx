@@ -21,7 +21,9 @@ import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
 
-const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
+const loadDialog = () => import('#components/ui/dialog.tsx')
+const Dialog = lazyDialog(loadDialog, 'Dialog')
+const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
@@ -252,14 +254,12 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
           title={t('resendTitle')}
           description={t('resendText')}
         >
-          <div className="flex justify-end gap-2">
-            <Button variant="quiet" onClick={() => setConfirming(false)}>
-              {t('cancel')}
-            </Button>
-            <Button variant="primary" disabled={resend.isPending} onClick={send}>
-              {t('resendAnyway')}
-            </Button>
-          </div>
+          <DialogActions
+            action={t('resendAnyway')}
+            isBusy={resend.isPending}
+            onCancel={() => setConfirming(false)}
+            onConfirm={send}
+          />
         </Dialog>
       ) : null}
     </>

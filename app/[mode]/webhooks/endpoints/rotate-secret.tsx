@@ -12,7 +12,9 @@ import { CopyButton } from '#components/ui/copy.tsx'
 import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { ShownSecret } from '#lib/webhooks/schema.ts'
 
-const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
+const loadDialog = () => import('#components/ui/dialog.tsx')
+const Dialog = lazyDialog(loadDialog, 'Dialog')
+const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface RotateSecretProps {
   /** Absent: the secret of the account, which can also be revealed. */
@@ -71,18 +73,12 @@ export function RotateSecret({ endpointId }: RotateSecretProps) {
         >
           <div className="grid gap-4">
             <WebhookProblem error={rotate.error} />
-            <div className="flex justify-end gap-2">
-              <Button variant="quiet" onClick={() => setConfirming(false)}>
-                {t('cancel')}
-              </Button>
-              <Button
-                variant="primary"
-                disabled={rotate.isPending}
-                onClick={() => rotate.mutate(crypto.randomUUID())}
-              >
-                {t('rotateNow')}
-              </Button>
-            </div>
+            <DialogActions
+              action={t('rotateNow')}
+              isBusy={rotate.isPending}
+              onCancel={() => setConfirming(false)}
+              onConfirm={() => rotate.mutate(crypto.randomUUID())}
+            />
           </div>
         </Dialog>
       ) : null}

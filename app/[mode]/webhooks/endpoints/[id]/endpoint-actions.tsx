@@ -16,7 +16,9 @@ import { lazyDialog } from '#components/ui/lazy-dialog.ts'
 import type { Endpoint } from '#lib/webhooks/schema.ts'
 import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/webhooks/states.ts'
 
-const Dialog = lazyDialog(() => import('#components/ui/dialog.tsx'), 'Dialog')
+const loadDialog = () => import('#components/ui/dialog.tsx')
+const Dialog = lazyDialog(loadDialog, 'Dialog')
+const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface EndpointActionsProps {
   endpoint: Endpoint
@@ -78,30 +80,17 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
         >
           <div className="grid gap-4">
             <WebhookProblem error={change.error} />
-            <div className="flex flex-wrap justify-end gap-2">
-              {confirming === 'enable' && missedCount > 0 ? (
-                <Button
-                  variant="quiet"
-                  disabled={change.isPending}
-                  onClick={() => change.mutate('enableWithout')}
-                >
-                  {t('enableWithout')}
-                </Button>
-              ) : (
-                <Button variant="quiet" onClick={() => setConfirming(null)}>
-                  {t('cancel')}
-                </Button>
-              )}
-              <Button
-                variant="primary"
-                disabled={change.isPending}
-                onClick={() => change.mutate(confirming)}
-              >
-                {confirming === 'enable' && missedCount > 0
-                  ? t('enableSending', { count: missedCount })
-                  : t(confirming)}
-              </Button>
-            </div>
+            <DialogActions
+              isBusy={change.isPending}
+              onConfirm={() => change.mutate(confirming)}
+              {...(confirming === 'enable' && missedCount > 0
+                ? {
+                    action: t('enableSending', { count: missedCount }),
+                    keep: t('enableWithout'),
+                    onCancel: () => change.isPending || change.mutate('enableWithout'),
+                  }
+                : { action: t(confirming), onCancel: () => setConfirming(null) })}
+            />
           </div>
         </Dialog>
       ) : null}
