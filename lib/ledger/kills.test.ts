@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import type { Account } from '#lib/accounts/schema.ts'
-import { type Payment, settleCharges } from '#lib/charges/receive.ts'
-import { isTrocoError } from '#lib/core/errors.ts'
+import { type Payment, receivePayment, settleCharges } from '#lib/charges/receive.ts'
+import { isTrocoError, parseDatabaseError } from '#lib/core/errors.ts'
+import { OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { isKeyStored } from '#lib/db/idempotency.ts'
 import { readBalances } from '#lib/ledger/book.ts'
@@ -36,6 +37,8 @@ const CHARGES = pickSize(25, 1_000)
 const KILL_EVERY_MS = 120
 const AMOUNT = 1_000
 const ORDER = { pixKeyType: 'email', pixKey: 'a@example.com', dictKey: 'a@example.com' } as const
+/** SQLSTATE of a text with NUL. */
+const UNSTORABLE = '22021'
 const random = new Random(chooseSeed(), 0)
 
 test('12 clients book batches of many accounts in opposite orders while sessions are killed', async () => {
@@ -120,6 +123,88 @@ test('requests of one account that share statements are made once while sessions
   await expectBalancedLedger(merchant.id)
 }, 600_000)
 
+/** Payments that share statements until at least so many were sent, and so many sessions were killed meanwhile. */
+const PAID = pickSize(400, 4_000)
+const KILLED_MIN = 3
+type Refused = 'of another amount' | 'booked before' | 'unstorable'
+const REFUSED: Refused[] = ['of another amount', 'booked before', 'unstorable']
+
+test('payments of one account that share statements are booked once while sessions are killed', async () => {
+  const merchant = await makeMerchant()
+  await addEndpoint(merchant, 'https://receiver.test/')
+  const counts = { failed: 0 }
+  const killed = { count: 0 }
+  const credited = new Map<string, string>()
+  const refused = new Map<string, Refused>()
+  const suspended = new Set<string>()
+
+  /** The answer of an attempt whose session was killed is lost: the next one finds the payment booked. */
+  async function pay(chargeId: string, kind: Refused | null): Promise<void> {
+    const payment = makePayment(kind === 'of another amount' ? AMOUNT + 1 : AMOUNT)
+    if (kind === 'booked before') payment.endToEndId = [...credited.values()][0] ?? ''
+    if (kind === 'unstorable') payment.endToEndId += '\0'
+    let attempts = 0
+    await untilDone(async () => {
+      attempts++
+      const report = { accountId: merchant.id, chargeId, payments: [payment] }
+      const answer = await receivePayment(report).then(
+        row => row && { id: row.id, status: row.status, endToEndId: row.end_to_end_id },
+        error => {
+          if (parseDatabaseError(error).code === UNSTORABLE) return UNSTORABLE
+          throw error
+        },
+      )
+      if (kind === 'unstorable') expect(answer).toBe(UNSTORABLE)
+      else if (kind || (attempts > 1 && answer === null)) expect(answer).toBeNull()
+      else expect(answer).toEqual({ id: chargeId, status: 'paid', endToEndId: payment.endToEndId })
+    }, counts)
+    if (kind) refused.set(chargeId, kind)
+    else credited.set(chargeId, payment.endToEndId)
+    if (kind === 'of another amount') suspended.add(payment.endToEndId)
+  }
+
+  let sent = 0
+  const stop = new AbortController()
+  const kills = killSessions(stop.signal, killed)
+  const client = async () => {
+    while (sent < PAID || killed.count < KILLED_MIN) {
+      sent++
+      const kind = credited.size > 0 && random.chance(0.3) ? random.pick(REFUSED) : null
+      await untilDone(async () => pay((await openCharge(merchant, AMOUNT)).id, kind), counts)
+    }
+  }
+  await Promise.all(Array.from({ length: 4 * CLIENTS }, client)).finally(() => stop.abort())
+  await kills
+  const { size } = credited
+  process.stdout.write(
+    `${JSON.stringify({ credited: size, refused: refused.size, ...counts, killed: killed.count })}\n`,
+  )
+  expect(refused.size).toBeGreaterThan(0)
+
+  const ofMerchant = { accountId: merchant.id }
+  const paid = await db().charge.findMany({ where: { ...ofMerchant, status: 'paid' } })
+  const paidBy = (pairs: Iterable<[string, string | null]>) => Object.fromEntries(pairs)
+  expect(paidBy(paid.map(({ id, endToEndId }) => [id, endToEndId]))).toEqual(paidBy(credited))
+  expect(await db().ledgerTransfer.count({ where: ofMerchant })).toBe(size)
+  expect(await db().bookedPayment.count({ where: ofMerchant })).toBe(size)
+  for (const type of ['transaction.paid', 'transaction.amount_mismatch'])
+    expect(await db().event.count({ where: { ...ofMerchant, type } })).toBe(
+      type === 'transaction.paid' ? size : suspended.size,
+    )
+  expect(await db().delivery.count({ where: ofMerchant })).toBe(
+    await db().event.count({ where: ofMerchant }),
+  )
+  const unmatched = await db().unmatchedPayment.findMany({
+    where: { chargeAccountId: merchant.id },
+  })
+  expect(unmatched.map(({ endToEndId }) => endToEndId).sort()).toEqual([...suspended].sort())
+  const balances = await readBalances(merchant.id, 'test')
+  expect(balances).toEqual({ available: size * AMOUNT, outbound: 0 })
+  expect(await readGaps()).toEqual([])
+  await expectBalancedLedger(merchant.id)
+  await expectBalancedLedger(OPERATOR_ACCOUNT_ID)
+}, 600_000)
+
 interface Counts {
   settled: number
   held: number
@@ -180,7 +265,11 @@ async function untilDone(work: () => Promise<void>, counts: { failed: number }):
     try {
       return await work()
     } catch (error) {
-      if (!/terminat|closed|ECONNRESET|57P01/i.test(`${error} ${JSON.stringify(error)}`))
+      if (
+        !/terminat|closed|connection error|ECONNRESET|57P01/i.test(
+          `${error} ${JSON.stringify(error)}`,
+        )
+      )
         throw error
       counts.failed++
     }
