@@ -159,19 +159,75 @@ test('a movement is booked once per subject', async () => {
   expect(await findBrokenConstraint(twice, values)).toBe('ledger_transfers_pkey')
 })
 
-test('an entry needs an existing transfer and is unique per ledger', async () => {
-  const entry = (subject: string, mode: string) => `
-    INSERT INTO ledger_entries
+describe('an entry is a side of its transfer', () => {
+  const ENTRY = `INSERT INTO ledger_entries
       (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
-    VALUES ('${merchant.id}', '${mode}', 'available', 99, 'charge_paid', '${subject}', 1, 1)`
-  const { rows } = await client.query(
-    'SELECT subject_id FROM ledger_transfers WHERE account_id = $1',
-    [merchant.id],
-  )
-  expect(await findBrokenConstraint(entry(newId(), 'test'))).toBe(
-    'ledger_entries_account_id_kind_subject_id_fkey',
-  )
-  expect(await findBrokenConstraint(entry(rows[0].subject_id, 'test'))).toBe(
-    'ledger_entries_account_id_kind_subject_id_ledger_key',
-  )
+    VALUES ($1, $2, $3, 99, $4, $5, $6, 100)`
+
+  test.each([
+    ['without a transfer', { kind: 'withdrawal_sent' }],
+    ['of another mode', { mode: 'live' }],
+    ['of another amount', { amount: 99 }],
+    ['with the wrong sign', { amount: -100 }],
+    ['in a third ledger', { ledger: 'outbound' }],
+  ])('one %s is refused', async (_, changes) => {
+    const subject = newId()
+    const insert = async (entry: {
+      mode: string
+      ledger: string
+      kind: string
+      amount: number
+    }) => {
+      await client.query('BEGIN')
+      await client.query(TRANSFER, [
+        merchant.id,
+        'charge_paid',
+        subject,
+        'external',
+        'available',
+        100,
+      ])
+      const { mode, ledger, kind, amount } = entry
+      const broken = await client
+        .query(ENTRY, [merchant.id, mode, ledger, kind, subject, amount])
+        .then(
+          () => undefined,
+          (error: DatabaseError) => error.constraint,
+        )
+      await client.query('ROLLBACK')
+      return broken
+    }
+    const right = { mode: 'test', ledger: 'available', kind: 'charge_paid', amount: 100 }
+    expect(await insert(right)).toBeUndefined()
+    expect(await insert({ ...right, ...changes })).toBe('ledger_entries_match_transfers')
+  })
+
+  test('one in a ledger that the account lacks is refused', async () => {
+    const other = await makeMerchant()
+    const subject = newId()
+    const both = `WITH held AS (${TRANSFER})
+      INSERT INTO ledger_entries (account_id, mode, ledger, version, kind, subject_id, amount, balance_after)
+      VALUES ($1, 'test', $5, 1, $2, $3, $6, 100)`
+    const values = (account: Account) => [
+      account.id,
+      'dispute_held',
+      subject,
+      'available',
+      'disputed',
+      100,
+    ]
+    expect(await findBrokenConstraint(both, values(merchant))).toBeUndefined()
+    expect(await findBrokenConstraint(both, values(other))).toBe('ledger_entries_match_transfers')
+  })
+
+  test('each side has one', async () => {
+    const { rows } = await client.query(
+      'SELECT subject_id FROM ledger_transfers WHERE account_id = $1',
+      [merchant.id],
+    )
+    const values = [merchant.id, 'test', 'available', 'charge_paid', rows[0].subject_id, 5_000]
+    expect(await findBrokenConstraint(ENTRY, values)).toBe(
+      'ledger_entries_account_id_kind_subject_id_ledger_key',
+    )
+  })
 })

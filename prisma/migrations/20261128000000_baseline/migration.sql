@@ -9,6 +9,7 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE FUNCTION troco_forget_check() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_guard_state() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_is_movement(account_id uuid, kind text, debit text, credit text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
+CREATE FUNCTION troco_match_transfers() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_refuse_other_charge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
 CREATE FUNCTION troco_touch_queues() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not installed'; END $$;
@@ -465,10 +466,6 @@ CREATE TABLE ledger_entries (
   balance_after bigint NOT NULL,
   created_at timestamptz(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, mode, ledger, version),
-  CONSTRAINT ledger_entries_account_id_kind_subject_id_fkey FOREIGN KEY (account_id, kind, subject_id)
-    REFERENCES ledger_transfers(account_id, kind, subject_id) ON DELETE RESTRICT,
-  CONSTRAINT ledger_entries_account_id_mode_ledger_fkey FOREIGN KEY (account_id, mode, ledger)
-    REFERENCES ledger_accounts(account_id, mode, ledger) ON DELETE RESTRICT,
   CONSTRAINT ledger_entries_amount_moves CHECK (amount <> 0),
   CONSTRAINT ledger_entries_version_counts CHECK (version >= 1)
 );
@@ -477,6 +474,9 @@ CREATE UNIQUE INDEX ledger_entries_account_id_kind_subject_id_ledger_key ON ledg
 CREATE TRIGGER ledger_entries_append_only
   BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
+CREATE TRIGGER ledger_entries_match_transfers
+  AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+  EXECUTE FUNCTION troco_match_transfers();
 
 -- Result of the last check of an account's ledger. Growth: one per account.
 CREATE TABLE ledger_checks (
