@@ -27,7 +27,7 @@ import {
 } from '#lib/testing/fixtures.ts'
 import { makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { openReceiver, type Receiver, status } from '#lib/testing/receiver.ts'
-import { createDeliverer, finishDelivery } from '#lib/webhooks/deliver.ts'
+import { createDeliverer, type Deliverer, finishDelivery } from '#lib/webhooks/deliver.ts'
 import { disableEndpoint } from '#lib/webhooks/endpoints.ts'
 import { readResourceSecret } from '#lib/webhooks/secrets.ts'
 import { hostOf } from '#lib/webhooks/target.ts'
@@ -377,23 +377,40 @@ describe('a receiver that hangs', () => {
     await hangingReceiver.close()
   })
 
-  test('leaves 32 of the 256 places of a worker to accounts without a call in progress', async () => {
+  const serializers = { transaction: () => ({}), withdrawal: () => ({}), apiPix: () => ({}) }
+  const countOthers = () => receiver.calls.filter(({ path }) => path.startsWith('/other/')).length
+
+  /** Accounts that want more take all but the reserved places; then an account without a call gets eight deliveries. */
+  async function fill(worker: Deliverer): Promise<void> {
     receiver.respondWith(() => {})
     const busy = [merchant, ...(await Promise.all([1, 2, 3].map(() => makeMerchant())))]
     const url = `'${receiver.url}/' || n`
     for (const { id } of busy) await seedDueDeliveries({ accountId: id, count: 100, url })
-    const deliverer = createDeliverer({
-      transaction: () => ({}),
-      withdrawal: () => ({}),
-      apiPix: () => ({}),
-    })
-    expect(await deliverer.run()).toBe(224)
-    const other = await makeMerchant()
-    await seedDueDeliveries({ accountId: other.id, count: 1, url: `'${receiver.url}/other'` })
-    await deliverer.run()
-    await expect.poll(() => receiver.calls.some(({ path }) => path === '/other')).toBe(true)
-    deliverer.abort()
-    await deliverer.idle()
+    expect(await worker.run()).toBe(224)
+    const { id } = await makeMerchant()
+    await seedDueDeliveries({ accountId: id, count: 8, url: `'${receiver.url}/other/' || n` })
+  }
+
+  async function stop(...workers: Deliverer[]): Promise<void> {
+    for (const worker of workers) worker.abort()
+    await Promise.all(workers.map(worker => worker.idle()))
+  }
+
+  test('leaves 32 of the 256 places of a worker to accounts without a call in progress', async () => {
+    const worker = createDeliverer(serializers, () => worker.run())
+    await fill(worker)
+    await expect.poll(countOthers).toBe(1)
+    await stop(worker)
+  })
+
+  test('does not keep a worker with room from an account, of which a full worker could send one delivery', async () => {
+    const full = createDeliverer(serializers, undefined, { yieldMs: 3_600_000 })
+    await fill(full)
+    await full.run()
+    const free = createDeliverer(serializers)
+    await free.run()
+    await expect.poll(countOthers).toBe(8)
+    await stop(full, free)
   })
 })
 

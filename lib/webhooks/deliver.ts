@@ -34,6 +34,11 @@ const RESERVED = 32
 const ATTEMPT_BYTES = 1_024
 /** Calls started in one turn of the event loop: each takes about 0.2 ms, and requests wait for it. */
 const STARTS_PER_TURN = 8
+/**
+ * A worker whose free places are those reserved leaves a queue to others for this long after it became due: it sends one
+ * delivery of it at a time, and they may have room. Notifications reach them in some 20 ms.
+ */
+const YIELD_MS = 100
 /** Queues of the first claim of a run: those of four busy accounts fill a worker, and others get the rest. */
 const FIRST_CLAIM = 4
 
@@ -53,6 +58,7 @@ export interface Deliverer {
 export function createDeliverer(
   serializers: BodySerializers,
   onCapacity: () => void = () => {},
+  { yieldMs = YIELD_MS } = {},
 ): Deliverer {
   const attempts = new Pool({ perKeyMax: CONCURRENCY_MAX })
   const queues = new Map<string, Queue>()
@@ -62,7 +68,9 @@ export function createDeliverer(
   let stopRenewal = () => {}
   let running = Promise.resolve(0)
   let stopSignal: AbortSignal | undefined
+  let yielding: NodeJS.Timeout | undefined
 
+  const isFull = () => attempts.free() <= RESERVED
   const isStopped = () => attempts.signal.aborted || stopSignal?.aborted === true
 
   /** Runs one after another. */
@@ -82,7 +90,10 @@ export function createDeliverer(
       started += await startReady()
       if (!wasCut && ![...queues.values()].some(({ needsRead }) => needsRead)) break
     }
-    if (!isStopped()) await releaseIdle()
+    if (isStopped()) return started
+    await releaseIdle()
+    clearTimeout(yielding)
+    if (isFull()) yielding = setTimeout(onCapacity, yieldMs).unref()
     return started
   }
 
@@ -103,7 +114,8 @@ export function createDeliverer(
   /** Returns whether more queues may be due. */
   async function claimAndRead(claimMax: number): Promise<boolean> {
     const limit = Math.min(claimMax, attempts.free())
-    const accounts = await claimQueues(holdLease(), limit, [...queues.keys()])
+    const dueForMs = isFull() ? yieldMs : 0
+    const accounts = await claimQueues(holdLease(), limit, [...queues.keys()], dueForMs)
     for (const accountId of accounts) {
       const queue = queues.get(accountId) ?? new Queue(accountId)
       queue.needsRead = true
@@ -125,9 +137,8 @@ export function createDeliverer(
   function startNext(): boolean {
     if (isStopped()) return false
     for (const queue of ready) {
-      const free = attempts.free()
-      if (free === 0) return false
-      if (free <= RESERVED && queue.isBusy) continue
+      if (attempts.free() === 0) return false
+      if (isFull() && queue.isBusy) continue
       ready.delete(queue)
       const due = queue.take()
       if (!due) continue

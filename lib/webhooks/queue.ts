@@ -1,5 +1,5 @@
 import type { Mode } from '#lib/core/mode.ts'
-import { claimPicked, leaseMs } from '#lib/db/claim.ts'
+import { claimPicked, leaseMs, nowPlusMs } from '#lib/db/claim.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
 import { clockFrom } from '#lib/db/clock.ts'
 import { queryRows } from '#lib/db/sql.ts'
@@ -214,17 +214,19 @@ class Counter {
 }
 
 /**
- * Claims due queues of other accounts, at most `limit`, the longest due first, and returns their accounts, with those
- * of queues under this lease that got work or are not `known`: the answer to their claim was lost, or the lease was
- * renewed after it had ended. Locks only against other claims: a payment that adds work waits for none.
+ * Claims queues of other accounts that have been due for `dueForMs`, at most `limit`, the longest due first, and returns
+ * their accounts, with those of queues under this lease that got work or are not `known`: the answer to their claim was
+ * lost, or the lease was renewed after it had ended. Locks only against other claims: a payment that adds work waits
+ * for none.
  */
 export async function claimQueues(
   lease: string,
   limit: number,
   known: string[] = [],
+  dueForMs = 0,
 ): Promise<string[]> {
   const picked = Prisma.sql`WITH picked AS MATERIALIZED (
-    SELECT * FROM (SELECT q.account_id FROM delivery_queues q WHERE q.due_at <= now()
+    SELECT * FROM (SELECT q.account_id FROM delivery_queues q WHERE q.due_at <= ${nowPlusMs(-dueForMs)}
       ORDER BY q.due_at LIMIT ${limit}::int FOR NO KEY UPDATE SKIP LOCKED) d
     UNION
     SELECT * FROM (SELECT q.account_id FROM delivery_queues q
