@@ -103,3 +103,47 @@ test('a statement ends after the time limit of the connection, which is not used
   expect(await run('SELECT pg_backend_pid() AS pid')).not.toBe(first)
   await pool.end()
 })
+
+const pidOf = async (pool: FairPool) =>
+  (await pool.run<{ pid: number }>({ text: 'SELECT pg_backend_pid() AS pid' })).rows[0]?.pid
+
+test('a returned connection is lent again, unless its session has ended meanwhile', async () => {
+  const pool = openPool()
+  const lost: Error[] = []
+  pool.on('error', error => lost.push(error))
+  const first = await pidOf(pool)
+  expect(await pidOf(pool)).toBe(first)
+  const killer = openPool()
+  await killer.run({ text: 'SELECT pg_terminate_backend($1)', values: [first] })
+  await killer.end()
+  await expect.poll(() => lost.length).toBe(1)
+  expect(pool.use).toEqual({ inUse: 0, idle: 0, waiting: 0 })
+  expect(await pidOf(pool)).not.toBe(first)
+  await pool.end()
+})
+
+test('a connection that nobody uses for a while is closed', async () => {
+  const pool = new FairPool({
+    connectionString: env().DATABASE_URL,
+    max: 2,
+    connectionTimeoutMillis: 30_000,
+    idleTimeoutMillis: 1,
+  })
+  const [first, second] = await Promise.all([pool.connect(), pool.connect()])
+  first.release()
+  second.release()
+  expect(pool.use.idle).toBe(2)
+  await expect.poll(() => pool.use.idle).toBe(0)
+  await expect.poll(() => pool.totalCount).toBe(0)
+  await pool.end()
+})
+
+test('a connection is released once, and closed if that happens after the end of the pool', async () => {
+  const pool = openPool()
+  const client = await pool.connect()
+  const ended = pool.end()
+  client.release()
+  await ended
+  expect(pool.totalCount).toBe(0)
+  expect(() => client.release()).toThrow('twice')
+})

@@ -146,36 +146,20 @@ class TextQuery implements Submittable {
   }
 }
 
-/** With a member of the driver that its types omit. */
-type Limited = PoolClient & { connectionParameters: { query_timeout: number | undefined } }
-
-/**
- * Sends a statement, within the time limit of the connection. The driver's own timer and promise would keep each result in memory
- * until a full collection: with them, a page of 20 charges took 60 µs more to collect.
- */
-function sendOnce<Result>(
-  client: PoolClient,
-  send: (onEnd: Ended<Result>) => void,
-): Promise<Result> {
-  const { connectionParameters } = client as Limited
-  const limitMs = connectionParameters.query_timeout
-  return new Promise((resolve, reject) => {
-    const timer = limitMs && setTimeout(() => reject(new Error('Query read timeout')), limitMs)
-    connectionParameters.query_timeout = undefined
-    send((error, result) => {
-      if (timer) clearTimeout(timer)
-      if (error) reject(error)
-      else resolve(result as Result)
-    })
-    connectionParameters.query_timeout = limitMs
-  })
+/** With members of the driver that its types omit. */
+type Member = PoolClient & {
+  _queryable: boolean
+  _ending: boolean
+  connectionParameters: { query_timeout: number | undefined }
 }
 
-/** Use of one connection. */
-interface Loan {
-  share: Share
-  startedAt: number
+interface Idle {
+  client: Member
+  since: number
 }
+
+/** A connection that nobody has used for this time is closed, as by the pool of the driver. */
+const IDLE_MAX_MS = 10_000
 
 /**
  * Pool whose next free connection goes to the account that has used connections for the shortest
@@ -188,7 +172,11 @@ export class FairPool extends Pool {
   readonly #stallMs: number
   readonly #max: number
   readonly #shares = new Map<string, Share>()
-  readonly #lent = new WeakMap<PoolClient, Loan>()
+  /** The last one returned is the next one lent: its session is the warmest. */
+  readonly #idle: Idle[] = []
+  readonly #closers = new WeakMap<PoolClient, (error?: Error | boolean) => void>()
+  readonly #idleMaxMs: number
+  #reaper: NodeJS.Timeout | undefined
   #running = 0
   #lastProgressAt = 0
   /** Time used by the account that last got a connection. An account that did not wait begins with it. */
@@ -198,20 +186,14 @@ export class FairPool extends Pool {
     super(config)
     this.#max = config.max
     this.#stallMs = config.connectionTimeoutMillis
-    this.on('release', (error, client) => {
-      // The pool also releases connections whose request has timed out; those are not counted.
-      const loan = this.#lent.get(client)
-      if (!loan) return
-      this.#lent.delete(client)
-      this.#handleEnd(error, loan)
-    })
+    this.#idleMaxMs = config.idleTimeoutMillis ?? IDLE_MAX_MS
   }
 
   /** `waitingCount` of the pool is always 0, because requests wait here. */
   get use(): { inUse: number; idle: number; waiting: number } {
     const shares = [...this.#shares.values()]
     const waiting = shares.reduce((sum, share) => sum + share.waiting.size, 0)
-    return { inUse: this.#running, idle: this.idleCount, waiting }
+    return { inUse: this.#running, idle: this.#idle.length, waiting }
   }
 
   /** Runs one statement, whose refusal by the server does not cost its connection, as it does with `query`. */
@@ -232,19 +214,40 @@ export class FairPool extends Pool {
     )
   }
 
-  async #send<Result>(
+  /**
+   * Sends a statement, within the time limit of the connection. The driver's own timer and promise would keep each result in
+   * memory until a full collection: with them, a page of 20 charges took 60 µs more to collect.
+   */
+  #send<Result>(
     send: (client: PoolClient, onEnd: Ended<Result>) => void,
     isShared = false,
   ): Promise<Result> {
-    const client = await this.#requestClient(isShared)
-    try {
-      const result = await sendOnce<Result>(client, onEnd => send(client, onEnd))
-      client.release()
-      return result
-    } catch (error) {
-      client.release(isRefusal(error) ? undefined : (error as Error))
-      throw error
-    }
+    return new Promise((resolve, reject) => {
+      this.#request((error, client) => {
+        if (!client) return reject(error)
+        const { connectionParameters } = client as Member
+        const limitMs = connectionParameters.query_timeout
+        const end: Ended<Result> = (error, result) => {
+          if (isEnded) return
+          isEnded = true
+          clearTimeout(timer)
+          client.release(error === null || isRefusal(error) ? undefined : error)
+          if (error) reject(error)
+          else resolve(result as Result)
+        }
+        let isEnded = false
+        const timer = limitMs
+          ? setTimeout(() => end(new Error('Query read timeout')), limitMs)
+          : undefined
+        connectionParameters.query_timeout = undefined
+        try {
+          send(client, end)
+        } catch (error) {
+          end(error as Error)
+        }
+        connectionParameters.query_timeout = limitMs
+      }, isShared)
+    })
   }
 
   override connect(): Promise<PoolClient>
@@ -275,16 +278,81 @@ export class FairPool extends Pool {
   }
 
   #open(share: Share, callback: Callback): void {
-    const loan = { share, startedAt: performance.now() }
+    const startedAt = performance.now()
     this.#running++
-    if (share.account !== SHARED)
-      this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(loan.startedAt))
-    share.start(loan.startedAt)
-    super.connect((error, client, done) => {
-      if (client) this.#lent.set(client, loan)
-      else this.#handleEnd(error, loan)
-      callback(error, client, done)
+    if (share.account !== SHARED) this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(startedAt))
+    share.start(startedAt)
+    const lend = (client: Member) => {
+      let isReleased = false
+      const release = (error?: Error | boolean) => {
+        if (isReleased) throw new Error('A connection was released twice')
+        isReleased = true
+        this.#takeBack(client, error)
+        this.#handleEnd(error, share, startedAt)
+      }
+      client.release = release
+      callback(undefined, client, release)
+    }
+    const idle = this.#idle.pop()
+    if (idle) {
+      lend(idle.client)
+      return
+    }
+    super.connect((error, client) => {
+      if (client) lend(this.#adopt(client as Member))
+      else {
+        this.#handleEnd(error, share, startedAt)
+        callback(error, undefined, () => {})
+      }
     })
+  }
+
+  /** The pool of the driver only opens and closes connections: lending one takes it three timers. */
+  #adopt(client: Member): Member {
+    this.#closers.set(client, client.release)
+    client.on('error', error => {
+      const at = this.#idle.findIndex(idle => idle.client === client)
+      if (at === -1) return
+      this.#idle.splice(at, 1)
+      this.#close(client, error)
+      this.emit('error', error, client)
+    })
+    return client
+  }
+
+  #takeBack(client: Member, error?: Error | boolean): void {
+    if (error || this.ending || !client._queryable || client._ending) {
+      this.#close(client, error || true)
+      return
+    }
+    this.#idle.push({ client, since: performance.now() })
+    const closeIdle = () => this.#closeIdle(this.#idleMaxMs)
+    this.#reaper ??= setInterval(closeIdle, this.#idleMaxMs / 2).unref()
+  }
+
+  #closeIdle(idleMs: number): void {
+    const oldest = performance.now() - idleMs
+    while (this.#idle[0] && this.#idle[0].since <= oldest) {
+      const closed = this.#idle.shift()
+      if (closed) this.#close(closed.client)
+    }
+    if (this.#idle.length > 0) return
+    clearInterval(this.#reaper)
+    this.#reaper = undefined
+  }
+
+  #close(client: Member, error: Error | boolean = true): void {
+    this.#closers.get(client)?.(error)
+  }
+
+  override end(): Promise<void>
+  override end(callback: () => void): void
+  override end(callback?: () => void): Promise<void> | undefined {
+    const ended = super.end()
+    this.#closeIdle(0)
+    if (!callback) return ended
+    ended.then(callback, callback)
+    return undefined
   }
 
   #wait(share: Share, caller: string, callback: Callback): void {
@@ -311,12 +379,11 @@ export class FairPool extends Pool {
     share.waiting.add(caller, open)
   }
 
-  #handleEnd(error: unknown, { share, startedAt }: Loan): void {
+  #handleEnd(error: unknown, share: Share, startedAt: number): void {
     this.#running--
     share.end(startedAt)
     if (!(error && isDatabaseUnavailable(error))) this.#lastProgressAt = performance.now()
-    // The pool takes the connection back only after this event.
-    process.nextTick(() => this.#admit())
+    this.#admit()
   }
 
   #admit(): void {
