@@ -30,28 +30,35 @@ export async function runBatch<Item, Result>(
 /** An item that waits for its statement. */
 interface Waiting<Item, Result> {
   item: Item
-  resolve: (outcome: Outcome<Result>) => void
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
 }
 
 /** Hands an item over and waits for its outcome. */
-async function submit<Item, Result>(
+function submit<Item, Result>(
   item: Item,
   enqueue: (waiting: Waiting<Item, Result>) => void,
 ): Promise<Result> {
-  const outcome = await new Promise<Outcome<Result>>(resolve => enqueue({ item, resolve }))
-  if (outcome.ok) return outcome.result
-  throw outcome.error
+  return new Promise((resolve, reject) => enqueue({ item, resolve, reject }))
 }
 
-/** Runs a statement for waiting items and hands each its outcome. */
-async function serve<Item, Result>(
+/** Runs a statement for waiting items, hands each its outcome, and never rejects. */
+function serve<Item, Result>(
   batch: Waiting<Item, Result>[],
   run: (items: Item[]) => Promise<Result[]>,
   isParallel = false,
 ): Promise<void> {
   const items = batch.map(({ item }) => item)
-  const outcomes = await runBatch(items, run, isParallel)
-  for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome<Result>)
+  const [only] = batch
+  if (only && batch.length === 1)
+    return run(items).then(([result]) => only.resolve(result as Result), only.reject)
+  return runBatch(items, run, isParallel).then(outcomes => {
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[index] as Outcome<Result>
+      if (outcome.ok) resolve(outcome.result)
+      else reject(outcome.error)
+    }
+  })
 }
 
 interface BatchOptions<Item, Result> {
@@ -98,7 +105,7 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
       const isExpired = ({ at }: Queued<Item, Result>) => now - at >= limitMs
       const expired = queue.filter(isExpired)
       if (expired.length > 0) queue.splice(0, queue.length, ...queue.filter(q => !isExpired(q)))
-      for (const { resolve } of expired) resolve({ ok: false, error: connectionTimeout() })
+      for (const { reject } of expired) reject(connectionTimeout())
       oldest = Math.min(oldest, queue[0]?.at ?? now)
     }
     isTimed = false
