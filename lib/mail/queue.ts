@@ -1,4 +1,4 @@
-import { createTransport, type Transporter } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { newId } from '#lib/core/ids.ts'
 import { seal, unseal } from '#lib/core/keys.ts'
 import { HOME_TIME_ZONE, LOCALES, type Locale } from '#lib/core/locale.ts'
@@ -216,7 +216,7 @@ async function sendQueuedMail(due: DueMail): Promise<void> {
   const { SMTP_URL, TROCO_ENV } = env()
   try {
     const mail = JSON.parse(unseal(sealed, id, 'mails')) as Mail
-    if (SMTP_URL) await getTransport(SMTP_URL).sendMail({ ...mail, from: env().MAIL_FROM })
+    if (SMTP_URL) await (await getTransport(SMTP_URL)).sendMail({ ...mail, from: env().MAIL_FROM })
     else if (TROCO_ENV === 'local') log().info(mail, 'mail written to the log: SMTP_URL is not set')
     else return await giveUp(due, 'SMTP_URL is not set')
     await db().$executeRaw`DELETE FROM mails WHERE ${isOwn(due)}`
@@ -238,10 +238,12 @@ async function giveUp(due: DueMail, problem: string): Promise<void> {
 
 const isOwn = ({ id, lease }: DueMail) => Prisma.sql`id = ${id}::uuid AND lease = ${lease}::uuid`
 
-function getTransport(url: string): Transporter {
+async function getTransport(url: string): Promise<Transporter> {
   if (cachedTransport?.url === url) return cachedTransport.transport
   const { hostname } = new URL(url)
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  // 4 MB, which a process that sends no mail is spared.
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     url,
     // Neither credentials nor the links of mails, which open accounts, cross the network unencrypted.
