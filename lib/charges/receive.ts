@@ -141,12 +141,16 @@ function byTime(one: ReceivedPayment, other: ReceivedPayment): number {
   return earlierMs || (one.endToEndId < other.endToEndId ? -1 : 1)
 }
 
-/** Batches the reports of an account, because all of them update the same balance row. */
+/**
+ * Batches the reports of an account, because all of them update the same balance row. Two statements at a time: while one
+ * commits with the books locked, the other locks and marks its charges, and this process reads the results of a third.
+ */
 export const receivePayment = createBatcher({
   run: receivePayments,
   queueOf: ({ accountId }: PaymentReport) => accountId,
   keyOf: ({ chargeId }: PaymentReport) => chargeId,
   batchMax: 200,
+  runningMax: 2,
 })
 
 /** Time in which the connection of a charge books it: two to one bank account list the same payments. */

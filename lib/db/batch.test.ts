@@ -13,6 +13,7 @@ function createControlledBatcher(
   max = 200,
   isRefused: (item: Item) => boolean = () => false,
   waitMaxMs?: number,
+  runningMax?: number,
 ) {
   const batches: string[][] = []
   const pendingRuns: (() => void)[] = []
@@ -28,6 +29,7 @@ function createControlledBatcher(
     keyOf: item => item.name,
     batchMax: max,
     ...(waitMaxMs && { waitMaxMs }),
+    ...(runningMax && { runningMax }),
   })
   const finishAll = async () => {
     for (let idleRounds = 0; idleRounds < 3; idleRounds++) {
@@ -38,8 +40,17 @@ function createControlledBatcher(
       }
     }
   }
-  return { submit: (name: string, queue = 'a') => submit({ queue, name }), batches, finishAll }
+  const finishOldest = async () => {
+    pendingRuns.shift()?.()
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+  }
+  const submitNamed = (name: string, queue = 'a') => submit({ queue, name })
+  return { submit: submitNamed, batches, pendingRuns, finishAll, finishOldest }
 }
+
+/** Names from `from` to `to`. */
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}`)
 
 describe('batched writes', () => {
   test('the first item runs at once; items that arrive meanwhile share the next batch, in order', async () => {
@@ -104,6 +115,43 @@ describe('batched writes', () => {
     expect(batches.at(-1)).toEqual(['good'])
     await finishAll()
     expect(await good).toBe('good done')
+  })
+
+  test('two batches of a queue run at a time, with an even share of all items', async () => {
+    const made = createControlledBatcher(200, undefined, undefined, 2)
+    const { submit, batches, pendingRuns, finishAll, finishOldest } = made
+    const sizes = () => batches.map(({ length }) => length)
+    const results = Promise.all(numbered(1, 64).map(name => submit(name).then(() => submit(name))))
+    expect(sizes()).toEqual([1, 16])
+    for (let ended = 0; ended < 3; ended++) await finishOldest()
+    // Callers of a batch that ended send again: from then on, each batch has half of the 64.
+    expect(sizes()).toEqual([1, 16, 32, 32, 32])
+    expect(pendingRuns).toHaveLength(2)
+    await finishAll()
+    expect(await results).toEqual(numbered(1, 64).map(name => `${name} done`))
+  })
+
+  test('few items wait for the batch that runs', async () => {
+    const made = createControlledBatcher(200, undefined, undefined, 2)
+    const { submit, batches, finishAll, finishOldest } = made
+    const results = Promise.all(numbered(1, 20).map(name => submit(name)))
+    await finishOldest()
+    expect(batches).toEqual([['1'], numbered(2, 17)])
+    await finishAll()
+    await results
+    expect(batches.at(-1)).toEqual(numbered(18, 20))
+  })
+
+  test('an item waits for one with its key that runs, and for no other', async () => {
+    const made = createControlledBatcher(200, undefined, undefined, 2)
+    const { submit, batches, finishAll, finishOldest } = made
+    const results = Promise.all(['1', '1', ...numbered(2, 17)].map(name => submit(name)))
+    expect(batches).toEqual([['1'], numbered(2, 16)])
+    await finishOldest()
+    await finishOldest()
+    expect(batches).toEqual([['1'], numbered(2, 16), ['1', '17']])
+    await finishAll()
+    await results
   })
 
   test('what has waited for the whole limit fails as without a database, and never runs', async () => {

@@ -64,11 +64,13 @@ function serve<Item, Result>(
 interface BatchOptions<Item, Result> {
   /** Runs all items in one statement and returns one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Batches of one queue run one after another; different queues run concurrently. */
+  /** Different queues run concurrently. */
   queueOf: (item: Item) => string
-  /** Items with one key never share a batch: the later must see the writes of the earlier. */
+  /** Items with one key never run at the same time: the later must see the writes of the earlier. */
   keyOf: (item: Item) => string
   batchMax: number
+  /** Batches of one queue that run at the same time, if each has enough items. Default: one after another. */
+  runningMax?: number
   /** Longest wait for a batch. Default: the limit of a request for the database. */
   waitMaxMs?: number
 }
@@ -78,22 +80,39 @@ interface Queued<Item, Result> extends Waiting<Item, Result> {
   at: number
 }
 
+interface Queue<Item, Result> {
+  waiting: Queued<Item, Result>[]
+  runningKeys: Set<string>
+  workers: number
+}
+
+/** Items of a batch that runs beside another: for fewer, another statement costs more than the wait for it. */
+const BESIDE_MIN = 16
+
 /**
  * Batches writes to contended rows: items that arrive during a statement, or in the turn of the event loop in which it
  * ends, as those of callers that got its results, join the next one.
  */
 export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>) {
-  const { run, queueOf } = options
+  const { run, queueOf, keyOf, runningMax = 1 } = options
   const waitMaxMs = () => options.waitMaxMs ?? env().DATABASE_TIMEOUT_MS
-  const queues = new Map<string, Queued<Item, Result>[]>()
+  const queues = new Map<string, Queue<Item, Result>>()
   let isTimed = false
 
-  async function drainQueue(queueName: string, queue: Queued<Item, Result>[]): Promise<void> {
-    while (queue.length > 0) {
-      await serve(takeNextBatch(queue, options), run)
+  /** Ends when nothing waits, or when another worker runs and takes the few that do. */
+  async function drainQueue(name: string, queue: Queue<Item, Result>): Promise<void> {
+    queue.workers++
+    for (
+      let batch = takeNextBatch(queue, options);
+      batch.length > 0;
+      batch = takeNextBatch(queue, options)
+    ) {
+      await serve(batch, run)
+      for (const { item } of batch) queue.runningKeys.delete(keyOf(item))
       await new Promise(setImmediate)
     }
-    queues.delete(queueName)
+    queue.workers--
+    if (queue.workers === 0) queues.delete(name)
   }
 
   /** Fails what has waited for the whole limit, as if it had waited for a connection. */
@@ -103,10 +122,10 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
     let oldest = now
     for (const queue of queues.values()) {
       const isExpired = ({ at }: Queued<Item, Result>) => now - at >= limitMs
-      const expired = queue.filter(isExpired)
-      if (expired.length > 0) queue.splice(0, queue.length, ...queue.filter(q => !isExpired(q)))
+      const expired = queue.waiting.filter(isExpired)
+      if (expired.length > 0) queue.waiting = queue.waiting.filter(queued => !isExpired(queued))
       for (const { reject } of expired) reject(connectionTimeout())
-      oldest = Math.min(oldest, queue[0]?.at ?? now)
+      oldest = Math.min(oldest, queue.waiting[0]?.at ?? now)
     }
     isTimed = false
     if (oldest < now) failExpiredAfter(oldest + limitMs - now)
@@ -119,34 +138,36 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
 
   return (item: Item): Promise<Result> =>
     submit(item, waiting => {
-      const queueName = queueOf(item)
-      const queued = { ...waiting, at: performance.now() }
-      const queue = queues.get(queueName)
-      if (queue) {
-        if (!isTimed) failExpiredAfter(waitMaxMs())
-        return queue.push(queued)
-      }
-      const newQueue = [queued]
-      queues.set(queueName, newQueue)
-      return drainQueue(queueName, newQueue)
+      const name = queueOf(item)
+      const known = queues.get(name)
+      const queue = known ?? { waiting: [], runningKeys: new Set<string>(), workers: 0 }
+      queue.waiting.push({ ...waiting, at: performance.now() })
+      if (!known) queues.set(name, queue)
+      else if (!isTimed) failExpiredAfter(waitMaxMs())
+      const isBeside = queue.workers < runningMax && queue.waiting.length >= BESIDE_MIN
+      if (!known || isBeside) void drainQueue(name, queue)
     })
 }
 
-/** Removes the next batch, oldest first. An item with a repeated key waits for a later batch. */
+/** Removes the next batch, oldest first: an even share of all items, if batches can run beside each other. */
 function takeNextBatch<Item, Result>(
-  queue: Queued<Item, Result>[],
-  { keyOf, batchMax }: BatchOptions<Item, Result>,
+  queue: Queue<Item, Result>,
+  { keyOf, batchMax, runningMax = 1 }: BatchOptions<Item, Result>,
 ): Queued<Item, Result>[] {
-  const keys = new Set<string>()
+  const { waiting, runningKeys } = queue
+  if (runningKeys.size > 0 && waiting.length < BESIDE_MIN) return []
+  const share = (waiting.length + runningKeys.size) / runningMax
+  const sizeMax = share < BESIDE_MIN ? batchMax : Math.min(batchMax, Math.ceil(share))
+  const keys = new Set(runningKeys)
   const batch: Queued<Item, Result>[] = []
-  const rest: Queued<Item, Result>[] = []
-  for (const queued of queue) {
+  queue.waiting = []
+  for (const queued of waiting) {
     const key = keyOf(queued.item)
-    const belongsToBatch = batch.length < batchMax && !keys.has(key)
+    const belongsToBatch = batch.length < sizeMax && !keys.has(key)
     keys.add(key)
-    ;(belongsToBatch ? batch : rest).push(queued)
+    ;(belongsToBatch ? batch : queue.waiting).push(queued)
   }
-  queue.splice(0, queue.length, ...rest)
+  for (const { item } of batch) runningKeys.add(keyOf(item))
   return batch
 }
 

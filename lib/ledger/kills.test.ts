@@ -198,6 +198,7 @@ test('payments of one account that share statements are booked once while sessio
     where: { chargeAccountId: merchant.id },
   })
   expect(unmatched.map(({ endToEndId }) => endToEndId).sort()).toEqual([...suspended].sort())
+  expect(await countDeadlocks()).toBe(0)
   const balances = await readBalances(merchant.id, 'test')
   expect(balances).toEqual({ available: size * AMOUNT, outbound: 0 })
   expect(await readGaps()).toEqual([])
