@@ -10,7 +10,7 @@ import {
 } from '#e2e/browser/extreme-shop.ts'
 import { BROWSER_LOCALE, fillAddress, inspect } from '#e2e/browser/extremes.ts'
 import { addSession, createSession, createShop, type Shop } from '#e2e/browser/merchant.ts'
-import { db } from '#lib/db/client.ts'
+import { db, type Prisma } from '#lib/db/client.ts'
 import { beginAuthenticator, confirmAuthenticator } from '#lib/people/factors.ts'
 import { openSessionId } from '#lib/testing/member.ts'
 import { makeSilentMerchant, withdrawInSilence } from '#lib/testing/silent-bank.ts'
@@ -28,9 +28,11 @@ test.use({
 /** Makes one delivery delivered and the others failed, as after an hour of attempts. */
 async function endDeliveries({ id: accountId }: Shop): Promise<string> {
   const [delivered, ...failed] = await db().delivery.findMany({ where: { accountId } })
-  const ended = { dueAt: null, lease: null }
-  const update = (ids: string[], data: object) =>
-    db().delivery.updateMany({ where: { accountId, id: { in: ids } }, data: { ...ended, ...data } })
+  const update = (ids: string[], data: Prisma.DeliveryUpdateManyMutationInput) =>
+    db().delivery.updateMany({
+      where: { accountId, id: { in: ids } },
+      data: { dueAt: null, ...data },
+    })
   await update([delivered?.id ?? ''], { status: 'delivered', deliveredAt: new Date() })
   await update(
     failed.map(({ id }) => id),
