@@ -68,6 +68,10 @@ for (const { name, program, hasStatements } of POOLERS)
 
     test('an index is built through it, and no session keeps another limit', async () => {
       const name = '99990101000000_next_index'
+      // Behind the next pooler it would be what a newer version has migrated, beside which nothing is granted.
+      const undo = `DROP INDEX IF EXISTS events_next_idx;
+        DELETE FROM _prisma_migrations WHERE migration_name = '${name}'`
+      onTestFinished(() => runAsOwner(undo, directUrl))
       const folder = makeFolder()
       cpSync('prisma/migrations', folder, { recursive: true })
       mkdirSync(join(folder, name))
