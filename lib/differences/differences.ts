@@ -169,7 +169,7 @@ export async function holdUnread(
 export function claimPaymentsSql(source: string): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO booked_payments (end_to_end_id, connection_id, account_id, subject_id)
-    SELECT CASE WHEN end_to_end_id ~ '^[A-Za-z0-9]{32}$' THEN end_to_end_id
+    SELECT CASE WHEN length(end_to_end_id) = 32 AND end_to_end_id !~ '[^A-Za-z0-9]' THEN end_to_end_id
       ELSE connection_id || ' ' || end_to_end_id END, connection_id, account_id, id
     FROM ${Prisma.raw(source)} ORDER BY end_to_end_id
     ON CONFLICT DO NOTHING

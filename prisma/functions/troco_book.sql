@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- Books one movement per booking and records an event for each. Subtracts the amount from the ledger `debit` and adds it
 -- to the ledger `credit`; `external`, the world outside, is therefore negative. A null `movement` or `event_type` leaves
 -- that part out. Nothing else changes a balance, or creates a transfer, entry, event or delivery. Called by
@@ -23,7 +23,7 @@ BEGIN
     -- 2. Write both sides. A CHECK on the balances refuses an overdraft, and so undoes the whole statement. If even
     -- one account owes, `moves` is empty, and nothing is written here.
     WITH owing AS MATERIALIZED (
-      SELECT FROM unnest(bookings) b CROSS JOIN LATERAL (
+      SELECT FROM (SELECT DISTINCT b.account_id, b.mode FROM unnest(bookings) b) b CROSS JOIN LATERAL (
         SELECT FROM public.ledger_accounts l WHERE l.account_id = b.account_id AND l.mode = b.mode
           AND l.ledger = 'available' AND l.owed > 0 OFFSET 0) l
       WHERE credit = 'available'

@@ -1,10 +1,8 @@
--- version 1
+-- version 2
 -- Trigger of ledger_entries: refuses an entry that is not a side of a transfer, with its mode and amount, in a ledger of the
 -- account. Neither can go away later: both tables refuse it. One look at all rows of a statement takes a fifth of the time of
--- two foreign keys, which lock and look up the referenced rows of each entry. The settings pin the plan.
-CREATE OR REPLACE FUNCTION troco_match_transfers() RETURNS trigger LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan AS $$
+-- two foreign keys, which lock and look up the referenced rows of each entry. The settings of troco_book pin the plan.
+CREATE OR REPLACE FUNCTION troco_match_transfers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM new_rows n WHERE NOT EXISTS (
       SELECT FROM public.ledger_transfers t
