@@ -54,23 +54,41 @@ function toArrayText(items: (string | null)[]): string {
   return `{${texts.join(',')}}`
 }
 
+interface SharedRead<Keys, Row> {
+  types: { [Name in keyof Keys]: 'uuid' | 'text' }
+  /** Selects the columns, and names the keys `k.<name>`. */
+  rowSql: Prisma.Sql
+  /** Default: `json`. */
+  columns?: string[]
+  /** Default: parses the first column. */
+  readRow?: (texts: TextRow, keys: Keys) => Row
+}
+
 /**
  * Returns a function that reads one row by its keys, or null. Calls of one turn of the event loop, or
- * during a statement, share one. `rowSql` selects the row as `json` and names the keys `k.<name>`. Fails on a standby, which can
- * lack what was acknowledged (docs/decisions/005). Callers take turns by the first key.
+ * during a statement, share one. Fails on a standby, which can lack what was acknowledged
+ * (docs/decisions/005). Callers take turns by the first key.
  */
-export function createSharedRead<Keys extends Record<string, string | null>, Row>(
-  types: { [Name in keyof Keys]: 'uuid' | 'text' },
-  rowSql: Prisma.Sql,
-): (keys: Keys) => Promise<Row | null> {
+export function createSharedRead<Keys extends Record<string, string | null>, Row>({
+  types,
+  rowSql,
+  columns = ['json'],
+  readRow = ([json = null]) => parseRow<Row>({ json }),
+}: SharedRead<Keys, Row>): (keys: Keys) => Promise<Row | null> {
   if (rowSql.values.length > 0)
     throw new Invariant('the row of a shared read has values of its own')
   const names = Object.keys(types)
   const [first = ''] = names
+  const [proven = '', ...others] = columns.map(name => `r.${name}::text`)
+  const texts = Prisma.raw(
+    [`CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE ${proven} END`]
+      .concat(others)
+      .join(', '),
+  )
   const selectFrom = (keys: Prisma.Sql) =>
     // OFFSET 0 keeps the planner from joining whole tables: each row is looked up by its index.
     Prisma.sql`
-      SELECT k.n, CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE r.json::text END AS json
+      SELECT k.n, ${texts}
       FROM ${keys} LEFT JOIN LATERAL (${rowSql} OFFSET 0) r ON true`.text
   const arrays = names.map(name => arrayOf(types[name] as string, []))
   const sharedText = selectFrom(
@@ -93,7 +111,11 @@ export function createSharedRead<Keys extends Record<string, string | null>, Row
               names.map(name => toArrayText(valuesOf(name))),
             )
       const found = Array<Row | null>(items.length).fill(null)
-      for (const [n, json = null] of rows) found[Number(n) - 1] = parseRow<Row | null>({ json })
+      for (const [n, ...texts] of rows) {
+        const at = Number(n) - 1
+        const keys = items[at]
+        if (keys && texts[0] !== null) found[at] = readRow(texts, keys)
+      }
       return found
     },
   })
@@ -107,10 +129,10 @@ export interface AccountRow<Row> {
 }
 
 export function accountRow<Row>(rowSql: AccountRow<Row>['rowSql']): AccountRow<Row> {
-  const read = createSharedRead<{ account: string; mode: string; id: string | null }, Row>(
-    { account: 'uuid', mode: 'text', id: 'uuid' },
-    rowSql(Prisma.raw('k.account'), Prisma.raw('k.mode'), Prisma.raw('k.id')),
-  )
+  const read = createSharedRead<{ account: string; mode: string; id: string | null }, Row>({
+    types: { account: 'uuid', mode: 'text', id: 'uuid' },
+    rowSql: rowSql(Prisma.raw('k.account'), Prisma.raw('k.mode'), Prisma.raw('k.id')),
+  })
   return { rowSql, find: (account, mode, id) => read({ account, mode, id }) }
 }
 

@@ -252,21 +252,21 @@ const AGE_MAX_MS = 1_000
  */
 export class RecentCheck<Result> {
   readonly #check: () => Promise<Result>
-  #last: { result: Promise<Result>; checkedAt: number } | null = null
+  #last: { result: Result; checkedAt: number } | null = null
 
   constructor(check: () => Promise<Result>) {
     this.#check = check
   }
 
-  /** Checks if that has not happened yet, or too long ago. */
-  read(): Promise<Result> {
+  /** Checks if that has not happened yet, or too long ago. To be awaited. */
+  read(): Result | Promise<Result> {
     const isRecent = this.#last && performance.now() - this.#last.checkedAt <= AGE_MAX_MS
     return this.#last && isRecent ? this.#last.result : this.#readAgain()
   }
 
   async #readAgain(): Promise<Result> {
     const result = await this.#check()
-    this.#last = { result: Promise.resolve(result), checkedAt: performance.now() }
+    this.#last = { result, checkedAt: performance.now() }
     return result
   }
 

@@ -48,6 +48,7 @@ test('a token returns its account, mode and permissions', async () => {
     tokenId: expect.any(String),
     isAllowedFrom: expect.any(Function),
     proven: expect.anything(),
+    isStale: true,
     found: null,
     issuedBy: null,
     formerIssuers: [],

@@ -3,13 +3,15 @@ import { crc32 } from 'node:zlib'
 import { payingConnectionSql, receivingConnectionSql } from '#lib/banks/connections.ts'
 import { connectionIn } from '#lib/banks/served.ts'
 import { createAddressCheck } from '#lib/core/addresses.ts'
+import { parseExactJson } from '#lib/core/exact-json.ts'
 import { bucketOf } from '#lib/core/ids.ts'
 import { keyedHash } from '#lib/core/keys.ts'
 import { log } from '#lib/core/log.ts'
 import type { Mode } from '#lib/core/mode.ts'
+import { processWide } from '#lib/core/process-wide.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma, retryOnConflict } from '#lib/db/client.ts'
-import { type AccountRow, createSharedRead } from '#lib/db/sql.ts'
+import { type AccountRow, asJson, createSharedRead } from '#lib/db/sql.ts'
 import { isActiveAccount } from '#lib/people/roles.ts'
 
 /** Columns of a token `t` and its account `a`. */
@@ -35,10 +37,9 @@ interface CallerRow {
   payingConnectionId: string | null
   /** Whether the recorded last use is more than a minute ago. */
   isStale: boolean
-  found?: unknown
 }
 
-const CALLER_COLUMNS: Record<Exclude<keyof CallerRow, 'found'>, string> = {
+const CALLER_COLUMNS: Record<keyof CallerRow, string> = {
   tokenId: 't.id',
   mode: 't.mode',
   permissions: 't.permissions',
@@ -88,6 +89,8 @@ export interface TokenCaller
   isAllowedFrom: (address: string) => boolean
   /** What `tokenProof` compares. */
   proven: Pick<CallerRow, 'tokenId' | Proven>
+  /** Whether the recorded last use is more than a minute ago. */
+  isStale: boolean
   found: FoundRow | null
   account: {
     id: string
@@ -112,26 +115,26 @@ export async function authenticateToken(
   if (!isTokenText(token)) return null
   const hash = hashToken(token)
   const find = findCallerWith(along)
-  return admit((await find(hash)) ?? (await rehash(token, hash, find)), hash, address, along)
+  return admit((await find(hash)) ?? (await rehash(token, hash, find)), hash, address)
 }
 
 /** Looks up the token with this hash, as `authenticateToken` does, for an access token that names it. */
 export async function authenticateHash(hash: string, address: string): Promise<TokenCaller | null> {
-  return admit(await findCallerWith(null)(hash), hash, address, null)
+  return admit(await findCallerWith(null)(hash), hash, address)
 }
 
-async function admit(
-  row: CallerRow | null,
+function admit(
+  caller: TokenCaller | null,
   hash: string,
   address: string | undefined,
-  along: RowAlong | null,
-): Promise<TokenCaller | null> {
-  if (!row) return null
-  const caller = toCaller(row, hash, along)
-  if (row.isStale && (address === undefined || caller.isAllowedFrom(address)))
-    // A token is valid even while the database accepts no writes.
-    await recordUse(hash).catch(error => log().warn({ err: error }, 'recording token use failed'))
-  return caller
+): TokenCaller | null | Promise<TokenCaller> {
+  if (!caller?.isStale || (address !== undefined && !caller.isAllowedFrom(address))) return caller
+  return (
+    recordUse(hash)
+      // A token is valid even while the database accepts no writes.
+      .catch(error => log().warn({ err: error }, 'recording token use failed'))
+      .then(() => caller)
+  )
 }
 
 /** A row of the account that is read in the same statement as the token. */
@@ -145,8 +148,8 @@ export interface FoundRow extends RowAlong {
   value: unknown
 }
 
-type FindCaller = (hash: string) => Promise<CallerRow | null>
-type FindCallerWith = (keys: { hash: string; id: string | null }) => Promise<CallerRow | null>
+type FindCaller = (hash: string) => Promise<TokenCaller | null>
+type FindCallerWith = (keys: { hash: string; id: string | null }) => Promise<TokenCaller | null>
 
 const findersByRow = new Map<AccountRow<unknown> | null, FindCallerWith>()
 
@@ -162,19 +165,42 @@ function findCallerWith(along: RowAlong | null): FindCaller {
 function createFinder(row: AccountRow<unknown> | null): FindCallerWith {
   const [account, mode, id] = [Prisma.raw('t.account_id'), Prisma.raw('t.mode'), Prisma.raw('k.id')]
   const found = row ? Prisma.sql`, (${row.rowSql(account, mode, id)}) AS found` : Prisma.empty
-  return createSharedRead(
-    { hash: 'text', id: 'uuid' },
-    Prisma.sql`
-    SELECT row_to_json(r) AS json FROM (
-      SELECT ${callerColumns}${found}
-      FROM (SELECT * FROM tokens WHERE hash = decode(k.hash, 'hex') OFFSET 0) t
-      JOIN accounts a ON a.id = t.account_id
-      WHERE ${activeTokenCondition}) r`,
-  )
+  return createSharedRead<{ hash: string; id: string | null }, TokenCaller>({
+    types: { hash: 'text', id: 'uuid' },
+    rowSql: Prisma.sql`
+    SELECT ${asJson(callerColumns)} AS json${found}
+    FROM (SELECT * FROM tokens WHERE hash = decode(k.hash, 'hex') OFFSET 0) t
+    JOIN accounts a ON a.id = t.account_id
+    WHERE ${activeTokenCondition}`,
+    columns: row ? ['json', 'found'] : ['json'],
+    readRow: ([json, found], { hash, id }) => {
+      const value = typeof found === 'string' ? parseExactJson(found) : null
+      return { ...readCaller(json ?? '', hash), found: row && { row, id, value } }
+    },
+  })
+}
+
+/** Above it, the tokens that were read are forgotten. */
+const KNOWN_MAX = 1_000
+
+/** What the row of a token said when it was last read, with its text: the same text is not parsed again. */
+const known = processWide(
+  'token-callers',
+  () => new Map<string, { text: string; caller: KnownCaller }>(),
+)
+type KnownCaller = Omit<TokenCaller, 'found'>
+
+function readCaller(text: string, hash: string): KnownCaller {
+  const last = known.get(hash)
+  if (last?.text === text) return last.caller
+  if (known.size >= KNOWN_MAX) known.clear()
+  const caller = toCaller(JSON.parse(text), hash)
+  known.set(hash, { text, caller })
+  return caller
 }
 
 /** Rehashes a token of the previous server key with the current one. Returns its row, if it exists. */
-async function rehash(token: string, hash: string, find: FindCaller): Promise<CallerRow | null> {
+async function rehash(token: string, hash: string, find: FindCaller): Promise<TokenCaller | null> {
   const previousSecret = env().TROCO_SECRET_BEFORE
   if (!previousSecret) return null
   await db().$executeRaw`
@@ -193,7 +219,7 @@ async function recordUse(hash: string): Promise<void> {
   )
 }
 
-function toCaller(row: CallerRow, hash: string, along: RowAlong | null): TokenCaller {
+function toCaller(row: CallerRow, hash: string): KnownCaller {
   const { mode, permissions, issuedBy, formerIssuers, tokenId, name, city, expiresIn } = row
   const checks = [row.allowedAddresses, row.parentAddresses ?? []].map(createAddressCheck)
   return {
@@ -210,7 +236,7 @@ function toCaller(row: CallerRow, hash: string, along: RowAlong | null): TokenCa
       parentAddresses: row.parentAddresses,
       payingConnectionId: row.payingConnectionId,
     },
-    found: along && { ...along, value: row.found ?? null },
+    isStale: row.isStale,
     account: {
       id: row.accountId,
       name,
