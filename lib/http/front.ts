@@ -353,7 +353,8 @@ function pathOf(request: IncomingMessage): string {
 
 /** Path as sent, without its query and one trailing slash. */
 function stripQuery(target = ''): string {
-  return (target.split('?', 1)[0] ?? '').replace(/(?<!\/)\/$/, '')
+  const path = target.split('?', 1)[0] ?? ''
+  return path.endsWith('/') && !path.endsWith('//') ? path.slice(0, -1) : path
 }
 
 function buildFirstRefusal(
