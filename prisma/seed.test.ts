@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
 import { verifyPassword } from '#lib/people/password.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { expectBalancedLedger, inOwnDatabase } from '#lib/testing/fixtures.ts'
 import { openAccountWithOwner } from '#lib/testing/verified.ts'
 import { createDemoData, DEMO_MERCHANT } from '#prisma/seed.ts'

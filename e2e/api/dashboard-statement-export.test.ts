@@ -5,7 +5,7 @@ import { settleCharges } from '#lib/charges/receive.ts'
 import { simulateCharge } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { call } from '#lib/testing/call.ts'
 import {
   type Api,

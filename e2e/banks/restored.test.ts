@@ -6,7 +6,7 @@ import { checkConnection } from '#lib/banks/connections.ts'
 import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import {
   assignConnection,
   endPause,

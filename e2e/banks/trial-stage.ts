@@ -7,8 +7,8 @@ import { removeHyphens, TRIAL_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { dayOf } from '#lib/core/locale.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
 import { listOwnRows } from '#lib/operator/reconciliation/rows.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import {
   expireDueCharges,
   makeOrdersDue,

@@ -11,7 +11,7 @@ import { CHARGE_STATUSES } from '#lib/charges/states.ts'
 import { newId, removeHyphens } from '#lib/core/ids.ts'
 import { claim } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   connectBank,

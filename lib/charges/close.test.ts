@@ -7,7 +7,7 @@ import { endOneAsReported } from '#lib/charges/simulate.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import { onWake, type Topic } from '#lib/db/wake.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { CHARGE, expectBalancedLedger, makeMerchant, openCharge } from '#lib/testing/fixtures.ts'
 import { paidState } from '#lib/testing/payments.ts'
 

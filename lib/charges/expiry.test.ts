@@ -11,7 +11,7 @@ import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { claim, withLease } from '#lib/db/claim.ts'
 import { db, Prisma } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -5,7 +5,7 @@ import { closeCharge } from '#lib/charges/close.ts'
 import { matchPayments, receivePayments } from '#lib/charges/receive.ts'
 import { OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
   expectBalancedLedger,

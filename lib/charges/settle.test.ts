@@ -6,7 +6,7 @@ import { findCharge, serializeChargeEvent } from '#lib/charges/list.ts'
 import { type Payment, receivePayment, settleCharges } from '#lib/charges/receive.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db, disconnect, pool } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {

@@ -7,7 +7,7 @@ import { payWelcomeCharge, simulateCharge } from '#lib/charges/simulate.ts'
 import { CHARGE_STATUSES } from '#lib/charges/states.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { withClient } from '#lib/testing/due-deliveries.ts'
 import {
   CHARGE,

@@ -6,7 +6,8 @@ import { newId } from '#lib/core/ids.ts'
 import { env } from '#lib/core/settings.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import { columnsOf, queryRows } from '#lib/db/sql.ts'
-import { bookMovement, readBalances, recordEvent } from '#lib/ledger/book.ts'
+import { bookMovement, recordEvent } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { withOwner } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,

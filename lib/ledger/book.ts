@@ -241,24 +241,19 @@ export async function openBooks(tx: Tx, accountId: string): Promise<void> {
   await tx.$executeRaw`SELECT troco_open_books(${accountId}::uuid)`
 }
 
-interface Balances {
-  available: number
-  outbound: number
-}
-
-export const balancesRow = accountRow<Balances>(
+/** The balance that can be withdrawn or refunded. */
+export const availableRow = accountRow<number>(
   (account, mode) => Prisma.sql`
-    SELECT json_object_agg(l.ledger, l.balance) AS json FROM ledger_accounts l
-    WHERE l.account_id = ${account} AND l.mode = ${mode} AND l.ledger <> 'external'`,
+    SELECT l.balance AS json FROM ledger_accounts l
+    WHERE l.account_id = ${account} AND l.mode = ${mode} AND l.ledger = 'available'`,
 )
 
-export async function readBalances(
+export async function readAvailable(
   accountId: string,
   mode: Mode,
-  find = balancesRow.find,
-): Promise<Balances> {
-  const balances = await find(accountId, mode, null)
-  return { available: cents(balances?.available ?? 0), outbound: cents(balances?.outbound ?? 0) }
+  find = availableRow.find,
+): Promise<number> {
+  return cents((await find(accountId, mode, null)) ?? 0)
 }
 
 /** Throws `insufficient_balance` if the CHECK on the available balance failed, else the error. */

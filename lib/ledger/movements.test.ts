@@ -7,9 +7,9 @@ import {
   MERCHANT_MOVEMENTS,
   MOVEMENTS,
   OPERATOR_MOVEMENTS,
-  readBalances,
 } from '#lib/ledger/book.ts'
 import { openDisputeLedgers } from '#lib/ledger/owed.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { ownerUrlOf } from '#lib/testing/database.ts'
 import {
   expectBalancedLedger,

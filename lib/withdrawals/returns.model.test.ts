@@ -3,7 +3,7 @@ import type { PayoutReturn } from '#lib/banks/gateway.ts'
 import { newEndToEndId } from '#lib/banks/simulator.ts'
 import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { Faults } from '#lib/testing/faults.ts'
 import {
   expectBalancedLedger,

@@ -8,7 +8,7 @@ import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { releaseLeases } from '#lib/db/claim.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { type OrderScript, REFUSAL, StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -1,7 +1,7 @@
 import { AccountRead } from '#lib/accounts/schema.ts'
 import { endpoint } from '#lib/http/endpoint.ts'
 import { endpoints } from '#lib/http/routes.ts'
-import { balancesRow, readBalances } from '#lib/ledger/book.ts'
+import { availableRow, readAvailable } from '#lib/ledger/book.ts'
 
 export const { GET } = endpoints({
   'GET /account': endpoint({
@@ -12,10 +12,10 @@ export const { GET } = endpoints({
     allow: 'account:read',
     ignoresQuery: true,
     response: AccountRead,
-    reads: () => ({ row: balancesRow, id: null }),
+    reads: () => ({ row: availableRow, id: null }),
     async handle({ account, mode, finder }) {
-      const { available } = await readBalances(account.id, mode, finder(balancesRow))
-      return { name: account.name, balance: available }
+      const balance = await readAvailable(account.id, mode, finder(availableRow))
+      return { name: account.name, balance }
     },
   }),
 })

@@ -5,7 +5,7 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import {
   expectBalancedLedger,

@@ -16,7 +16,7 @@ import { newId } from '#lib/core/ids.ts'
 import { db, Prisma } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
 import { onWake, type Topic } from '#lib/db/wake.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { REFUSAL } from '#lib/testing/bank.ts'
 import { addEndpoint } from '#lib/testing/deliveries.ts'
 import {

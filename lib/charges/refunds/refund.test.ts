@@ -8,7 +8,7 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { isUuid, newId } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
 import type { IdempotentRequest } from '#lib/db/idempotency.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import {
   CHARGE,
   expectBalancedLedger,

@@ -14,8 +14,8 @@ import { simulateCharge } from '#lib/charges/simulate.ts'
 import { removeHyphens } from '#lib/core/ids.ts'
 import type { Mode } from '#lib/core/mode.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
 import { renewSlot } from '#lib/orders/order.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -3,8 +3,8 @@ import { payByUnmatched } from '#lib/charges/receive.ts'
 import { isTrocoError } from '#lib/core/errors.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
 import { db } from '#lib/db/client.ts'
-import { readBalances } from '#lib/ledger/book.ts'
 import { creditAccount, giveBack, takeUnmatched } from '#lib/operator/differences/differences.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { SEND_BEHAVIORS, StubBank } from '#lib/testing/bank.ts'
 import {
   addConnection,

@@ -7,12 +7,12 @@ import { newId, OPERATOR_ACCOUNT_ID } from '#lib/core/ids.ts'
 import { readChargeTimeline } from '#lib/dashboard/timeline.ts'
 import { db } from '#lib/db/client.ts'
 import { type DifferenceKind, noteItem } from '#lib/differences/differences.ts'
-import { readBalances } from '#lib/ledger/book.ts'
 import {
   acknowledgeItem,
   creditAccount,
   takeUnmatched,
 } from '#lib/operator/differences/differences.ts'
+import { readBalances } from '#lib/testing/balances.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
 import { keepOfCharge, keepStray, operatorBalances } from '#lib/testing/differences.ts'

@@ -7,7 +7,7 @@ import { ClientMessages } from '#components/format/client-messages.tsx'
 import { accountQueries } from '#components/queries/account.ts'
 import { PageHead } from '#components/ui/page-head.tsx'
 import { connectionIn } from '#lib/banks/served.ts'
-import { readBalances } from '#lib/ledger/book.ts'
+import { readAvailable } from '#lib/ledger/book.ts'
 import { requirePermission } from '#lib/session/gate.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -17,9 +17,9 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function NewWithdrawalPage({ params }: { params: Promise<{ mode: string }> }) {
   const { account, mode, user } = await requirePermission(params, 'withdrawals/new')
   if (!connectionIn(mode, account.payingConnectionId)) redirect(`/${mode}/withdrawals`)
-  const [t, balances] = await Promise.all([
+  const [t, balance] = await Promise.all([
     getTranslations('withdrawals'),
-    readBalances(account.id, mode),
+    readAvailable(account.id, mode),
   ])
   return (
     <>
@@ -29,7 +29,7 @@ export default async function NewWithdrawalPage({ params }: { params: Promise<{ 
           seeds={[
             seed(accountQueries.balance(readerFor(mode, user, account)), {
               name: account.name,
-              balance: balances.available,
+              balance,
             }),
           ]}
         >
