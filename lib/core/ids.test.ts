@@ -49,3 +49,8 @@ test('ids of one process ascend in the order in which they are made, whatever th
   })
   expect(ids.findIndex((id, index) => index > 0 && id <= (ids[index - 1] ?? ''))).toBe(-1)
 })
+
+test('each id has random digits of its own', () => {
+  const ends = Array.from({ length: 2_000 }, () => newId().slice(-10))
+  expect(new Set(ends).size).toBe(ends.length)
+})

@@ -3,12 +3,36 @@ import { v7 } from 'uuid'
 /** Hexadecimal digits of a bucket, at the end of an id. */
 export const BUCKET_DIGITS = 3
 
+/** Random bytes of the next ids: a system call for each id would take two thirds of its time. */
+const random = { bytes: new Uint8Array(16 * 256), used: 16 * 256 }
+/** Time and counter of the last id. */
+const last = { msecs: 0, seq: 0 }
+
+function takeRandom(): Uint8Array {
+  if (random.used === random.bytes.length) {
+    crypto.getRandomValues(random.bytes)
+    random.used = 0
+  }
+  random.used += 16
+  return random.bytes.subarray(random.used - 16, random.used)
+}
+
 /**
- * Returns a UUIDv7, which sorts by creation time. Generated before the first write, so that a call
- * with an unknown outcome can be retried with the same id.
+ * Returns a UUIDv7, which sorts by creation time; within a millisecond, and if the clock goes back, by a counter of 32 bits.
+ * Generated before the first write, so that a call with an unknown outcome can be retried with the same id.
  */
 export function newId(): string {
-  return v7()
+  const bytes = takeRandom()
+  const now = Date.now()
+  if (now > last.msecs) {
+    last.msecs = now
+    // Its first bit is 0, so that the counter has room.
+    last.seq = new DataView(bytes.buffer, bytes.byteOffset).getUint32(6) >>> 1
+  } else {
+    last.seq = (last.seq + 1) >>> 0
+    if (last.seq === 0) last.msecs++
+  }
+  return v7({ ...last, random: bytes })
 }
 
 /**
@@ -17,7 +41,7 @@ export function newId(): string {
  * counter of a UUIDv7 are in front of the bucket.
  */
 export function newRoutableId(accountId: string, at?: Date): string {
-  const id = at ? v7({ msecs: at.getTime() }) : v7()
+  const id = at ? v7({ msecs: at.getTime() }) : newId()
   return id.slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS)
 }
 
