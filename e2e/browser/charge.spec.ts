@@ -452,7 +452,9 @@ test.describe('on a phone, in English', () => {
       await loseDispute({ ...report, amount: 400 })
       await page.reload()
       await expect(page.getByText('The payer is disputing R$ 5.00.')).toBeVisible()
-      await expect(page.getByText('R$ 4.00 went back to the payer.')).toBeVisible()
+      await expect(
+        page.getByText(/^R\$ 4\.00 was returned to the payer after a lost dispute/),
+      ).toBeVisible()
       await button.click()
       await expect(dialog.getByLabel('Amount')).toHaveValue('6.00')
     })
