@@ -160,7 +160,7 @@ test('a charge that cannot be credited stays due and does not block the others',
     where: { id: duplicate.replaceAll('-', '') },
     data: { endToEndId },
   })
-  // As if a version before payments were claimed had credited it.
+  // Without its claim, the unique id of the charge refuses it.
   await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${endToEndId}'`)
   expect(await expireDueCharges()).toBe(2)
   expect(await statusOf(merchant, third)).toBe('expired')

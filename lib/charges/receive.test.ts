@@ -4,12 +4,11 @@ import type { ReceivedPayment } from '#lib/banks/gateway.ts'
 import { SIMULATOR_CONNECTION_ID } from '#lib/banks/served.ts'
 import { createCharge } from '#lib/charges/create.ts'
 import { findCharge, serializeChargeEvent } from '#lib/charges/list.ts'
-import { keepUnmatched, matchPayments, receivePayments } from '#lib/charges/receive.ts'
+import { matchPayments, receivePayments } from '#lib/charges/receive.ts'
 import { createRefund } from '#lib/charges/refunds/refund.ts'
 import { newId, OPERATOR_ACCOUNT_ID, removeHyphens } from '#lib/core/ids.ts'
-import { db, Prisma } from '#lib/db/client.ts'
+import { db } from '#lib/db/client.ts'
 import { listOpenItems } from '#lib/differences/differences.ts'
-import { bookSql } from '#lib/ledger/book.ts'
 import { readBalances } from '#lib/testing/balances.ts'
 import { StubBank } from '#lib/testing/bank.ts'
 import { connectBank, openLiveCharge } from '#lib/testing/connection.ts'
@@ -19,11 +18,9 @@ import {
   inOwnDatabase,
   makeMerchant,
   openCharge,
-  runAsOwner,
 } from '#lib/testing/fixtures.ts'
 import { expireDueCharges, makeOrdersDue, sendDueRefunds } from '#lib/testing/orders.ts'
 import { makePayment } from '#lib/testing/payments.ts'
-import { untilLocked } from '#lib/testing/waiting.ts'
 
 // The operator is one per database, and the worker claims the due charges of all accounts.
 inOwnDatabase()
@@ -263,40 +260,6 @@ describe('a payment is booked once', () => {
     const payment = makePayment(AMOUNT)
     expect(await creditOf(() => report(id, [payment]))).toBe(AMOUNT)
     await matchPayments(CONNECTION, [payment])
-    expect(await unmatchedOf([payment])).toEqual([null])
-  })
-
-  test('also if its charge was credited before payments were claimed', async () => {
-    const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makePayment(AMOUNT)
-    await report(id, [payment])
-    await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${payment.endToEndId}'`)
-    expect(await matchPayments(CONNECTION, [payment])).toEqual([])
-    expect(await unmatchedOf([payment])).toEqual([null])
-  })
-
-  test('also while a process of the version before, which claims nothing, credits it', async () => {
-    const { id } = await openCharge(merchant, AMOUNT)
-    const payment = makePayment(AMOUNT)
-    const before = await unmatched()
-    let suspended: Promise<unknown> = Promise.resolve()
-    await db().$transaction(
-      async tx => {
-        await tx.charge.update({
-          where: { accountId_id: { accountId: merchant.id, id } },
-          data: { status: 'paid', paidAt: new Date(), endToEndId: payment.endToEndId, dueAt: null },
-        })
-        suspended = keepUnmatched([{ accountId: merchant.id, chargeId: id, payment }])
-        await untilLocked(1)
-        const move = bookSql('charge_paid')
-        const source = Prisma.sql`SELECT account_id, mode, id, amount, connection_id, paid_at AS booked_at
-          FROM charges WHERE account_id = ${merchant.id}::uuid AND id = ${id}::uuid`
-        await tx.$queryRaw`WITH source AS (${source}), booked AS (${move}) SELECT FROM booked`
-      },
-      { timeout: 60_000 },
-    )
-    await suspended
-    expect(await unmatched()).toBe(before)
     expect(await unmatchedOf([payment])).toEqual([null])
   })
 

@@ -70,10 +70,7 @@ export async function keepUnmatched(strays: StrayPayment[]): Promise<{ id: strin
           ELSE 'payment_amount' END AS reason
       FROM payments p
       LEFT JOIN charged c ON c.account_id = p.charge_account_id AND c.id = p.charge_id
-      WHERE (p.charge_id IS NULL OR c.status = 'paid' OR c.amount <> p.amount)
-        -- Credited before payments were claimed; the locked row is current.
-        AND c.end_to_end_id IS DISTINCT FROM p.end_to_end_id
-        AND NOT EXISTS (SELECT FROM charges b WHERE b.end_to_end_id = p.end_to_end_id)`,
+      WHERE p.charge_id IS NULL OR c.status = 'paid' OR c.amount <> p.amount`,
   })
   const kept = await transaction(async tx => {
     const rows = await queryRows<Kept>(statement, tx)
@@ -231,14 +228,7 @@ async function listUnbooked(
 ): Promise<ReceivedPayment[]> {
   const ids = payments.map(({ endToEndId }) => endToEndId)
   const claimed = await findClaimed(connectionId, ids)
-  const rest = payments.filter(({ endToEndId }) => !claimed.has(endToEndId))
-  // Charges that were credited before payments were claimed.
-  const credited = await db().charge.findMany({
-    where: { endToEndId: { in: rest.map(({ endToEndId }) => endToEndId) } },
-    select: { endToEndId: true },
-  })
-  const old = new Set(credited.map(({ endToEndId }) => endToEndId))
-  return rest.filter(({ endToEndId }) => !old.has(endToEndId))
+  return payments.filter(({ endToEndId }) => !claimed.has(endToEndId))
 }
 
 /**

@@ -188,7 +188,7 @@ test('a payment that the database refuses leaves its whole batch unpaid', async 
   const earlierPayment = paymentOf(merchant, earlier?.id ?? '')
   await settleCharges([earlierPayment])
   const { endToEndId } = earlierPayment
-  // As if a version before payments were claimed had credited it.
+  // Without its claim, the unique id of the charge refuses it.
   await runAsOwner(`DELETE FROM booked_payments WHERE end_to_end_id = '${endToEndId}'`)
   const payment = paymentOf(merchant, first?.id ?? '')
   const sameEndToEndId = paymentOf(merchant, second?.id ?? '', { endToEndId })
