@@ -336,6 +336,22 @@ export const MUTANTS: readonly Mutant[] = [
     testTitle: '12 clients book batches',
   },
   {
+    bug: 'an entry of another amount than its transfer is stored',
+    file: 'prisma/functions/troco_match_transfers.sql',
+    text: '\n        AND n.amount = CASE n.ledger WHEN t.debit THEN - t.amount WHEN t.credit THEN t.amount END',
+    replacement: '',
+    testFile: 'lib/ledger/movements.test.ts',
+    testTitle: 'of another amount',
+  },
+  {
+    bug: 'two reports of one charge are booked at the same time',
+    file: 'lib/db/batch.ts',
+    text: 'const keys = new Set(runningKeys)',
+    replacement: 'const keys = new Set<string>()',
+    testFile: 'lib/db/batch.test.ts',
+    testTitle: 'an item waits for one with its key that runs',
+  },
+  {
     bug: 'a movement without one of its entries is stored',
     file: 'prisma/functions/troco_book.sql',
     text: 'IF written <> 2 * cardinality(bookings) THEN',
