@@ -74,7 +74,7 @@ function ReceiptHead({ sheet: { merchant, cnpj, operation, amount } }: { sheet: 
       <p className="mt-6 text-muted">{operation}</p>
       <p
         data-testid="receipt-amount"
-        className="whitespace-nowrap font-bold font-display text-[34px] leading-tight sm:text-[44px]"
+        className="whitespace-nowrap font-bold font-display text-[min(34px,8vw)] leading-tight sm:text-[44px]"
       >
         {amount}
       </p>
