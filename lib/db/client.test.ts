@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
-import { env, inheritedEnv, supplyEnv } from '#lib/core/settings.ts'
+import { env, supplyEnv } from '#lib/core/settings.ts'
 import {
   connect,
   type Database,
@@ -37,22 +37,6 @@ afterEach(async () => {
   await cleanUp()
 })
 afterAll(disconnect)
-
-test('the ORM compiles queries without keeping the text of its compiler in memory', () => {
-  const code = `
-    const { registerHooks } = await import('node:module')
-    const loaded = []
-    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context) } })
-    const { db, disconnect } = await import('#lib/db/client.ts')
-    await db().account.count()
-    await disconnect()
-    console.log(loaded.filter(url => url.includes('query_compiler')).length)
-    console.log(loaded.filter(url => url.includes('base64')).length)`
-  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', code]
-  const settings = { ...inheritedEnv(), DATABASE_URL: runDatabase }
-  const printed = execFileSync(process.execPath, flags, { env: settings, encoding: 'utf8' })
-  expect(printed).toBe('1\n0\n')
-})
 
 /** Runs a module in another process at the repository's root. Returns its first line of output. */
 async function runInChildProcess(code: string, settings: Record<string, string>): Promise<string> {

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Client, type ClientConfig, type Connection, DatabaseError } from 'pg'
@@ -119,24 +117,7 @@ function createOrm(pool: FairPool): Database {
       ? { statementNameGenerator: query => deriveStatementName(query.sql) }
       : {}),
   })
-  const client = new PrismaClient({ adapter })
-  const { compilerWasm } = (client as unknown as ClientWithCompiler)._engineConfig
-  compilerWasm.getQueryCompilerWasmModule = compileQueryCompiler
-  return client
-}
-
-/** With a member that its types omit. */
-interface ClientWithCompiler {
-  _engineConfig: { compilerWasm: { getQueryCompilerWasmModule(): Promise<WebAssembly.Module> } }
-}
-
-const QUERY_COMPILER = '@prisma/client/runtime/query_compiler_small_bg.postgresql.wasm-base64.mjs'
-
-/** Prisma imports the module whose text this reads: the process would hold 5 MB of base64 for good. */
-async function compileQueryCompiler(): Promise<WebAssembly.Module> {
-  const path = createRequire(import.meta.url).resolve(QUERY_COMPILER)
-  const [, base64 = ''] = (await readFile(path, 'latin1')).split('"')
-  return WebAssembly.compile(Buffer.from(base64, 'base64'))
+  return new PrismaClient({ adapter })
 }
 
 /**
