@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { type LogContext, withLogContext } from '#lib/core/log.ts'
@@ -146,4 +150,83 @@ test('a connection is released once, and closed if that happens after the end of
   await ended
   expect(pool.totalCount).toBe(0)
   expect(() => client.release()).toThrow('twice')
+})
+
+test('a connection with an open transaction is not lent again', async () => {
+  const pool = openPool()
+  const first = await pidOf(pool)
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  client.release()
+  expect(await pidOf(pool)).not.toBe(first)
+  await pool.end()
+})
+
+test('a connection whose ROLLBACK exceeded the time limit behind another statement is not lent again', async () => {
+  const pool = new FairPool({
+    connectionString: env().DATABASE_URL,
+    max: 1,
+    connectionTimeoutMillis: 30_000,
+    query_timeout: 2_000,
+  })
+  const first = await pidOf(pool)
+  const client = await pool.connect()
+  await client.query('BEGIN')
+  for (const text of ['SELECT pg_sleep(600)', 'ROLLBACK'])
+    await expect(client.query(text)).rejects.toThrow('timeout')
+  client.release()
+  expect(await pidOf(pool)).not.toBe(first)
+  await pool.end()
+})
+
+test('the end of a pool does not wait for a server that no longer responds', async () => {
+  const url = new URL(env().DATABASE_URL ?? '')
+  const [port, host] = [Number(url.port), url.hostname]
+  const sockets: Socket[] = []
+  const proxy = createServer(client => {
+    const server = connect(port, host)
+    sockets.push(client, server)
+    client.pipe(server)
+    server.pipe(client)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  url.port = String((proxy.address() as AddressInfo).port)
+  url.hostname = '127.0.0.1'
+  const pool = new FairPool({
+    connectionString: url.href,
+    max: 1,
+    connectionTimeoutMillis: 30_000,
+  })
+  await pidOf(pool)
+  for (const socket of sockets) socket.unpipe().pause()
+  await pool.end()
+  for (const socket of sockets) socket.destroy()
+  proxy.close()
+})
+
+test('all requests that wait fail when the pool ends', async () => {
+  const pool = openPool()
+  const held = await pool.connect()
+  const waiting = Array.from({ length: 4_000 }, () => pool.connect())
+  const ended = pool.end()
+  held.release()
+  const outcomes = await Promise.allSettled(waiting)
+  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+  await ended
+})
+
+test('a connection keeps no result of an earlier statement', async () => {
+  const pool = openPool()
+  const results: WeakRef<object>[] = []
+  for (let count = 0; count < 3; count++)
+    results.push(new WeakRef(await pool.run({ text: 'SELECT 1' })))
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  await expect
+    .poll(() => {
+      collect()
+      return results.filter(result => result.deref()).length
+    })
+    .toBe(0)
+  await pool.end()
 })

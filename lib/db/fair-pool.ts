@@ -150,12 +150,34 @@ class TextQuery implements Submittable {
 type Member = PoolClient & {
   _queryable: boolean
   _ending: boolean
+  _activeQuery: unknown
+  _queryQueue: unknown[]
   connectionParameters: { query_timeout: number | undefined }
 }
 
 interface Idle {
   client: Member
   since: number
+}
+
+/**
+ * Whether the next statement of a connection runs at once and in a transaction of its own. A transaction whose statements
+ * exceed their limits is released while its ROLLBACK is not even sent.
+ */
+function isAtRest(client: Member): boolean {
+  const { _queryable, _ending, _activeQuery, _queryQueue } = client
+  const status = client.getTransactionStatus()
+  return (
+    _queryable &&
+    !_ending &&
+    !_activeQuery &&
+    _queryQueue.length === 0 &&
+    (status === null || status === 'I')
+  )
+}
+
+function refuseRelease(): never {
+  throw new Error('A connection was released twice')
 }
 
 /** A connection that nobody has used for this time is closed, as by the pool of the driver. */
@@ -189,7 +211,7 @@ export class FairPool extends Pool {
     this.#idleMaxMs = config.idleTimeoutMillis ?? IDLE_MAX_MS
   }
 
-  /** `waitingCount` of the pool is always 0, because requests wait here. */
+  /** `waitingCount` and `idleCount` of the pool are always 0: requests wait here, and connections are idle here. */
   get use(): { inUse: number; idle: number; waiting: number } {
     const shares = [...this.#shares.values()]
     const waiting = shares.reduce((sum, share) => sum + share.waiting.size, 0)
@@ -282,29 +304,37 @@ export class FairPool extends Pool {
     this.#running++
     if (share.account !== SHARED) this.#levelMs = Math.max(this.#levelMs, share.usedMsAt(startedAt))
     share.start(startedAt)
-    const lend = (client: Member) => {
-      let isReleased = false
-      const release = (error?: Error | boolean) => {
-        if (isReleased) throw new Error('A connection was released twice')
-        isReleased = true
-        this.#takeBack(client, error)
-        this.#handleEnd(error, share, startedAt)
-      }
-      client.release = release
-      callback(undefined, client, release)
-    }
     const idle = this.#idle.pop()
     if (idle) {
-      lend(idle.client)
+      this.#lend(idle.client, share, startedAt, callback)
       return
     }
+    // The driver keeps what it calls for as long as the connection, and a request's callback holds its result.
+    const opening: { callback: Callback | undefined } = { callback }
     super.connect((error, client) => {
-      if (client) lend(this.#adopt(client as Member))
-      else {
-        this.#handleEnd(error, share, startedAt)
-        callback(error, undefined, () => {})
+      const { callback: waiting } = opening
+      opening.callback = undefined
+      if (client) {
+        this.#lend(this.#adopt(client as Member), share, startedAt, waiting)
+        return
       }
+      // Later: after the end of the pool, the next request fails in the same call.
+      queueMicrotask(() => this.#handleEnd(error, share, startedAt))
+      waiting?.(error, undefined, () => {})
     })
+  }
+
+  #lend(client: Member, share: Share, startedAt: number, callback: Callback | undefined): void {
+    let isReleased = false
+    const release = (error?: Error | boolean) => {
+      if (isReleased) refuseRelease()
+      isReleased = true
+      client.release = refuseRelease
+      this.#takeBack(client, error)
+      this.#handleEnd(error, share, startedAt)
+    }
+    client.release = release
+    callback?.(undefined, client, release)
   }
 
   /** The pool of the driver only opens and closes connections: lending one takes it three timers. */
@@ -321,7 +351,7 @@ export class FairPool extends Pool {
   }
 
   #takeBack(client: Member, error?: Error | boolean): void {
-    if (error || this.ending || !client._queryable || client._ending) {
+    if (error || this.ending || !isAtRest(client)) {
       this.#close(client, error || true)
       return
     }
@@ -348,8 +378,9 @@ export class FairPool extends Pool {
   override end(): Promise<void>
   override end(callback: () => void): void
   override end(callback?: () => void): Promise<void> | undefined {
-    const ended = super.end()
+    // Before, so that the end does not wait for a server that no longer responds.
     this.#closeIdle(0)
+    const ended = super.end()
     if (!callback) return ended
     ended.then(callback, callback)
     return undefined
