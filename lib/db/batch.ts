@@ -62,7 +62,7 @@ function serve<Item, Result>(
 }
 
 interface BatchOptions<Item, Result> {
-  /** Runs all items in one statement and returns one result per item, in order. */
+  /** Runs all items in one statement and returns one result per item, in order. Async, so that it never throws. */
   run: (items: Item[]) => Promise<Result[]>
   /** Different queues run concurrently. */
   queueOf: (item: Item) => string
@@ -144,7 +144,10 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
       queue.waiting.push({ ...waiting, at: performance.now() })
       if (!known) queues.set(name, queue)
       else if (!isTimed) failExpiredAfter(waitMaxMs())
-      const isBeside = queue.workers < runningMax && queue.waiting.length >= BESIDE_MIN
+      const isBeside =
+        queue.workers < runningMax &&
+        queue.waiting.length >= BESIDE_MIN &&
+        !queue.runningKeys.has(keyOf(item))
       if (!known || isBeside) void drainQueue(name, queue)
     })
 }
@@ -172,7 +175,7 @@ function takeNextBatch<Item, Result>(
 }
 
 interface SharingOptions<Item, Result> {
-  /** Runs all items in one statement and returns one result per item, in order. */
+  /** Runs all items in one statement and returns one result per item, in order. Async, so that it never throws. */
   run: (items: Item[]) => Promise<Result[]>
   /** Takes part in turn with others, so that one with many items delays each other by few of them. */
   callerOf: (item: Item) => string
