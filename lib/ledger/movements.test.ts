@@ -62,11 +62,10 @@ test.each(['ledger_entries', 'ledger_transfers', 'audit_log'])(
   },
 )
 
-test('ledger accounts cannot be deleted or truncated', async () => {
+test('ledger accounts cannot be deleted, truncated or given to another account or mode', async () => {
   const rule = /^ledger_(accounts|entries)_append_only$/
-  expect(await findBrokenConstraint('DELETE FROM ledger_accounts')).toBe(
-    'ledger_accounts_append_only',
-  )
+  for (const change of ['DELETE FROM ledger_accounts', `UPDATE ledger_accounts SET mode = 'live'`])
+    expect(await findBrokenConstraint(change)).toBe('ledger_accounts_append_only')
   expect(await findBrokenConstraint('TRUNCATE ledger_accounts CASCADE')).toMatch(rule)
 })
 

@@ -423,7 +423,7 @@ CREATE TABLE ledger_accounts (
   CONSTRAINT ledger_accounts_version_counts CHECK (version >= 0)
 ) WITH (fillfactor='50');
 CREATE TRIGGER ledger_accounts_kept
-  BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT
+  BEFORE DELETE OR UPDATE OF account_id, mode, ledger OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT
   EXECUTE FUNCTION troco_refuse_change();
 
 -- Movements of money; kind and subject are the idempotency of each movement. Growth: one per movement, never
