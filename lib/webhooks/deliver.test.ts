@@ -400,6 +400,9 @@ describe('a receiver that hangs', () => {
     const worker = createDeliverer(serializers, () => worker.run())
     await fill(worker)
     await expect.poll(countOthers).toBe(1)
+    // The runs that follow send no other.
+    for (let run = 0; run < 3; run++) await worker.run()
+    expect(countOthers()).toBe(1)
     await stop(worker)
   })
 

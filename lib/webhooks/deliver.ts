@@ -69,6 +69,7 @@ export function createDeliverer(
   let running = Promise.resolve(0)
   let stopSignal: AbortSignal | undefined
   let yielding: NodeJS.Timeout | undefined
+  let hasYielded = false
 
   const isFull = () => attempts.free() <= RESERVED
   const isStopped = () => attempts.signal.aborted || stopSignal?.aborted === true
@@ -84,6 +85,7 @@ export function createDeliverer(
     let started = 0
     // Calls that end meanwhile ask for another run, so a run ends however much is due.
     const startedMax = attempts.free()
+    hasYielded = false
     for (const queue of queues.values()) queue.noteTime()
     for (let limit = FIRST_CLAIM; !isStopped() && started < startedMax; limit *= 2) {
       const wasCut = await claimAndRead(limit)
@@ -93,7 +95,7 @@ export function createDeliverer(
     if (isStopped()) return started
     await releaseIdle()
     clearTimeout(yielding)
-    if (isFull()) yielding = setTimeout(onCapacity, yieldMs).unref()
+    if (hasYielded) yielding = setTimeout(onCapacity, yieldMs).unref()
     return started
   }
 
@@ -114,7 +116,9 @@ export function createDeliverer(
   /** Returns whether more queues may be due. */
   async function claimAndRead(claimMax: number): Promise<boolean> {
     const limit = Math.min(claimMax, attempts.free())
-    const dueForMs = isFull() ? yieldMs : 0
+    const isYielding = isFull()
+    hasYielded ||= isYielding
+    const dueForMs = isYielding ? yieldMs : 0
     const accounts = await claimQueues(holdLease(), limit, [...queues.keys()], dueForMs)
     for (const accountId of accounts) {
       const queue = queues.get(accountId) ?? new Queue(accountId)
