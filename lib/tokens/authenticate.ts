@@ -193,7 +193,7 @@ type KnownCaller = Omit<TokenCaller, 'found'>
 function readCaller(text: string, hash: string): KnownCaller {
   const last = known.get(hash)
   if (last?.text === text) return last.caller
-  if (known.size >= KNOWN_MAX) known.clear()
+  if (!last && known.size >= KNOWN_MAX) known.clear()
   const caller = toCaller(JSON.parse(text), hash)
   known.set(hash, { text, caller })
   return caller

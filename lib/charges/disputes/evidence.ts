@@ -121,8 +121,6 @@ export async function readEvidenceFile(
   const { file, fileType: type } = found
   const read = { accountId, target: id, after: { evidence: evidenceId } }
   if (staff)
-    await transaction(tx =>
-      recordAudit(tx, { actor: staff, action: 'dispute.evidence_downloaded', ...read }),
-    )
+    await recordAudit(db(), { actor: staff, action: 'dispute.evidence_downloaded', ...read })
   return { attachment: Buffer.from(file), type, name: `${evidenceId}.${type.split('/')[1]}` }
 }
