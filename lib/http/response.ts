@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { describeProblem, type ProblemTypes } from '#lib/api-pix/problem.ts'
 import { isDatabaseUnavailable, isTrocoError, refuse, type TrocoError } from '#lib/core/errors.ts'
 import { keepLogContext, log } from '#lib/core/log.ts'
@@ -222,8 +222,7 @@ export function withEtag(
   { header }: Pick<HttpRequest, 'header'>,
   response: HttpResponse,
 ): HttpResponse {
-  const hash = createHash('sha256').update(response.bytes ?? response.text)
-  const etag = `"${hash.digest('base64url').slice(0, 22)}"`
+  const etag = `"${hash('sha256', response.bytes ?? response.text, 'base64url').slice(0, 22)}"`
   const headers: Record<string, string> = {
     ...response.headers,
     etag,

@@ -130,7 +130,7 @@ async function loadFrom<Handler>(folder: string, isFresh = false): Promise<Route
 export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Match<Handler> | null {
   const parts = path.split('/').filter(part => part !== '')
   let best: Route<Handler> | null = null
-  for (const route of routes)
+  for (const route of ofLength(routes, parts.length))
     if (matches(route.segments, parts) && !(best && isAtLeastAsFixed(best, route))) best = route
   if (!best) return null
   const params: Params = {}
@@ -143,9 +143,17 @@ export function matchRoute<Handler>(routes: Route<Handler>[], path: string): Mat
   return { handlers: best.handlers, route: templateOf(best), params }
 }
 
-/** Every request passes here, so nothing is built for a route that does not match. */
+const byLength = new WeakMap<Route<unknown>[], Map<number, Route<unknown>[]>>()
+
+/** Returns the routes with this number of segments. Every request passes here. */
+function ofLength<Handler>(routes: Route<Handler>[], length: number): Route<Handler>[] {
+  const known = byLength.get(routes) ?? Map.groupBy(routes, ({ segments }) => segments.length)
+  byLength.set(routes, known)
+  return (known.get(length) ?? []) as Route<Handler>[]
+}
+
+/** Nothing is built for a route that does not match. */
 function matches(segments: string[], parts: string[]): boolean {
-  if (segments.length !== parts.length) return false
   for (let index = segments.length - 1; index >= 0; index--) {
     const segment = segments[index] as string
     if (segment !== parts[index] && !isParameter(segment)) return false
