@@ -279,12 +279,8 @@ export class FairPool extends Pool {
       this.#request(callback)
       return undefined
     }
-    return this.#requestClient()
-  }
-
-  #requestClient(isShared = false): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
-      this.#request((error, client) => (client ? resolve(client) : reject(error)), isShared)
+      this.#request((error, client) => (client ? resolve(client) : reject(error)))
     })
   }
 
