@@ -10,3 +10,8 @@ export function lazyDialog<Name extends string, Dialogs extends Record<Name, Com
 ) {
   return dynamic(async () => (await load())[name] as ComponentType<PropsOf<Dialogs[Name]>>)
 }
+
+const loadDialog = () => import('#components/ui/dialog.tsx')
+/** For dialogs that stand in the file of their page. */
+export const LazyDialog = lazyDialog(loadDialog, 'Dialog')
+export const LazyDialogActions = lazyDialog(loadDialog, 'DialogActions')

@@ -19,7 +19,7 @@ import { ExactTime } from '#components/format/format.tsx'
 import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { buttonClass } from '#components/ui/button-class.ts'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
+import { LazyDialog, LazyDialogActions } from '#components/ui/lazy-dialog.ts'
 import { EmptyState, ListSheet } from '#components/ui/sheet.tsx'
 import type { DeliveriesResent, DeliveryPage, Endpoint } from '#lib/webhooks/schema.ts'
 import {
@@ -29,10 +29,6 @@ import {
   NO_ENDPOINT,
   RESEND_DAYS_MAX,
 } from '#lib/webhooks/states.ts'
-
-const loadDialog = () => import('#components/ui/dialog.tsx')
-const Dialog = lazyDialog(loadDialog, 'Dialog')
-const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface DeliveriesProps {
   query: QueryOf<'/webhooks/deliveries'>
@@ -258,7 +254,7 @@ function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
         </button>
       ) : null}
       {isConfirming ? (
-        <Dialog
+        <LazyDialog
           onClose={() => setConfirming(false)}
           title={t('resendFailedTitle', { count: failed })}
           description={
@@ -273,14 +269,14 @@ function ResendFailed({ filter, hasPeriod }: ResendFailedProps) {
         >
           <div className="grid gap-4">
             <WebhookProblem error={resend.error} />
-            <DialogActions
+            <LazyDialogActions
               action={t('resend')}
               isBusy={resend.isPending}
               onCancel={() => setConfirming(false)}
               onConfirm={() => resend.mutate(crypto.randomUUID())}
             />
           </div>
-        </Dialog>
+        </LazyDialog>
       ) : null}
     </div>
   )

@@ -17,13 +17,9 @@ import { IfAllowed } from '#components/nav/permissions.tsx'
 import { deliveryQueries } from '#components/queries/deliveries.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Timeline, TimelineStep } from '#components/ui/details.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
+import { LazyDialog, LazyDialogActions } from '#components/ui/lazy-dialog.ts'
 import { Sheet } from '#components/ui/sheet.tsx'
 import type { DeliveryDetail } from '#lib/webhooks/schema.ts'
-
-const loadDialog = () => import('#components/ui/dialog.tsx')
-const Dialog = lazyDialog(loadDialog, 'Dialog')
-const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 const WIDE_WINDOW_QUERY = '(min-width: 80rem)'
 
@@ -249,18 +245,18 @@ function ResendButton({ delivery, onSent }: ResendButtonProps) {
         </div>
       ) : null}
       {isConfirming ? (
-        <Dialog
+        <LazyDialog
           onClose={() => setConfirming(false)}
           title={t('resendTitle')}
           description={t('resendText')}
         >
-          <DialogActions
+          <LazyDialogActions
             action={t('resendAnyway')}
             isBusy={resend.isPending}
             onCancel={() => setConfirming(false)}
             onConfirm={send}
           />
-        </Dialog>
+        </LazyDialog>
       ) : null}
     </>
   )

@@ -9,7 +9,7 @@ import { useApi } from '#components/api/use-api.ts'
 import { MOMENT_FORMAT, moneyText, useTimeText } from '#components/format/format.tsx'
 import { operatorQueries } from '#components/queries/operator.ts'
 import { Button } from '#components/ui/button.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
+import { LazyDialog, LazyDialogActions } from '#components/ui/lazy-dialog.ts'
 import { Notice, Section } from '#components/ui/sheet.tsx'
 import type {
   BankDetail,
@@ -17,10 +17,6 @@ import type {
   BankMoney,
   NoticesRegistered,
 } from '#lib/operator/banks/schema.ts'
-
-const loadDialog = () => import('#components/ui/dialog.tsx')
-const Dialog = lazyDialog(loadDialog, 'Dialog')
-const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 const DAY_MS = 86_400_000
 /** The first of the days at which staff is warned. */
@@ -143,7 +139,7 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
         </div>
       </div>
       {isReplacing ? (
-        <Dialog
+        <LazyDialog
           onClose={() => setReplacing(false)}
           title={t('notices.replaceTitle')}
           description={t('notices.replaceText', {
@@ -151,7 +147,7 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
           })}
         >
           <div className="grid gap-5">
-            <DialogActions
+            <LazyDialogActions
               action={t('notices.replace')}
               busy={t('busy')}
               isBusy={isBusy}
@@ -161,7 +157,7 @@ export function NoticesSection({ bank }: { bank: BankDetail }) {
               onConfirm={() => run(true)}
             />
           </div>
-        </Dialog>
+        </LazyDialog>
       ) : null}
     </Section>
   )

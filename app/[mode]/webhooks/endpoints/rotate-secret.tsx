@@ -9,12 +9,8 @@ import { useApi } from '#components/api/use-api.ts'
 import { ExactTime } from '#components/format/format.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { CopyButton } from '#components/ui/copy.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
+import { LazyDialog, LazyDialogActions } from '#components/ui/lazy-dialog.ts'
 import type { ShownSecret } from '#lib/webhooks/schema.ts'
-
-const loadDialog = () => import('#components/ui/dialog.tsx')
-const Dialog = lazyDialog(loadDialog, 'Dialog')
-const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface RotateSecretProps {
   /** Absent: the secret of the account, which can also be revealed. */
@@ -66,21 +62,21 @@ export function RotateSecret({ endpointId }: RotateSecretProps) {
         </Button>
       </div>
       {isConfirming ? (
-        <Dialog
+        <LazyDialog
           onClose={() => setConfirming(false)}
           title={t('rotateTitle')}
           description={t('rotateText')}
         >
           <div className="grid gap-4">
             <WebhookProblem error={rotate.error} />
-            <DialogActions
+            <LazyDialogActions
               action={t('rotateNow')}
               isBusy={rotate.isPending}
               onCancel={() => setConfirming(false)}
               onConfirm={() => rotate.mutate(crypto.randomUUID())}
             />
           </div>
-        </Dialog>
+        </LazyDialog>
       ) : null}
     </div>
   )

@@ -12,13 +12,9 @@ import { useApi } from '#components/api/use-api.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Chip } from '#components/ui/chip.tsx'
 import { Select } from '#components/ui/field.tsx'
-import { lazyDialog } from '#components/ui/lazy-dialog.ts'
+import { LazyDialog, LazyDialogActions } from '#components/ui/lazy-dialog.ts'
 import type { Endpoint } from '#lib/webhooks/schema.ts'
 import { PING, TEST_EVENT_TYPES, type TestEventType } from '#lib/webhooks/states.ts'
-
-const loadDialog = () => import('#components/ui/dialog.tsx')
-const Dialog = lazyDialog(loadDialog, 'Dialog')
-const DialogActions = lazyDialog(loadDialog, 'DialogActions')
 
 interface EndpointActionsProps {
   endpoint: Endpoint
@@ -73,14 +69,14 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
         {action === 'enable' && missed ? t('missedSent', { count: missed }) : ''}
       </span>
       {confirming ? (
-        <Dialog
+        <LazyDialog
           onClose={() => setConfirming(null)}
           title={t(`${confirming}Title`)}
           description={t(`${confirming}Text`, { count: missedCount })}
         >
           <div className="grid gap-4">
             <WebhookProblem error={change.error} />
-            <DialogActions
+            <LazyDialogActions
               isBusy={change.isPending}
               onConfirm={() => change.mutate(confirming)}
               {...(confirming === 'enable' && missedCount > 0
@@ -92,7 +88,7 @@ export function EndpointActions({ endpoint, missedCount }: EndpointActionsProps)
                 : { action: t(confirming), onCancel: () => setConfirming(null) })}
             />
           </div>
-        </Dialog>
+        </LazyDialog>
       ) : null}
     </div>
   )
