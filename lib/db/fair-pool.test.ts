@@ -3,17 +3,19 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { PoolConfig } from 'pg'
 import { expect, test } from 'vitest'
 import { isDatabaseUnavailable } from '#lib/core/errors.ts'
 import { type LogContext, withLogContext } from '#lib/core/log.ts'
 import { env } from '#lib/core/settings.ts'
 import { FairPool } from '#lib/db/fair-pool.ts'
 
-const openPool = () =>
+const openPool = (options: PoolConfig = {}) =>
   new FairPool({
     connectionString: env().DATABASE_URL,
     max: 1,
     connectionTimeoutMillis: 30_000,
+    ...options,
   })
 const connectAs = (pool: FairPool, context: LogContext) =>
   withLogContext(context, () => pool.connect())
@@ -78,11 +80,7 @@ test('what an account used while no other waited does not count', async () => {
 })
 
 test('a request that waits while no statement finishes fails after the connection timeout', async () => {
-  const pool = new FairPool({
-    connectionString: env().DATABASE_URL,
-    max: 1,
-    connectionTimeoutMillis: 100,
-  })
+  const pool = openPool({ connectionTimeoutMillis: 100 })
   // On a busy machine it takes longer than 100 ms to connect to the database.
   pool.options.connectionTimeoutMillis = 30_000
   const held = await pool.connect()
@@ -94,12 +92,7 @@ test('a request that waits while no statement finishes fails after the connectio
 })
 
 test('a statement ends after the time limit of the connection, which is not used again', async () => {
-  const pool = new FairPool({
-    connectionString: env().DATABASE_URL,
-    max: 1,
-    connectionTimeoutMillis: 30_000,
-    query_timeout: 2_000,
-  })
+  const pool = openPool({ query_timeout: 2_000 })
   const run = async (text: string) => (await pool.run<{ pid: number }>({ text })).rows[0]?.pid
   const first = await run('SELECT pg_backend_pid() AS pid')
   const error = await run('SELECT pg_sleep(600)').catch(error => error)
@@ -127,12 +120,7 @@ test('a returned connection is lent again, unless its session has ended meanwhil
 })
 
 test('a connection that nobody uses for a while is closed', async () => {
-  const pool = new FairPool({
-    connectionString: env().DATABASE_URL,
-    max: 2,
-    connectionTimeoutMillis: 30_000,
-    idleTimeoutMillis: 1,
-  })
+  const pool = openPool({ max: 2, idleTimeoutMillis: 1 })
   const [first, second] = await Promise.all([pool.connect(), pool.connect()])
   first.release()
   second.release()
@@ -163,12 +151,7 @@ test('a connection with an open transaction is not lent again', async () => {
 })
 
 test('a connection whose ROLLBACK exceeded the time limit behind another statement is not lent again', async () => {
-  const pool = new FairPool({
-    connectionString: env().DATABASE_URL,
-    max: 1,
-    connectionTimeoutMillis: 30_000,
-    query_timeout: 2_000,
-  })
+  const pool = openPool({ query_timeout: 2_000 })
   const first = await pidOf(pool)
   const client = await pool.connect()
   await client.query('BEGIN')
@@ -192,11 +175,7 @@ test('the end of a pool does not wait for a server that no longer responds', asy
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   url.port = String((proxy.address() as AddressInfo).port)
   url.hostname = '127.0.0.1'
-  const pool = new FairPool({
-    connectionString: url.href,
-    max: 1,
-    connectionTimeoutMillis: 30_000,
-  })
+  const pool = openPool({ connectionString: url.href })
   await pidOf(pool)
   for (const socket of sockets) socket.unpipe().pause()
   await pool.end()
