@@ -180,7 +180,7 @@ function refuseRelease(): never {
   throw new Error('A connection was released twice')
 }
 
-/** A connection that nobody has used for this time is closed, as by the pool of the driver. */
+/** Connections are closed after this time without use: the default of the driver's pool. */
 const IDLE_MAX_MS = 10_000
 
 /**

@@ -79,9 +79,9 @@ export function createSharedRead<Keys extends Record<string, string | null>, Row
     throw new Invariant('the row of a shared read has values of its own')
   const names = Object.keys(types)
   const [first = ''] = names
-  const [proven = '', ...others] = columns.map(name => `r.${name}::text`)
+  const [guarded = '', ...others] = columns.map(name => `r.${name}::text`)
   const texts = Prisma.raw(
-    [`CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE ${proven} END`]
+    [`CASE WHEN pg_is_in_recovery() THEN troco_refuse_caller()::text ELSE ${guarded} END`]
       .concat(others)
       .join(', '),
   )

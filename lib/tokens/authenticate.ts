@@ -82,15 +82,16 @@ export const provenColumns = Prisma.raw(
 
 /** What a token that was looked up in the database may do, and for whom. */
 export interface TokenCaller
-  extends Pick<CallerRow, 'tokenId' | 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers'> {
+  extends Pick<
+    CallerRow,
+    'tokenId' | 'mode' | 'permissions' | 'issuedBy' | 'formerIssuers' | 'isStale'
+  > {
   /** Hash of the token, for counters per token. */
   key: string
   /** Returns whether the token may be used from this address. */
   isAllowedFrom: (address: string) => boolean
   /** What `tokenProof` compares. */
   proven: Pick<CallerRow, 'tokenId' | Proven>
-  /** Whether the recorded last use is more than a minute ago. */
-  isStale: boolean
   found: FoundRow | null
   account: {
     id: string
@@ -180,15 +181,16 @@ function createFinder(row: AccountRow<unknown> | null): FindCallerWith {
   })
 }
 
-/** Above it, the tokens that were read are forgotten. */
+type KnownCaller = Omit<TokenCaller, 'found'>
+
+/** Maximum of tokens in `known`; the next one empties it. */
 const KNOWN_MAX = 1_000
 
-/** What the row of a token said when it was last read, with its text: the same text is not parsed again. */
+/** By the hash of a token: the text of its last row, and the caller parsed from it. An equal text is not parsed again. */
 const known = processWide(
   'token-callers',
   () => new Map<string, { text: string; caller: KnownCaller }>(),
 )
-type KnownCaller = Omit<TokenCaller, 'found'>
 
 function readCaller(text: string, hash: string): KnownCaller {
   const last = known.get(hash)
